@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
@@ -16,14 +15,13 @@ from gecjury.models.precision import DType
 from gecjury.refless.nets.bundle import bundle_identity, bundle_models, open_bundle
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor, words_of_any
-from gecjury.refless.some import distinct_pairs
+from gecjury.refless.some import WeighedAspects, distinct_pairs
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import MeanScorer
-from gecjury.scoring.scores import Scores, Statistics
+from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)
-class Asano(MeanScorer):
+class Asano(WeighedAspects):
     """Grammaticality by GUG, fluency by a language model, meaning by METEOR, weighed.
 
     Grammaticality is a regression trained on GUG and scaled to 0–1. Fluency is 1/(1 + H) with H
@@ -44,7 +42,6 @@ class Asano(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     paper: ClassVar[str] = "Asano et al. 2017"
-    part_names: ClassVar[tuple[str, ...]] = ("grammaticality", "fluency", "meaning")
     reads: ClassVar[Literal["tokens", "text"]] = "text"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -58,14 +55,6 @@ class Asano(MeanScorer):
     beta: float = 0.82
     gamma: float = 0.16
     dtype: DType = "float32"
-
-    def __post_init__(self) -> None:
-        weights = (self.alpha, self.beta, self.gamma)
-        if min(weights) < 0 or abs(sum(weights) - 1) > 1e-6:
-            raise OptionError(
-                f"asano: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: weights "
-                "must be 0 or more and sum to 1"
-            )
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
@@ -100,7 +89,7 @@ class Asano(MeanScorer):
                     f"asano: {self.model} rates {', '.join(bundle.aspects)}; expected a model of "
                     "grammaticality (`gecjury train some gug`), or leave it out with alpha=0"
                 )
-            notes = bundle.notes(corpus)
+            notes = bundle.origin.notes(corpus)
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
             aspect = "grammaticality"
@@ -122,17 +111,3 @@ class Asano(MeanScorer):
             kept = [meteor.score(s, h) for s, h in zip(*sides, strict=True)]
             values[..., 2] = np.array(kept)[pair_of]
         return Statistics(values, notes=tuple(notes))
-
-    def _sentences(self, statistics: Statistics) -> FloatArray:
-        weighed: FloatArray = statistics.values @ np.array([self.alpha, self.beta, self.gamma])
-        return weighed
-
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Weighted sums, systems × sentences."""
-        return Scores(self._sentences(statistics))
-
-    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked."""
-        weights = np.array([self.alpha, self.beta, self.gamma])
-        values = np.where(weights > 0, statistics.values, np.nan)
-        return {name: values[:, :, column] for column, name in enumerate(self.part_names)}

@@ -22,19 +22,14 @@ from gecjury.models.checkpoints import (
     weights_identity,
 )
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.models.networks import (
-    read_config,
-    read_network,
-    read_tokenizer,
-    refuse_padless,
-)
+from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.precision import DType, check_dtype, placed
-from gecjury.refless.nets.bundle import (
+from gecjury.refless.nets.manifest import (
     IMPARA_FORMAT,
     IMPARA_POOLED_FORMAT,
-    KEYS_FILE,
-    MANIFEST,
-    Bundle,
+    ImparaManifest,
+    Origin,
+    read_manifest,
 )
 from gecjury.refless.nets.pooled import open_pooled
 from gecjury.refless.nets.regressor import Regressor
@@ -42,7 +37,6 @@ from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
-from gecjury.textfiles import read_json, read_text
 
 
 @dataclass(frozen=True)
@@ -118,17 +112,17 @@ class IMPARA(MeanScorer):
             )
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
-        ranker, trained = _open(self.model, self.max_length, runtime.device, self.dtype)
+        ranker, origin = _open(self.model, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
-        notes = trained.notes(corpus)
+        notes = origin.notes(corpus)
         if threshold is None:
             return Statistics(quality[text_of], details={"filtered": 0}, notes=tuple(notes))
         similarity = self._similarity(encoder, sources, hypotheses, runtime)
         kept = similarity[pair_of] >= threshold
         values = np.where(kept, quality[text_of], 0.0)
-        named = None if self.encoder else _trained_with(self.model)[0]
-        if named == encoder != EMBEDDED:
+        manifest = None if self.encoder else _manifest(self.model)
+        if manifest is not None and manifest.encoder == encoder != EMBEDDED:
             notes.append(f"{self.model} names its encoder: {encoder} of the Hugging Face hub")
         return Statistics(values, details={"filtered": int((~kept).sum())}, notes=tuple(notes))
 
@@ -140,10 +134,10 @@ class IMPARA(MeanScorer):
         """
         if self.encoder:
             return self.encoder
-        named, _ = _trained_with(self.model)
-        if named is None:
+        manifest = _manifest(self.model)
+        if manifest is None:
             return "bert-base-cased"
-        return named_within(Path(self.model).expanduser(), named)
+        return named_within(Path(self.model).expanduser(), manifest.encoder)
 
     def _similarity(
         self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
@@ -165,15 +159,15 @@ class IMPARA(MeanScorer):
 
 
 @lru_cache(maxsize=2)
-def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Regressor, Bundle]:
-    """The ranker, and what is known of its training."""
+def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Regressor, Origin]:
+    """Load the ranker, and what is known of its training."""
     device = pick_device(device)
     check_dtype(dtype, device)
-    _, trained = _trained_with(location)
+    manifest = _manifest(location)
     checkpoint = resolve(location, packaged=False)
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
-    if _is_pooled(location):
+    if manifest is not None and manifest.format == IMPARA_POOLED_FORMAT:
         model = open_pooled(checkpoint, config)
     else:
         model, _ = read_network(checkpoint, config, "sentences")
@@ -182,58 +176,27 @@ def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Re
             f"{location}: a model with {model.config.num_labels} outputs "
             f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
         )
-    tokenizer = read_tokenizer(checkpoint, config)
-    refuse_padless(checkpoint, config, tokenizer)
+    tokenizer = read_tokenizer(checkpoint, config, padded=True)
     # Of a folder all weights count: a mean's head lies beside the encoder's.
     identity = f"{weights_identity(location)}|{dtype}"
-    network = placed(model, dtype, device)
-    return Regressor(network, tokenizer, ("rank",), max_length, identity), trained
+    ranker = Regressor(placed(model, dtype, device), tokenizer, ("rank",), max_length, identity)
+    if manifest is None:
+        return ranker, Origin(location)
+    return ranker, Origin.of(checkpoint.folder, location, manifest.language)
 
 
-def _is_pooled(location: str) -> bool:
-    """Whether a folder, which `_trained_with` has looked at, says that its ranker reads means."""
-    path = Path(location).expanduser() / MANIFEST
-    if not path.exists():
-        return False
-    record = read_json(path, "the manifest of an IMPARA; train anew")
-    return isinstance(record, dict) and record.get("format") == IMPARA_POOLED_FORMAT
-
-
-def _trained_with(location: str) -> tuple[str | None, Bundle]:
-    """The encoder that a training used, and hashes and language of its sentences, where told.
+def _manifest(location: str) -> ImparaManifest | None:
+    """Return what a folder says of its training; None for a model that says nothing.
 
     Raises:
         InputError: no such folder, or not an IMPARA model.
     """
     folder = Path(location).expanduser()
-    base: str | None = None
-    keys: frozenset[str] = frozenset()
-    language: object = "und"
-    if (folder / MANIFEST).exists():
-        record = read_json(inside(folder, MANIFEST), "the manifest of an IMPARA; train anew")
-        found = record.get("format") if isinstance(record, dict) else record
-        # A text alone may read like the format.
-        if found not in (IMPARA_FORMAT, IMPARA_POOLED_FORMAT) or not isinstance(record, dict):
+    if not folder.is_dir():
+        if location.startswith((".", "/", "~")):
             raise InputError(
-                f"{location}: not an IMPARA model (format {found!r:.60}, expected "
-                f"{IMPARA_FORMAT!r}); a SOME model is used with -m some:model=..."
+                f"{location}: no such folder. Train a model with `gecjury train impara jfleg "
+                f"gmeg-dev -o {location}`, or correct the path"
             )
-        base = record.get("encoder")
-        if not isinstance(base, str) or "\0" in base or not 0 < len(base) < 1000:
-            raise InputError(
-                f"{folder / MANIFEST}: damaged (encoder {base!r:.60}); train or copy the model anew"
-            )
-        language = record.get("language", "en")
-        if not isinstance(language, str) or not 0 < len(language) < 40:
-            raise InputError(
-                f"{folder / MANIFEST}: damaged (language {language!r:.60}); train or copy the "
-                "model anew"
-            )
-        if (folder / KEYS_FILE).exists():
-            keys = frozenset(read_text(inside(folder, KEYS_FILE)).split())
-    elif not folder.is_dir() and location.startswith((".", "/", "~")):
-        raise InputError(
-            f"{location}: no such folder. Train a model with `gecjury train impara jfleg gmeg-dev "
-            f"-o {location}`, or correct the path"
-        )
-    return base, Bundle((), keys=keys, where=location, language=str(language))
+        return None
+    return read_manifest(folder, ImparaManifest, (IMPARA_FORMAT, IMPARA_POOLED_FORMAT))

@@ -27,8 +27,38 @@ from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics
 
 
+class WeighedAspects(MeanScorer):
+    """A metric that weighs grammaticality, fluency and meaning."""
+
+    part_names: ClassVar[tuple[str, ...]] = ASPECTS
+    alpha: float
+    beta: float
+    gamma: float
+
+    def __post_init__(self) -> None:
+        if self.weights.min() < 0 or abs(self.weights.sum() - 1) > 1e-6:
+            raise OptionError(
+                f"{self.name}: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: "
+                "weights must be 0 or more and sum to 1"
+            )
+
+    @property
+    def weights(self) -> FloatArray:
+        """α, β, γ, shape (3,)."""
+        return np.array([self.alpha, self.beta, self.gamma])
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Return weighted sums, systems × sentences."""
+        return Scores(statistics.values @ self.weights)
+
+    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+        """Return the aspects; NaN for one without weight, which is not asked."""
+        values = np.where(self.weights > 0, statistics.values, np.nan)
+        return {aspect: values[:, :, column] for column, aspect in enumerate(ASPECTS)}
+
+
 @dataclass(frozen=True)
-class SOME(MeanScorer):
+class SOME(WeighedAspects):
     """Weighted sum of three predicted human ratings (Yoshimura et al. 2020).
 
     Grammaticality and fluency read the hypothesis, meaning reads source and hypothesis; each
@@ -57,7 +87,6 @@ class SOME(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
-    part_names: ClassVar[tuple[str, ...]] = ASPECTS
     reads: ClassVar[Literal["tokens", "text"]] = "text"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -77,12 +106,7 @@ class SOME(MeanScorer):
     dtype: DType = "float32"
 
     def __post_init__(self) -> None:
-        weights = (self.alpha, self.beta, self.gamma)
-        if min(weights) < 0 or abs(sum(weights) - 1) > 1e-6:
-            raise OptionError(
-                f"some: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: weights "
-                "must be 0 or more and sum to 1"
-            )
+        super().__post_init__()
         if not 0 <= self.max_length <= 1_000_000:
             raise OptionError(f"some: max_length={self.max_length}; expected 0 to 1000000")
 
@@ -101,7 +125,7 @@ class SOME(MeanScorer):
         Of a model of quality, systems × sentences × 1.
         """
         bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
-        notes = bundle.notes(corpus)
+        notes = bundle.origin.notes(corpus)
         texts, pairs, text_of, pair_of = distinct_pairs(corpus)
         of_quality = bundle.aspects == (QUALITY,)
         if of_quality:
@@ -141,26 +165,17 @@ class SOME(MeanScorer):
                 "alpha, beta and gamma"
             )
 
-    @property
-    def weights(self) -> FloatArray:
-        """α, β, γ, shape (3,)."""
-        return np.array([self.alpha, self.beta, self.gamma])
-
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Weighted sums, systems × sentences; of a model of quality its ratings."""
+        """Return weighted sums, systems × sentences; of a model of quality its ratings."""
         if statistics.values.shape[2] == 1:
             return Scores(statistics.values[:, :, 0])
-        return Scores(statistics.values @ self.weights)
+        return super().sentence_scores(statistics)
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked.
-
-        A model of quality has no parts: all are NaN.
-        """
+        """Return the aspects; a model of quality has none: all are NaN."""
         if statistics.values.shape[2] == 1:
             return {aspect: np.full(statistics.values.shape[:2], np.nan) for aspect in ASPECTS}
-        values = np.where(self.weights > 0, statistics.values, np.nan)
-        return {aspect: values[:, :, column] for column, aspect in enumerate(ASPECTS)}
+        return super().parts(statistics)
 
     def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
         """α, β and γ in hundredths, by the search that `gecjury train weights` does."""

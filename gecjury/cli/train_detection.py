@@ -155,7 +155,7 @@ def error_weight(args: argparse.Namespace) -> float:
     from gecjury.refless.training.recipe import Recipe
 
     given: float | None = args.detection_weight
-    return Recipe.error_weight if given is None else given
+    return Recipe.detection_weight if given is None else given
 
 
 def detection_origin(args: argparse.Namespace) -> dict[str, str]:

@@ -55,8 +55,9 @@ def train(args: argparse.Namespace) -> int:
 
     from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.language import language_of
+    from gecjury.refless.training.detector import DetectorJob, train_detector
     from gecjury.refless.training.model_card import shown_name
-    from gecjury.refless.training.steps.detector import DetectorJob, train_detector
+    from gecjury.refless.training.recipe import BaseRecipe
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.result import Column
     from gecjury.report.tables import print_table
@@ -72,14 +73,15 @@ def train(args: argparse.Namespace) -> int:
         told_of_reading(args.encoder, read, language_of(language))
     job = DetectorJob(
         text=text,
-        encoder=args.encoder,
-        settings=settings,
+        recipe=BaseRecipe(
+            args.encoder,
+            detection_weight=error_weight(args),
+            language=language,
+            settings=settings,
+        ),
         folder=Path(args.output),
         runtime=runtime_from(args),
-        frozen=args.freeze_embeddings,
-        error_weight=error_weight(args),
         origin={"data": " ".join(map(shown_name, args.inputs))},
-        language=language,
         recipe_name=chosen_recipe(args),
         **telling,
     )

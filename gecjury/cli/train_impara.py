@@ -89,13 +89,15 @@ def _add_improvements(parser: CommandParser) -> None:
 
 def train(args: argparse.Namespace) -> int:
     """Read parallel text, train, print."""
+    from dataclasses import asdict
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
     from gecjury.refless.data.pairs import parallel_language, read_parallel
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
     from gecjury.refless.training.model_card import shown_name
-    from gecjury.refless.training.steps.intermediate import IntermediateData, step_settings
+    from gecjury.refless.training.recipe import RankerRecipe
+    from gecjury.refless.training.steps.intermediate import IntermediateData
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.result import Column, Table
     from gecjury.report.tables import print_tables
@@ -119,22 +121,25 @@ def train(args: argparse.Namespace) -> int:
     elif steps:
         detection = IntermediateData(corrections, language=language.code)
     epochs, rate = step_choices(args)
-    job = RankerJob(
-        corrections=corrections,
-        encoder=args.encoder,
+    recipe = RankerRecipe(
+        args.encoder,
+        detector=args.detector or "",
+        intermediate_epochs=epochs,
+        intermediate_rate=rate,
+        detection_weight=error_weight(args),
+        language=language.code,
         settings=settings,
+        pairs=args.pairs,
+        pooling=args.pooling,
+    )
+    job = RankerJob(
+        recipe=recipe,
+        corrections=corrections,
         folder=Path(args.output),
         runtime=runtime,
-        count=args.pairs,
-        frozen=args.freeze_embeddings,
-        pooling=args.pooling,
-        detector=args.detector or "",
-        detection=detection,
-        detection_settings=step_settings(settings, epochs, rate) if steps else None,
-        error_weight=error_weight(args),
+        steps=detection,
         origin={"data": name, **detection_origin(args)},
         notes=notes,
-        language=language.code,
         recipe_name=chosen_recipe(args),
         **telling,
     )
@@ -145,8 +150,8 @@ def train(args: argparse.Namespace) -> int:
         columns = [Column(key) for key in ("part", "accuracy", "pairs")]
         model = f"model: {args.output}; score with -m {metric}"
         print_tables(
-            with_worth(args, [Table(columns, report.figures)], report.worth, model),
-            {"rows": report.figures, "worth": report.worth},
+            with_worth(args, [Table(columns, list(report.figures))], report.worth, model),
+            {"rows": report.figures, "worth": asdict(report)["worth"]},
             args.format,
         )
     return 0

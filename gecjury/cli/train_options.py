@@ -69,7 +69,7 @@ def add_optimisation(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--train-batch",
         type=up_to(1_000_000, least=0),
-        default=usual.batch_size,
+        default=usual.train_batch,
         metavar="N",
         help="examples a step",
     )
@@ -109,7 +109,7 @@ def add_optimisation(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--freeze-layers",
         type=up_to(10_000, least=0),
-        default=usual.frozen_layers,
+        default=usual.freeze_layers,
         metavar="N",
         help="leave the lowest N layers and the embeddings as they are: less memory and time",
     )
@@ -171,7 +171,7 @@ def settings_from(args: argparse.Namespace) -> TrainSettings:
 
     return TrainSettings(
         max_length=args.max_length,
-        batch_size=args.train_batch,
+        train_batch=args.train_batch,
         accumulation=args.accumulation,
         learning_rate=args.learning_rate,
         epochs=args.epochs,
@@ -179,9 +179,10 @@ def settings_from(args: argparse.Namespace) -> TrainSettings:
         seed=args.seeds[0],
         bf16=args.bf16,
         loss=getattr(args, "loss", TrainSettings.loss),
-        frozen_layers=args.freeze_layers,
+        freeze_embeddings=args.freeze_embeddings,
+        freeze_layers=args.freeze_layers,
         layer_decay=args.layer_decay,
-        recompute=args.gradient_checkpointing,
+        gradient_checkpointing=args.gradient_checkpointing,
     )
 
 
@@ -274,11 +275,11 @@ def with_worth(
 
     notes = [model]
     if worth is not None:
-        if not worth["above_changes"] and args.encoder == "embedded" and not args.recipe:
+        if not worth.above_changes and args.encoder == "embedded" and not args.recipe:
             notes = ["the best measured settings for the packaged encoder: --recipe small", model]
-        notes = [worth["verdict"], *notes]
-    if worth is None or not worth["rows"]:
+        notes = [worth.verdict, *notes]
+    if worth is None or not worth.rows:
         return [*tables[:-1], replace(tables[-1], notes=[*tables[-1].notes, *notes])]
-    title = f"Held-out pairs of corrections of one source, by {worth['judged']}"
+    title = f"Held-out pairs of corrections of one source, by {worth.judged}"
     columns = [Column("what"), Column("accuracy", "in the right order", interval="interval")]
-    return [*tables, Table(columns, [dict(row) for row in worth["rows"]], title, notes)]
+    return [*tables, Table(columns, [vars(row) for row in worth.rows], title, notes)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.numbers import MOST_SEED, up_to
@@ -38,9 +40,9 @@ if TYPE_CHECKING:
     from gecjury.corpus.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
+    from gecjury.refless.training.evaluation import Report
     from gecjury.refless.training.grid import GridTrial
     from gecjury.refless.training.recipe import Recipe
-    from gecjury.refless.training.some import Report
     from gecjury.refless.training.steps.intermediate import IntermediateData
 
 _PARALLEL = ("jfleg", "gmeg-dev")
@@ -163,13 +165,12 @@ def _add_improvements(parser: CommandParser) -> None:
 
 def train(args: argparse.Namespace) -> int:
     """Read ratings, train, print."""
-    from pathlib import Path
-
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.refless.data.rated_sets import SET_LANGUAGES
+    from gecjury.refless.training.job import Job
     from gecjury.refless.training.model_card import shown_name
-    from gecjury.refless.training.some import Job, train_some
+    from gecjury.refless.training.some import train_some
 
     refuse_without_detector(args)
     if args.detection and "detection" not in args.intermediate:
@@ -217,7 +218,7 @@ def train(args: argparse.Namespace) -> int:
 
         return print_grid(args, *train_grid(job))
     report = train_some(job)
-    draw_history(args, report.folder)
+    draw_history(args, job.folder)
     return _print_report(args, report)
 
 
@@ -289,8 +290,7 @@ def _recipe(args: argparse.Namespace, language: Language) -> Recipe:
         intermediate_epochs=epochs,
         intermediate_rate=rate,
         detector=args.detector or "",
-        error_weight=error_weight(args),
-        frozen=args.freeze_embeddings,
+        detection_weight=error_weight(args),
         kernel=args.kernel,
         fine_tune=args.fine_tune,
         within=args.within,
@@ -401,23 +401,25 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
     columns += [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))
     document: dict[str, object] = {
-        "model": str(report.folder),
+        "model": str(Path(args.output)),
         "figures": report.figures,
         "trained": report.trained,
         "steps": report.steps,
-        "worth": report.worth,
+        "worth": asdict(report)["worth"],
     }
     if report.alone:
         document |= {"alone": report.alone, "shares": report.shares}
     tables = [Table(columns, rows)]
     if report.beside:
-        document["beside"] = list(report.beside)
+        document["beside"] = [vars(row) for row in report.beside]
         shown = [Column("what"), Column("of", "agrees with")]
         shown += [Column("pearson", interval="interval"), Column("spearman")]
         shown.append(Column("rows", digits=0))
         title = "On held-out sources (the test part), intervals of 95% by bootstrap over sources"
-        tables.append(Table(shown, [dict(row) for row in report.beside], title))
-    print_tables(with_worth(args, tables, report.worth, _model(report)), document, args.format)
+        tables.append(Table(shown, [vars(row) for row in report.beside], title))
+    print_tables(
+        with_worth(args, tables, report.worth, _model(args, report)), document, args.format
+    )
     return 0
 
 
@@ -436,15 +438,16 @@ def print_grid(args: argparse.Namespace, trials: Sequence[GridTrial], report: Re
         for trial in trials
     ]
     tables = with_worth(
-        args, [Table([*columns, Column("chosen")], rows)], report.worth, _model(report)
+        args, [Table([*columns, Column("chosen")], rows)], report.worth, _model(args, report)
     )
-    print_tables(tables, {"rows": rows, "worth": report.worth}, args.format)
+    print_tables(tables, {"rows": rows, "worth": asdict(report)["worth"]}, args.format)
     return 0
 
 
-def _model(report: Report) -> str:
+def _model(args: argparse.Namespace, report: Report) -> str:
     """Return where the model is and how to score with it."""
     from gecjury.refless.nets.bundle import metric_for
 
     aspects = [aspect for part in report.figures.values() for aspect in part]
-    return f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"
+    folder = str(Path(args.output))
+    return f"model: {folder}; score with -m {metric_for(folder, aspects)}"

@@ -101,12 +101,7 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
     if folder.is_dir():
         _no_revision(name, revision)
         return _local(name, folder)
-    if not _HUB_NAME.match(name):
-        way = f"; {EMBEDDED!r} names the encoder that comes with gecjury" if packaged else ""
-        raise OptionError(
-            f"model {name!r}: no such folder, and not a name of the Hugging Face hub "
-            f"(owner/name){way}"
-        )
+    _refuse_no_name(name, packaged)
     return _from_hub(name, revision, packaged)
 
 
@@ -119,11 +114,17 @@ def repository(name: str) -> Repository:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return Repository(folder, weights_print(folder))
-    if not _HUB_NAME.match(name):
-        raise OptionError(
-            f"model {name!r}: no such folder, and not a name of the Hugging Face hub (owner/name)"
-        )
+    _refuse_no_name(name, packaged=False)
     return _repository(name)
+
+
+def _refuse_no_name(name: str, packaged: bool) -> None:
+    if not _HUB_NAME.match(name):
+        way = f"; {EMBEDDED!r} names the encoder that comes with gecjury" if packaged else ""
+        raise OptionError(
+            f"model {name!r}: no such folder, and not a name of the Hugging Face hub "
+            f"(owner/name){way}"
+        )
 
 
 def inside(folder: Path, name: str) -> Path:

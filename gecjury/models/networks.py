@@ -96,11 +96,16 @@ def _keep_own_implementations(config: Any) -> None:
             _keep_own_implementations(value)
 
 
-def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
+def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False) -> Any:
     """Load the tokenizer, whose `model_max_length` is at most what the model has positions for.
 
+    Args:
+        checkpoint: the files.
+        config: from `read_config`.
+        padded: whether texts of several lengths are read at once, which padding makes equal.
+
     Raises:
-        InputError: transformers cannot read it, or it cannot cut every text.
+        InputError: transformers cannot read it, it cannot cut every text, or it cannot pad.
     """
     from transformers import AutoTokenizer
 
@@ -135,6 +140,13 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
             f"{checkpoint.folder}: a tokenizer whose first output is not input_ids; copy the "
             "model's tokenizer_config.json anew"
         )
+    if padded and tokenizer.pad_token_id is None:
+        raise InputError(
+            f"{file}: no pad_token, so that texts cannot be read in batches; copy the model anew, "
+            "or choose an encoder such as BERT, ELECTRA or RoBERTa"
+        )
+    if padded:
+        _refuse_strange(checkpoint, config, [tokenizer.pad_token_id])
     return tokenizer
 
 
@@ -179,21 +191,6 @@ def _refuse_strange(checkpoint: Checkpoint, config: Any, pieces: Sequence[int]) 
             f"{checkpoint.folder / 'tokenizer.json'}: gives word piece {max(pieces)}, and the "
             f"model has vectors of {most}; copy the tokenizer and the model anew"
         )
-
-
-def refuse_padless(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> None:
-    """Refuse a tokenizer that cannot pad, where texts of several lengths are read at once.
-
-    Raises:
-        InputError: it has no padding token, or one that the model does not know.
-    """
-    if tokenizer.pad_token_id is None:
-        raise InputError(
-            f"{checkpoint.folder / 'tokenizer_config.json'}: no pad_token, so that texts cannot be "
-            "read in batches; copy the model anew, or choose an encoder such as BERT, ELECTRA or "
-            "RoBERTa"
-        )
-    _refuse_strange(checkpoint, config, [tokenizer.pad_token_id])
 
 
 # Packages that tokenisers ask for while they are loaded, by how the error names them, and the extra

@@ -29,7 +29,7 @@ _WORDS = {
 }  # fmt: skip
 
 Change = tuple[list[str], list[str]]
-"""The spoilt tokens, and those they are to be corrected to."""
+"""The spoilt tokens, and those they are to be corrected to: one or both that a rule is given."""
 
 
 def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correction:
@@ -45,63 +45,55 @@ def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correctio
     edits: list[Edit] = []
     index = 0
     while index < len(words):
-        taken = 1
         change: Change | None = None
         if rng.random() < rate:
             rule = _RULES[int(rng.integers(len(_RULES)))]
-            change, taken = rule(words, index, rng)
-        if change is None or change[0] == change[1]:
-            spoilt += words[index : index + taken]
-        else:
-            wrong, right = change
+            change = rule(words[index : index + 2], rng)
+        wrong, right = change or ([words[index]], [words[index]])
+        if wrong != right:
             edits.append(Edit(len(spoilt), len(spoilt) + len(wrong), " ".join(right)))
-            spoilt += wrong
-        index += taken
+        spoilt += wrong
+        index += len(right)
     return Correction(" ".join(spoilt), tuple(edits))
 
 
-Rule = Callable[[Sequence[str], int, np.random.Generator], tuple[Change | None, int]]
+Rule = Callable[[Sequence[str], np.random.Generator], Change | None]
+"""Changes a word, which it is given with the next one; None where it has nothing to say."""
 
 
 def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
     return options[int(rng.integers(len(options)))]
 
 
-def _function_word(
-    words: Sequence[str], index: int, rng: np.random.Generator
-) -> tuple[Change | None, int]:
-    word = words[index]
+def _function_word(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+    word = words[0]
     low = word.lower()
     if low in _ARTICLES:
         wrong = [] if rng.random() < 0.6 else [_pick([a for a in _ARTICLES if a != low], rng)]
-        return (wrong, [word]), 1
+        return wrong, [word]
     if low in _PREPOSITIONS:
         other = _pick([p for p in _PREPOSITIONS if p != low], rng)
-        return ([] if rng.random() < 0.3 else [other], [word]), 1
+        return [] if rng.random() < 0.3 else [other], [word]
     if low in _AUXILIARIES:
-        return ([] if rng.random() < 0.15 else [_pick(_AUXILIARIES[low], rng)], [word]), 1
+        return [] if rng.random() < 0.15 else [_pick(_AUXILIARIES[low], rng)], [word]
     if low in _WORDS:
-        return (_WORDS[low].split(), [word]), 1
-    return None, 1
+        return _WORDS[low].split(), [word]
+    return None
 
 
-def _insertion(
-    words: Sequence[str], index: int, rng: np.random.Generator
-) -> tuple[Change | None, int]:
-    word = words[index]
+def _insertion(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+    word = words[0]
     if not word.isalpha() or word.lower() in _ARTICLES:
-        return None, 1
+        return None
     extra = _pick(("the", "the", "a", "of", "to", "in", "for"), rng)
     # The extra token is repaired by deleting it, together with what follows kept as it is.
-    return ([extra, word], [word]), 1
+    return [extra, word], [word]
 
 
-def _ending(
-    words: Sequence[str], index: int, rng: np.random.Generator
-) -> tuple[Change | None, int]:
-    word = words[index]
+def _ending(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+    word = words[0]
     if len(word) < 4 or not word.isalpha() or word[0].isupper():
-        return None, 1
+        return None
     forms = {word + "s", word + "ed", word + "ing"}
     for ending, others in (
         ("ies", ("y",)), ("ing", ("", "e", "ed", "s")), ("ed", ("", "e", "ing", "s")),
@@ -110,15 +102,13 @@ def _ending(
         if word.endswith(ending) and not word.endswith("ss"):
             forms = {word.removesuffix(ending) + other for other in others}
             break
-    return ([_pick(sorted(forms - {word}), rng)], [word]), 1
+    return [_pick(sorted(forms - {word}), rng)], [word]
 
 
-def _spelling(
-    words: Sequence[str], index: int, rng: np.random.Generator
-) -> tuple[Change | None, int]:
-    word = words[index]
+def _spelling(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+    word = words[0]
     if len(word) < 4 or not word.isalpha():
-        return None, 1
+        return None
     place = int(rng.integers(1, len(word) - 1))
     head, letter, tail = word[:place], word[place], word[place + 1 :]
     kind = int(rng.integers(4))
@@ -128,27 +118,23 @@ def _spelling(
         head + tail[:1] + letter + tail[1:],
         head + _pick("aeioutnrs", rng) + tail,
     )[kind]
-    return ([wrong], [word]), 1
+    return [wrong], [word]
 
 
-def _order(words: Sequence[str], index: int, rng: np.random.Generator) -> tuple[Change | None, int]:
-    if index + 1 >= len(words) or not (words[index] + words[index + 1]).isalpha():
-        return None, 1
-    pair = [words[index], words[index + 1]]
-    return (pair[::-1], pair), 2
+def _order(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+    pair = list(words)
+    if len(pair) < 2 or not "".join(pair).isalpha():
+        return None
+    return pair[::-1], pair
 
 
-def _dropped(
-    words: Sequence[str], index: int, rng: np.random.Generator
-) -> tuple[Change | None, int]:
-    return ([], [words[index]]), 1
+def _dropped(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+    return [], [words[0]]
 
 
-def _doubled(
-    words: Sequence[str], index: int, rng: np.random.Generator
-) -> tuple[Change | None, int]:
-    word = words[index]
-    return ([word, word], [word]), 1
+def _doubled(words: Sequence[str], rng: np.random.Generator) -> Change | None:
+    word = words[0]
+    return [word, word], [word]
 
 
 # Listed as often as they are to be drawn.

@@ -14,7 +14,8 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -22,8 +23,10 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.refless.data.annotations import QUALITY
+from gecjury.corpus.splits import Split
+from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.similarity import Meteor, align_words, indel_ratio, words_of_any
+from gecjury.stats.correlation import spearman
 
 SENTENCE_FEATURES = (
     "log_length", "lower_start", "no_end_mark", "lower_i", "inner_capitals", "pieces_per_word",
@@ -54,6 +57,7 @@ FOREIGN_PAIR_FEATURES = (
 _Pieces = Callable[[str], int]
 """How many word pieces the encoder makes of a word."""
 
+_RIDGES = (10.0, 30.0, 100.0, 300.0)
 _METEORS = (Meteor(), Meteor(0.85, 0.2, 0.6, 0.6), Meteor(0.5, 1.0, 0.5, 0.5))
 _FUNCTION_WORDS = frozenset(
     """
@@ -317,3 +321,79 @@ def _foreign_pair(source: str, hypothesis: str) -> list[float]:
         sum(b < a for (_, a), (_, b) in itertools.pairwise(matched)) / size,
         float(np.log1p(ideographs)),
     ]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """What features add to a prediction: `weights` · (features − `mean`) / `deviation`.
+
+    Its mean over the training data is 0, so that a model's own output stays on the rating scale.
+    """
+
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        count = len(self.weights)
+        parts = (self.mean, self.deviation, self.weights)
+        if any(len(p) != count or not np.isfinite(p).all() for p in parts):
+            raise ValueError(f"features are not {count} finite numbers each")
+        if not all(value > 0 for value in self.deviation):
+            raise ValueError("a feature has no deviation")
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """Return the addition for each row of features."""
+        scaled = (features - np.array(self.mean)) / np.array(self.deviation)
+        added: FloatArray = scaled @ np.array(self.weights)
+        return added
+
+
+def fit_features(
+    data: Annotations, split: Split, tokenizer: Any, language: str = "en"
+) -> dict[str, Linear]:
+    """Fit a ridge regression of each aspect on its features; the penalty by dev Spearman.
+
+    Args:
+        data: rated sentences.
+        split: its parts.
+        tokenizer: of the encoder.
+        language: code of the sentences' language.
+
+    Returns:
+        By aspect what the features add to the mean rating.
+    """
+    fitted = {}
+    for column, aspect in enumerate(data.aspects):
+        features = _features(data, aspect, tokenizer, language)
+        mean = features[split.train].mean(axis=0)
+        deviation = features[split.train].std(axis=0)
+        deviation[deviation == 0] = 1.0
+        scaled = (features - mean) / deviation
+        x, y = scaled[split.train], data.ratings[split.train, column]
+        best = (-np.inf, np.zeros(x.shape[1]))
+        for penalty in _RIDGES:
+            gram = x.T @ x + penalty * np.eye(x.shape[1])
+            weights = np.linalg.solve(gram, x.T @ (y - y.mean()))
+            rho = spearman(data.ratings[split.dev, column], scaled[split.dev] @ weights)
+            if rho > best[0]:
+                best = (rho, weights)
+        parts = (mean, deviation, best[1])
+        fitted[aspect] = Linear(*(tuple(part.tolist()) for part in parts))
+    return fitted
+
+
+def _features(data: Annotations, aspect: str, tokenizer: Any, language: str) -> FloatArray:
+    pairs = (data.sources, data.outputs)
+    return aspect_features(aspect, data.outputs, pairs, piece_counter(tokenizer), language)
+
+
+def additions(
+    data: Annotations, linear: Mapping[str, Linear], tokenizer: Any, language: str = "en"
+) -> FloatArray:
+    """Return what features add, rows × aspects; 0 without features."""
+    values = np.zeros_like(data.ratings)
+    for column, aspect in enumerate(data.aspects):
+        if aspect in linear:
+            values[:, column] = linear[aspect](_features(data, aspect, tokenizer, language))
+    return values

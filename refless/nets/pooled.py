@@ -15,7 +15,7 @@ import numpy as np
 from gecjury.errors import InputError
 from gecjury.models.checkpoints import Checkpoint, inside, resolve
 from gecjury.models.networks import read_config, read_network, refuse_missing
-from gecjury.refless.nets.regressor import output_errors, save_model
+from gecjury.refless.nets.regressor import head_config, output_errors, save_model
 
 HEAD_FILE = "head.safetensors"
 
@@ -86,12 +86,8 @@ def fresh_pooled(location: str, names: Sequence[str]) -> Any:
         GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
     """
     checkpoint = resolve(location)
-    labels = {
-        "num_labels": len(names),
-        "id2label": dict(enumerate(names)),
-        "label2id": {name: number for number, name in enumerate(names)},
-    }
-    return _joined(_encoder(checkpoint, read_config(checkpoint, **labels)), len(names))
+    config = read_config(checkpoint, **head_config(names))
+    return _joined(_encoder(checkpoint, config), len(names))
 
 
 def save_pooled(model: Any, tokenizer: Any, folder: Path) -> None:

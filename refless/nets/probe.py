@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
+from gecjury.refless.nets.manifest import Kernel
 from gecjury.refless.nets.regressor import load_tokenizer, output_errors
 from gecjury.runtime import Runtime
 
@@ -84,13 +84,13 @@ class Probe:
         """The aspects that are predicted of pairs."""
         return frozenset(self.models) if self.paired else PAIRED
 
-    def record(self, folder: Path) -> dict[str, Any]:
-        """What the manifest of a folder says; encoders that lie in it are named from there."""
-        shown = {
-            key: Path(name).relative_to(folder).as_posix() if Path(name).is_dir() else name
-            for key, name in (("encoder", self.encoder), ("base", self.base))
-        }
-        return {"aspects": list(self.models), **shown, "paired": self.paired}
+    def record(self, folder: Path) -> Kernel:
+        """Return what the manifest of a folder says; encoders in it are named from there."""
+        encoder, base = (
+            Path(name).relative_to(folder).as_posix() if Path(name).is_dir() else name
+            for name in (self.encoder, self.base)
+        )
+        return Kernel(tuple(self.models), encoder, base, self.paired)
 
 
 def plain_text(text: str) -> str:
@@ -299,7 +299,7 @@ def save_probe(probe: Probe, folder: Path) -> None:
 
 def open_probe(
     folder: Path,
-    record: Mapping[str, Any],
+    record: Kernel,
     max_length: int,
     dtype: DType = "float32",
     language: str = "en",
@@ -308,7 +308,7 @@ def open_probe(
 
     Args:
         folder: of the bundle.
-        record: see `Probe.record`; encoders that lie in the folder are named relative to it.
+        record: see `Probe.record`.
         max_length: longest input in word pieces.
         dtype: numbers that the encoders compute with.
         language: code of the language trained on.
@@ -329,15 +329,13 @@ def open_probe(
                     if key.partition(".")[0] == aspect
                 }
             )
-            for aspect in map(str, record["aspects"])
+            for aspect in record.aspects
         }
-        names = {key: str(record[key]) for key in ("encoder", "base")}
-        paired = bool(record["paired"])
     except Exception as error:
         # safetensors reports a damaged file by an error class of its own.
         raise InputError(
             f"{path}: absent or damaged ({type(error).__name__}: {error}); copy or train the "
             "model anew"
         ) from None
-    encoder, base = (named_within(folder, name) for name in names.values())
-    return Probe(models, encoder, base, max_length, paired, dtype, language)
+    encoder, base = (named_within(folder, name) for name in (record.encoder, record.base))
+    return Probe(models, encoder, base, max_length, record.paired, dtype, language)

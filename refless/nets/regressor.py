@@ -25,7 +25,6 @@ from gecjury.models.networks import (
     read_config,
     read_network,
     read_tokenizer,
-    refuse_padless,
 )
 from gecjury.runtime import Runtime
 
@@ -137,16 +136,21 @@ def load_model(
     checkpoint = resolve(location)
     if aspects is None:
         return read_network(checkpoint, read_config(checkpoint), "sentences")[0]
-    heads: dict[str, Any] = {
-        "num_labels": len(aspects),
-        "id2label": dict(enumerate(aspects)),
-        "label2id": {aspect: number for number, aspect in enumerate(aspects)},
-    }
+    heads = head_config(aspects)
     outputs: NetworkKind = "word-pieces" if kind == "detection" else "sentences"
     if kind == "regression":
         heads["problem_type"] = "regression"
     config = read_config(checkpoint, **heads)
     return read_network(checkpoint, config, outputs, ignore_mismatched_sizes=True)[0]
+
+
+def head_config(names: Sequence[str]) -> dict[str, Any]:
+    """Return the entries of a configuration that name a network's outputs."""
+    return {
+        "num_labels": len(names),
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: number for number, name in enumerate(names)},
+    }
 
 
 def load_tokenizer(location: str) -> Any:
@@ -157,9 +161,7 @@ def load_tokenizer(location: str) -> Any:
     """
     checkpoint = resolve(location)
     config = read_config(checkpoint)
-    tokenizer = read_tokenizer(checkpoint, config)
-    refuse_padless(checkpoint, config, tokenizer)
-    return tokenizer
+    return read_tokenizer(checkpoint, config, padded=True)
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:

@@ -7,7 +7,7 @@ by bootstrap over sources: corrections of one source are no independent draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import tokenised
 from gecjury.errors import MissingExtraError
 from gecjury.refless.data.annotations import QUALITY, Annotations
+from gecjury.refless.training.model_card import markdown_table
 from gecjury.stats.bootstrap import interval, sentence_counts
 from gecjury.stats.correlation import pearson, pearsons, spearman
 
@@ -24,13 +25,14 @@ MODEL = "this model"
 _RESAMPLES = 2000
 
 
-class BesideRow(TypedDict):
+@dataclass(frozen=True)
+class BesideRow:
     """One line: what predicts, what is predicted, and how well (interval of 95%)."""
 
     what: str
     of: str
     pearson: float
-    interval: tuple[float, float]
+    interval: tuple[float, ...]
     spearman: float
     rows: int
 
@@ -143,16 +145,15 @@ def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) ->
 
 
 def beside_table(rows: Sequence[BesideRow]) -> str:
-    """Markdown table of `figures_beside`."""
-    lines = ["| on the test part | agrees with | Pearson | 95% | Spearman | rows |"]
-    lines.append("|---|---|---|---|---|---|")
-    for row in rows:
-        lines.append(
-            f"| {row['what']} | {row['of']} | {row['pearson']:.3f} "
-            f"| {row['interval'][0]:.3f} to {row['interval'][1]:.3f} | {row['spearman']:.3f} "
-            f"| {row['rows']} |"
-        )
-    return "\n".join(lines) + (
+    """Return a Markdown table of `figures_beside`."""
+    headings = ("on the test part", "agrees with", "Pearson", "95%", "Spearman", "rows")
+    cells = [(r.what, r.of, r.pearson, in_words(r.interval), r.spearman, r.rows) for r in rows]
+    return markdown_table(headings, cells) + (
         "\n\nIntervals by bootstrap over sources. A rater agrees with the mean of two or more "
         "others less than a metric can with the mean of all, which is less noisy."
     )
+
+
+def in_words(bounds: Sequence[float]) -> str:
+    """Return an interval as tables show it."""
+    return f"{bounds[0]:.3f} to {bounds[1]:.3f}"

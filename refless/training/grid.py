@@ -7,10 +7,13 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from gecjury.errors import OptionError
 from gecjury.refless.nets.regressor import output_errors
-from gecjury.refless.training.some import Job, Report, train_some
+from gecjury.refless.training.evaluation import Report
+from gecjury.refless.training.job import Job
+from gecjury.refless.training.some import train_some
 from gecjury.refless.training.trainer import is_main_process, wait_for_all
 from gecjury.textfiles import write_text
 
@@ -53,12 +56,12 @@ def train_grid(
     """
     if job.recipe.kernel:
         raise OptionError("the grid is of fine-tuning; kernel regression chooses its own settings")
-    found: list[tuple[float, Report, list[GridTrial]]] = []
+    runs: list[tuple[float, Path, Report, list[GridTrial]]] = []
     for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
         settings = replace(
             job.recipe.settings,
             max_length=int(max_length),
-            batch_size=int(batch),
+            train_batch=int(batch),
             learning_rate=float(rate),
         )
         place = job.folder / "grid" / f"length{max_length}-batch{batch}-rate{rate:g}"
@@ -71,13 +74,13 @@ def train_grid(
             for aspect, figures in report.figures.get("dev", {}).items()
         ]  # fmt: skip
         mean = sum(trial.dev for trial in trials) / max(len(trials), 1)
-        found.append((mean, report, trials))
-    best = max(found, key=lambda entry: entry[0])
+        runs.append((mean, place, report, trials))
+    _, chosen, best, _ = max(runs, key=lambda entry: entry[0])
     if is_main_process():
         with output_errors(job.folder):
-            shutil.copytree(best[1].folder, job.folder, dirs_exist_ok=True)
+            shutil.copytree(chosen, job.folder, dirs_exist_ok=True)
     wait_for_all()
-    rows = [replace(t, chosen=one is best[1]) for _, one, trials in found for t in trials]
+    rows = [replace(t, chosen=one is best) for _, _, one, trials in runs for t in trials]
     if is_main_process():
         write_text(job.folder / "grid.json", json.dumps([vars(row) for row in rows], indent=1))
-    return rows, replace(best[1], folder=job.folder)
+    return rows, best

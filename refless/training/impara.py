@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,11 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
-from gecjury.corpus.leakage import normalise, sentence_key
-from gecjury.errors import InputError, OptionError
-from gecjury.models.checkpoints import resolve
+from gecjury.corpus.leakage import normalise
+from gecjury.errors import InputError
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.models.networks import read_config
 from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
-from gecjury.refless.nets.bundle import (
-    IMPARA_FORMAT,
-    IMPARA_POOLED_FORMAT,
-    KEYS_FILE,
-    MANIFEST,
-)
+from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
 from gecjury.refless.nets.regressor import (
     load_model,
@@ -33,32 +26,23 @@ from gecjury.refless.nets.regressor import (
     save_model,
 )
 from gecjury.refless.training.beside import changed_tokens
-from gecjury.refless.training.model_card import model_card, shown_name
-from gecjury.refless.training.recipe import RankerPooling, TrainSettings, refuse_error_weight
-from gecjury.refless.training.steps.detection import (
-    detection_keys,
-    figures_in_words,
-    step_figures,
-)
+from gecjury.refless.training.job import TrainingJob
+from gecjury.refless.training.model_card import markdown_table, model_card
+from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
+from gecjury.refless.training.steps.detection import figures_in_words
 from gecjury.refless.training.steps.intermediate import (
-    IntermediateData,
     Step,
-    freeze_embeddings,
     pair_accuracy,
     pair_examples,
     pair_gaps,
     run_intermediate,
 )
-from gecjury.refless.training.trainable import check_layers
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Stage, Watchers
 from gecjury.refless.training.worth import Worth, worth_of, worth_table
-from gecjury.runtime import Runtime
-from gecjury.textfiles import read_json, write_text
 
 _LEAST = 8
 _ENCODER = "encoder"
-_Figures = list[dict[str, Any]]
 
 
 def split_corrections(
@@ -77,77 +61,42 @@ def split_corrections(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankerJob:
-    """What one training of an IMPARA is given.
+class RankerJob(TrainingJob):
+    """What one training of an IMPARA is given; the best epoch is that with the best dev accuracy.
+
+    The recipe's encoder weighs the edits and is then trained. With `steps` an error detector is
+    trained beforehand.
 
     Attributes:
+        recipe: how.
         corrections: parallel text.
-        encoder: hub name, folder or `embedded`: weighs the edits and is then trained.
-        settings: see `TrainSettings`; the best checkpoint is that with the best dev accuracy.
-        folder: output.
-        runtime: device and progress.
-        count: pairs for training; an eighth each for dev and test.
-        frozen: leave the word embeddings as they are.
-        pooling: what the ranker reads: the first token as transformers' own classes do, or the
-            mean of the last hidden states.
-        detector: folder or hub name of a model that learnt to detect errors, from which the ranker
-            starts instead of from `encoder`; empty for none.
-        detection: what an error detector is trained on beforehand; None for no such step.
-        detection_settings: of that step.
-        error_weight: how much errors weigh in it, where its text is labelled.
-        origin: names of the data, for the model card.
-        notes: warnings for the model card.
-        language: code of the text's language.
-        recipe_name: the named recipe that the options came from, for card and manifest; empty for
-            none.
-        license: of the model, for the model card; empty: none is named.
-        report_to: what transformers reports to while it trains (`tensorboard`, `wandb`, ...).
-        logs: folder for TensorBoard; None for `logs` in the output folder.
-        drawn: called with the history of the run whenever something has come.
     """
 
+    recipe: RankerRecipe
     corrections: Sequence[Correction]
-    encoder: str
-    settings: TrainSettings
-    folder: Path
-    runtime: Runtime
-    count: int = 4096
-    frozen: bool = False
-    pooling: RankerPooling = "cls"
-    detector: str = ""
-    detection: IntermediateData | None = None
-    detection_settings: TrainSettings | None = None
-    error_weight: float = 1.5
-    origin: Mapping[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    language: str = "en"
-    recipe_name: str = ""
-    license: str = ""
-    report_to: tuple[str, ...] = ()
-    logs: Path | None = None
-    drawn: Callable[[Mapping[str, Any]], None] | None = None
-
-    def __post_init__(self) -> None:
-        refuse_error_weight(self.error_weight)
 
     @property
-    def beyond(self) -> list[str]:
-        """What decides the weights besides the paper's settings, for fingerprints."""
-        found: list[str] = [self.pooling] if self.pooling != "cls" else []
-        found += [f"detector {self.detector}"] if self.detector else []
-        found += [f"language {self.language}"] if self.language != "en" else []
-        if self.detection is not None and self.detection_settings is not None:
-            data = self.detection
-            found += [json.dumps(asdict(self.detection_settings)), *data.clean]
-            found += [f"{c.source}\t{c.text()}" for c in data.corrections]
-            if data.labelled is not None:
-                found += [str(self.error_weight), data.labelled.print]
-        return found
+    def run(self) -> str:
+        """Fingerprint of everything that decides the weights."""
+        recipe = self.recipe
+        settings = recipe.settings.deciding()
+        parts = [recipe.encoder, str(recipe.pairs), json.dumps(settings)]
+        # What joined later has a part only where it differs from what was done before, so that
+        # folders of earlier versions are recognised.
+        parts += [recipe.pooling] if recipe.pooling != "cls" else []
+        parts += [f"detector {recipe.detector}"] if recipe.detector else []
+        parts += [f"language {recipe.language}"] if recipe.language != "en" else []
+        if self.steps is not None:
+            parts += [json.dumps(recipe.step_settings.recorded()), *self.steps.clean]
+            parts += [f"{c.source}\t{c.text()}" for c in self.steps.corrections]
+            if self.steps.labelled is not None:
+                parts += [str(recipe.detection_weight), self.steps.labelled.print]
+        return fingerprint([*parts, *(f"{c.source}\t{c.text()}" for c in self.corrections)])
 
 
 @dataclass(frozen=True)
 class RankerReport:
-    """The report of a training, besides its folder.
+    """The report of a training, which the manifest of its folder holds.
 
     Attributes:
         figures: for dev and test the share of pairs in the right order, and the number of pairs.
@@ -155,7 +104,7 @@ class RankerReport:
             versions.
     """
 
-    figures: _Figures
+    figures: tuple[Mapping[str, Any], ...]
     worth: Worth | None = None
 
 
@@ -166,29 +115,23 @@ def train_impara(job: RankerJob) -> RankerReport:
         InputError: fewer than eight pairs can be made for a part.
         OptionError: the folder holds another model.
     """
-    settings, folder, runtime = job.settings, job.folder, job.runtime
-    asked = _asked(job)
-    done = _finished(job, asked)
-    if done is not None:
-        return done
-    if settings.frozen_layers:
-        check_layers(read_config(resolve(job.encoder)), settings.frozen_layers)
-    work = folder / "checkpoints"
-    watchers = Watchers.of(job, work if is_main_process() else None)
+    recipe, settings = job.recipe, job.recipe.settings
+    if (earlier := job.finished(job.run, RankerReport)) is not None:
+        return earlier
+    watchers = job.watchers()
     with watchers.ledger.stage("weighing of edits"):
         pairs = _make_pairs(job)
-    start, detected = _detect(job, work, watchers)
+    start, detected = _detect(job, watchers)
     from transformers import set_seed
 
+    # The fresh head is drawn while the model is loaded, before `fit` sets the seed.
     set_seed(settings.seed)
     tokenizer = load_tokenizer(start)
-    pooled = job.pooling == "mean"
+    pooled = recipe.pooling == "mean"
     model = fresh_pooled(start, ("rank",)) if pooled else load_model(start, ("rank",))
-    if job.frozen:
-        freeze_embeddings(model)
 
     def accuracy(model: Any, part: str) -> float:
-        return pair_accuracy(model, tokenizer, pairs[part], settings, runtime)
+        return pair_accuracy(model, tokenizer, pairs[part], settings, job.runtime)
 
     task = LearningTask(
         model=model,
@@ -199,39 +142,35 @@ def train_impara(job: RankerJob) -> RankerReport:
         label="impara: training",
     )
     with watchers.ledger.stage("training"):
-        place = work if job.detection is None else work / "ranker"
-        result = fit(task, settings, place, watchers.runtime(runtime, "ranker"))
-    figures: _Figures = [
+        place = job.work if job.steps is None else job.work / "ranker"
+        result = fit(task, settings, place, job.runtime, watchers.watch("ranker"))
+    figures = [
         {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
         for part in ("dev", "test")
     ]
-    gaps = pair_gaps(result.model, tokenizer, pairs["test"], settings, runtime)
-    report = RankerReport(figures, _worth(gaps, pairs, job.language))
+    gaps = pair_gaps(result.model, tokenizer, pairs["test"], settings, job.runtime)
+    report = RankerReport(tuple(figures), _worth(gaps, pairs, recipe.language))
     if is_main_process():
-        (save_pooled if pooled else save_model)(result.model, tokenizer, folder)
+        (save_pooled if pooled else save_model)(result.model, tokenizer, job.folder)
         effort = watchers.ledger.rounded()
-        _document(job, pairs, report, detected, effort)
-        encoder = job.encoder
+        card = _card(job, pairs, report, detected, effort)
+        encoder = recipe.encoder
         if Path(encoder).is_dir():
-            # One that is nowhere but on this machine goes with the model, which names it.
-            with output_errors(folder / _ENCODER):
-                shutil.copytree(encoder, folder / _ENCODER, dirs_exist_ok=True)
+            # One that lies only on this machine goes with the model, which names it.
+            with output_errors(job.folder / _ENCODER):
+                shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)
             encoder = _ENCODER
-        record: dict[str, Any] = {
+        record = {
             "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
             "encoder": encoder,
-            "run": _run_print(job, pairs),
-            "asked": asked,
-            "figures": figures,
-            "worth": report.worth,
+            "run": job.run,
+            "pooling": recipe.pooling,
+            "steps": detected,
             "effort": effort,
+            **asdict(report),
         }
-        record |= {"pooling": job.pooling} if pooled else {}
-        record |= {"language": job.language} if job.language != "en" else {}
-        record |= {"steps": detected} if detected else {}
-        record |= {"recipe": job.recipe_name} if job.recipe_name else {}
-        write_text(folder / MANIFEST, json.dumps(record, indent=1))
-        shutil.rmtree(work, ignore_errors=True)
+        texts = {text for c in job.corrections for text in (c.source, c.text())}
+        job.finish(texts, record, card)
     wait_for_all()
     return report
 
@@ -261,56 +200,44 @@ def _worth(gaps: FloatArray, pairs: Mapping[str, Sequence[RankedPair]], language
     )
 
 
-def _detect(job: RankerJob, work: Path, watchers: Watchers) -> tuple[str, dict[str, float]]:
+def _detect(job: RankerJob, watchers: Watchers) -> tuple[str, dict[str, float]]:
     """Train the error detector that is wanted; returns where the ranker starts, and its figures."""
-    start = job.detector or job.encoder
-    if job.detection is None:
+    recipe = job.recipe
+    start = recipe.detector or recipe.encoder
+    if job.steps is None:
         return start, {}
-    settings = job.detection_settings or job.settings
     # The ranker is tried on sentences that the detector must not have learnt from.
-    parts = split_corrections(job.corrections, job.settings.seed)
-    held = {normalise(c.source) for part in ("dev", "test") for c in parts[part]}
-    held |= {normalise(c.text()) for part in ("dev", "test") for c in parts[part]}
-    data = job.detection
-    labelled = data.labelled
-    if labelled is not None:
-        kept = tuple(s for s in labelled.train if normalise(s.text) not in held)
-        labelled = replace(labelled, train=kept)
+    parts = split_corrections(job.corrections, recipe.settings.seed)
+    tried = [*parts["dev"], *parts["test"]]
+    held = {normalise(text) for c in tried for text in (c.source, c.text())}
+    data = job.steps
+    if data.labelled is not None:
+        kept = tuple(s for s in data.labelled.train if normalise(s.text) not in held)
+        data = replace(data, labelled=replace(data.labelled, train=kept))
+    corrections = [c for c in data.corrections if normalise(c.source) not in held]
     step = Step(
         kind="detection",
         start=start,
-        folder=work / "detection",
-        data=replace(
-            data,
-            corrections=[c for c in data.corrections if normalise(c.source) not in held],
-            labelled=labelled,
-        ),
-        settings=settings,
-        runtime=watchers.runtime(job.runtime, "detector"),
-        frozen=job.frozen,
-        error_weight=job.error_weight,
+        folder=job.work / "detection",
+        data=replace(data, corrections=corrections),
+        settings=recipe.step_settings,
+        runtime=job.runtime,
+        watch=watchers.watch("detector"),
+        error_weight=recipe.detection_weight,
     )
     with watchers.ledger.stage("step detection"):
-        found = run_intermediate(step)
-    path = step.folder / "score.json"
-    if found and is_main_process():
-        kind = step.kind
-        kept_figures = step_figures(kind, found) if step.labelled else {kind: found["score"]}
-        write_text(path, json.dumps(kept_figures))
-    wait_for_all()
-    known = read_json(path, "figures of a step") if path.exists() else {}
-    if not isinstance(known, dict) or not all(isinstance(v, float) for v in known.values()):
-        raise InputError(f"{path}: no table of figures; delete the folder to train anew")
-    return str(step.folder / "model"), {str(name): float(v) for name, v in known.items()}
+        figures = run_intermediate(step)
+    return str(step.folder / "model"), figures
 
 
 def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
-    settings = job.settings
+    recipe, settings = job.recipe, job.recipe.settings
     parts = split_corrections(job.corrections, settings.seed)
     rng = np.random.default_rng(settings.seed)
-    spec = EncoderSpec(job.encoder, max_length=settings.max_length)
+    spec = EncoderSpec(recipe.encoder, max_length=settings.max_length)
     pairs = {}
-    for part, wanted in (("train", job.count), ("dev", job.count // 8), ("test", job.count // 8)):
+    sizes = {"train": recipe.pairs, "dev": recipe.pairs // 8, "test": recipe.pairs // 8}
+    for part, wanted in sizes.items():
         pairs[part] = impact_pairs(
             parts[part],
             lambda texts: load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64),
@@ -325,93 +252,35 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
     return pairs
 
 
-def _asked(job: RankerJob) -> str:
-    """Fingerprint of everything that decides the weights, known before edits are weighed."""
-    parts = [job.encoder, str(job.count), json.dumps(job.settings.deciding()), *job.beyond]
-    return fingerprint([*parts, *(f"{c.source}\t{c.text()}" for c in job.corrections)])
-
-
-def _run_print(job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]]) -> str:
-    """The fingerprint by the pairs themselves, by which folders of earlier versions are known."""
-    settings = json.dumps(job.settings.deciding())
-    return fingerprint(
-        [job.encoder, *(pairs_print(p) for p in pairs.values()), settings, *job.beyond]
-    )
-
-
-def _finished(job: RankerJob, asked: str) -> RankerReport | None:
-    path = job.folder / MANIFEST
-    if not path.exists():
-        return None
-    record = read_json(path, "the manifest of an IMPARA")
-    record = record if isinstance(record, dict) else {}
-    if "asked" in record:
-        same = record["asked"] == asked
-    else:
-        same = "run" in record and record["run"] == _run_print(job, _make_pairs(job))
-    if not same or not isinstance(record.get("figures"), list):
-        raise OptionError(
-            f"{job.folder}: holds a model of other settings or data; name another folder, or "
-            "remove this one"
-        )
-    return RankerReport(record["figures"], record.get("worth"))
-
-
-def _document(
+def _card(
     job: RankerJob,
     pairs: Mapping[str, Sequence[RankedPair]],
     report: RankerReport,
     detected: Mapping[str, float],
     effort: Mapping[str, Stage],
-) -> None:
-    texts = {text for c in job.corrections for text in (c.source, c.text())} - {""}
-    labelled = None if job.detection is None else job.detection.labelled
-    keys = {*map(sentence_key, texts), *detection_keys(labelled, job.detector)}
-    write_text(job.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
-    table = ["| part | accuracy | pairs |", "|---|---|---|"]
-    table += [f"| {f['part']} | {f['accuracy']:.3f} | {f['pairs']} |" for f in report.figures]
+) -> str:
+    pooling = job.recipe.pooling
+    rows = [(f["part"], f["accuracy"], f["pairs"]) for f in report.figures]
+    table = markdown_table(("part", "accuracy", "pairs"), rows)
     worth = [worth_table(report.worth)] if report.worth else []
-    notes = []
-    if job.pooling == "mean":
-        notes.append(
-            f"The ranker reads the mean of the last hidden states through {HEAD_FILE}; plain "
-            "transformers loads the encoder alone"
-        )
-    card = model_card(
+    made = ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items())
+    reads_means = (
+        f"The ranker reads the mean of the last hidden states through {HEAD_FILE}; plain "
+        "transformers loads the encoder alone"
+    )
+    return model_card(
+        job,
         "IMPARA: a ranker of corrections",
         "impara",
-        base=job.encoder,
-        folder=job.folder,
-        data={
-            **job.origin,
-            "corrections": str(len(job.corrections)),
-            "pairs": ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items()),
-            "split": "by source",
-        },
-        settings=asdict(job.settings) | _further_settings(job),
-        results="\n\n".join([*worth, "\n".join(table), *figures_in_words(detected)]),
-        usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, job.pooling)}",
-        notes=[*job.notes, *notes],
-        language=job.language,
-        license=job.license,
+        data={"corrections": str(len(job.corrections)), "pairs": made, "split": "by source"},
+        results="\n\n".join([*worth, table, *figures_in_words(detected)]),
+        usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, pooling)}",
+        notes=[reads_means] if pooling == "mean" else [],
         effort=effort,
     )
-    write_text(job.folder / "README.md", card)
-
-
-def _further_settings(job: RankerJob) -> dict[str, Any]:
-    """Return the recipe's name and the choices beyond the paper's, for the card."""
-    found: dict[str, Any] = {"recipe": job.recipe_name} if job.recipe_name else {}
-    if job.pooling != "cls":
-        found["pooling"] = job.pooling
-    if job.detector:
-        found["detector"] = shown_name(job.detector)
-    if job.detection is not None and job.detection_settings is not None:
-        found["detection"] = asdict(job.detection_settings) | {"error_weight": job.error_weight}
-    return found
 
 
 def ranker_metric(model: str, pooling: RankerPooling) -> str:
-    """The metric to name for a folder: with means, as in IMPARA-GED, without the similarity."""
+    """Return the metric to name for a folder: with means, as IMPARA-GED, without similarity."""
     named = f"impara:model={model}".replace(",", "\\,")
     return named if pooling == "cls" else f"{named},threshold=none"

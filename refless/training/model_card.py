@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
+from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.pooled import HEAD_FILE
 from gecjury.refless.nets.probe import KERNEL_FILE
+from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.watching import HISTORY_FILE
 from gecjury.scoring.signature import package_versions
 from gecjury.textfiles import read_json
@@ -19,56 +20,57 @@ from gecjury.textfiles import read_json
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 
 
-def training_versions() -> dict[str, str]:
-    """Versions of everything that can move the weights."""
-    return {"python": platform.python_version(), **package_versions(_PACKAGES)}
-
-
 _Figures = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table.
+
+    Args:
+        headings: of the columns.
+        rows: cells; numbers with a fraction get three digits.
+    """
+    cells = [
+        [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in (headings, *cells)]
+    return "\n".join([lines[0], "|---" * len(headings) + "|", *lines[1:]])
+
+
 def figures_table(figures: _Figures, alone: Mapping[str, _Figures] | None = None) -> str:
-    """Markdown table of figures[part][aspect][name]; parts are `dev` and `test`.
+    """Return a Markdown table of figures[part][aspect][name]; parts are `dev` and `test`.
 
     Args:
         figures: of the whole model.
         alone: of its parts by themselves, by name, if it has several.
     """
-    alone = alone or {}
-    named = [("both", figures), *((f"{name} alone", f) for name, f in alone.items())]
-    lines = [
-        "| what " * bool(alone) + "| part | aspect | Pearson | Spearman | RMSE | rows |",
-        "|---" * bool(alone) + "|---|---|---|---|---|---|",
+    named = {"both": figures, **{f"{name} alone": f for name, f in (alone or {}).items()}}
+    headings = ("what", "part", "aspect", "Pearson", "Spearman", "RMSE", "rows")
+    rows = [
+        (name, part, aspect, f["pearson"], f["spearman"], f["rmse"], int(f["rows"]))
+        for name, parts in named.items()
+        for part, aspects in parts.items()
+        for aspect, f in aspects.items()
     ]
-    for name, found in named:
-        for part, aspects in found.items():
-            for aspect, f in aspects.items():
-                lines.append(
-                    f"| {name} "
-                    * bool(alone)
-                    + f"| {part} | {aspect} | {f['pearson']:.3f} | {f['spearman']:.3f} "
-                    f"| {f['rmse']:.3f} | {int(f['rows'])} |"
-                )
-    return "\n".join(lines)
+    first = 0 if alone else 1
+    return markdown_table(headings[first:], [row[first:] for row in rows])
 
 
 def _effort_table(effort: Mapping[str, Mapping[str, float]]) -> str:
-    """Markdown table of seconds and memory by stage."""
-    lines = [
-        "| stage | seconds | processor seconds | most memory by then, GB |",
-        "|---|---|---|---|",
-    ]
+    """Return a Markdown table of seconds and memory by stage."""
+    rows = []
     for name, stage in effort.items():
         memory = f"{stage['gigabytes']:.2f}" if stage["gigabytes"] else "unknown"
-        lines.append(f"| {name} | {stage['seconds']:.0f} | {stage['processor']:.0f} | {memory} |")
-    return "\n".join(lines) + (
+        rows.append((name, f"{stage['seconds']:.0f}", f"{stage['processor']:.0f}", memory))
+    headings = ("stage", "seconds", "processor seconds", "most memory by then, GB")
+    return markdown_table(headings, rows) + (
         "\n\nOf the process that computes; where a run was killed and went on, both are counted, "
         "but for what was done again."
     )
 
 
 def shown_name(name: str) -> str:
-    """A name as cards give it: of local files and folders, no more than their last part."""
+    """Return a name as cards give it: of local files and folders, no more than their last part."""
     return ",".join(Path(part).name if Path(part).exists() else part for part in name.split(","))
 
 
@@ -85,14 +87,16 @@ _KNOWN = {
 
 
 def _parts(folder: Path) -> str:
-    """A list of what a model's folder holds when its card and its manifest are written."""
+    """Return a list of what a model's folder holds when it is finished, in Markdown."""
     lines = []
-    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    for name in sorted((names | {MANIFEST}) - {"README.md", "checkpoints", "intermediate"}):
+    there = folder.iterdir() if folder.is_dir() else ()
+    # The card is written before the files that say that the model is whole.
+    names = {path.name for path in there if not path.name.startswith(".")} | {MANIFEST, KEYS_FILE}
+    for name in sorted(names - {"README.md", "checkpoints", "intermediate"}):
         path = folder / name
         if not path.is_dir():
-            known = "tokenizer" if name.startswith(("tokenizer", "vocab", "special_tok")) else ""
-            about = _KNOWN.get(name, known)
+            usual = "tokenizer" if name.startswith(("tokenizer", "vocab", "special_tok")) else ""
+            about = _KNOWN.get(name, usual)
             lines.append(f"- `{name}`" + (f": {about}" if about else ""))
             continue
         if name == "logs":
@@ -108,89 +112,84 @@ def _parts(folder: Path) -> str:
 
 
 def _architecture(folder: Path) -> str:
-    found = read_json(folder / "config.json", "a model's configuration")
-    return ", ".join(found.get("architectures") or [str(found.get("model_type"))])
+    config = read_json(folder / "config.json", "a model's configuration")
+    return ", ".join(config.get("architectures") or [str(config.get("model_type"))])
 
 
 def model_card(
+    job: TrainingJob,
     title: str,
     metric: str,
     *,
-    base: str,
-    folder: Path | None = None,
     data: Mapping[str, str],
-    settings: Mapping[str, Any],
     results: str,
     usage: str,
     notes: Sequence[str] = (),
     about: str = "Trained with gecjury.",
-    license: str = "",
     figures: _Figures | None = None,
     effort: Mapping[str, Mapping[str, float]] | None = None,
     citation: str = "",
-    language: str = "en",
 ) -> str:
-    """A README.md with the metadata that model hubs read.
+    """Return a README.md with the metadata that model hubs read.
 
     Args:
+        job: the training, whose notes, origin, language and licence are named. The parts of its
+            folder are listed as they lie there, the encoder only if it is a hub name.
         title: heading.
         metric: `some`, `impara` or `detector`.
-        base: encoder that the training started from; written out only if it is a hub name.
-        folder: of the model, whose parts are listed as they lie there.
-        data: what was trained on: name, fingerprint, split.
-        settings: every setting in effect.
+        data: further entries on what was trained on: fingerprint, split.
         results: Markdown with the figures.
         usage: the commands that use the model.
-        notes: limits that a user must know.
+        notes: further limits that a user must know.
         about: what the model is for, and what not.
-        license: of the model; empty: none is named.
-        figures: see `figures_table`; those on test are told hubs.
+        figures: see `figures_table`; those on test are shown on hubs.
         effort: seconds and memory by stage.
         citation: BibTeX of the metric's paper.
-        language: code of the language trained on; `mul` for several.
     """
+    base = job.recipe.encoder
     hub = not Path(base).is_dir() and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
-    head = ["---", "library_name: transformers", f"language: {language}"]
+    head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
     head += ["pipeline_tag: text-classification", f"tags: [gecjury, {metric}, gec, evaluation]"]
-    if license:
-        head.append(f"license: {_quoted(license)}")
+    if job.license:
+        head.append(f"license: {_quoted(job.license)}")
     if hub:
         head.append(f"base_model: {base}")
-    known = data.get("data", "")
-    if known.startswith("hf:"):
-        head.append(f"datasets: [{_quoted(known.split(':')[1])}]")
+    origin = job.origin.get("data", "")
+    if origin.startswith("hf:"):
+        head.append(f"datasets: [{_quoted(origin.split(':')[1])}]")
     if figures:
-        head += ["metrics: [pearsonr, spearmanr]", *_model_index(title, known, figures)]
-    parts = [
-        "\n".join([*head, "---"]),
-        f"# {title}",
-        about,
-        f"## Use\n\nWith gecjury and its extra `refless` installed:\n\n```\n{usage}\n```",
-        f"## Figures\n\n{results}",
-        *(["## Limits\n\n" + "\n".join(f"- {note}" for note in notes)] if notes else []),
-        *(["## What lies here\n\n" + _parts(folder)] if folder is not None else []),
-        "## Data\n\n" + "\n".join(f"- {key}: {value}" for key, value in data.items()),
-        *(["## Time and memory\n\n" + _effort_table(effort)] if effort else []),
-        "## Settings\n\n```json\n"
-        + json.dumps({**settings, "encoder": base}, indent=1, default=str)
+        head += ["metrics: [pearsonr, spearmanr]", *_model_index(title, origin, figures)]
+    shown = {"encoder": base, "detector": shown_name(job.recipe.detector)}
+    named = {"recipe": job.recipe_name} if job.recipe_name else {}
+    versions = {"python": platform.python_version(), **package_versions(_PACKAGES)}
+    # A section without content is left out.
+    sections = {
+        "Use": f"With gecjury and its extra `refless` installed:\n\n```\n{usage}\n```",
+        "Figures": results,
+        "Limits": "\n".join(f"- {note}" for note in (*job.notes, *notes)),
+        "What lies here": _parts(job.folder),
+        "Data": "\n".join(f"- {key}: {value}" for key, value in {**job.origin, **data}.items()),
+        "Time and memory": _effort_table(effort) if effort else "",
+        "Settings": "```json\n"
+        + json.dumps({**named, **asdict(job.recipe), **shown}, indent=1, default=str)
         + "\n```",
-        "## Versions\n\n"
-        + ", ".join(f"{name} {version}" for name, version in training_versions().items()),
-        *([f"## Cite\n\n```bibtex\n{citation}\n```"] if citation else []),
-    ]
-    return "\n\n".join(parts) + "\n"
+        "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "Cite": f"```bibtex\n{citation}\n```" if citation else "",
+    }
+    written = [f"## {name}\n\n{text}" for name, text in sections.items() if text]
+    return "\n\n".join(["\n".join([*head, "---"]), f"# {title}", about, *written]) + "\n"
 
 
 def _quoted(text: str) -> str:
-    """A text as YAML takes it whatever stands in it."""
+    """Return a text as YAML takes it whatever stands in it."""
     return json.dumps(text, ensure_ascii=True)
 
 
 def _model_index(title: str, data: str, figures: _Figures) -> list[str]:
-    """Lines of YAML with the figures on test, as hubs show them."""
+    """Return lines of YAML with the figures on test, as hubs show them."""
     lines = ["model-index:", f"- name: {_quoted(title)}", "  results:"]
-    for aspect, found in figures.get("test", {}).items():
+    for aspect, values in figures.get("test", {}).items():
         lines += [
             "  - task: {type: text-classification, name: " + _quoted(aspect) + "}",
             f"    dataset: {{type: {_quoted(data or 'ratings')}, name: "
@@ -198,8 +197,8 @@ def _model_index(title: str, data: str, figures: _Figures) -> list[str]:
             "    metrics:",
         ]
         lines += [
-            f"    - {{type: {kind}, value: {found[name]:.4f}}}"
+            f"    - {{type: {kind}, value: {values[name]:.4f}}}"
             for kind, name in (("pearsonr", "pearson"), ("spearmanr", "spearman"))
-            if math.isfinite(found[name])
+            if math.isfinite(values[name])
         ]
     return lines

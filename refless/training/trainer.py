@@ -1,8 +1,7 @@
 """Training one model: examples in, the best checkpoint out, resumed where a killed run stopped.
 
-From the top: what is learnt (`LearningTask`) and what is left (`Fit`), the run and its checkpoints,
-what our training adds to the Trainer of transformers, then batches: their order, padding and
-losses.
+From the top: the order (`LearningTask`) and the result (`Fit`), the run and its checkpoints, what
+our training adds to the Trainer of transformers, then batches: their order, padding and losses.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,19 +19,15 @@ from gecjury.errors import DataError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import output_errors
-from gecjury.refless.training.recipe import Loss, TrainSettings
-from gecjury.refless.training.trainable import (
+from gecjury.refless.nets.trainable import (
+    freeze_embeddings,
     freeze_lowest,
     keep_layers,
     rates_by_layer,
     recompute_layers,
 )
-from gecjury.refless.training.watching import (
-    Watch,
-    WatchedRuntime,
-    reporters,
-    resumed_step,
-)
+from gecjury.refless.training.recipe import Loss, TrainSettings
+from gecjury.refless.training.watching import Watch, reporters, resumed_step
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
@@ -76,16 +71,20 @@ class Fit:
         model: the best checkpoint by dev score.
         best: its dev figures.
         history: dev figures by epoch.
-        seconds: spent in this process, without what earlier, killed runs spent.
     """
 
     model: Any
     best: Mapping[str, float]
-    history: tuple[Mapping[str, float], ...] = field(default_factory=tuple)
-    seconds: float = 0.0
+    history: tuple[Mapping[str, float], ...]
 
 
-def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runtime) -> Fit:
+def fit(
+    task: LearningTask,
+    settings: TrainSettings,
+    folder: Path,
+    runtime: Runtime,
+    watch: Watch | None = None,
+) -> Fit:
     """Train a model, or go on where a killed run stopped.
 
     Args:
@@ -93,6 +92,7 @@ def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runt
         settings: see `TrainSettings`.
         folder: for checkpoints; a folder of a run with other settings or data is refused.
         runtime: device and progress.
+        watch: told how the training goes.
 
     Raises:
         DataError: the loss is no longer a number; the last good checkpoint is kept.
@@ -100,22 +100,21 @@ def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runt
         OptionError: the folder holds checkpoints of another run; or the encoder has fewer layers
             than are to be frozen.
     """
-    import time
-
     quiet_transformers()
-    start = time.perf_counter()
-    freeze_lowest(task.model, settings.frozen_layers)
+    if settings.freeze_embeddings:
+        freeze_embeddings(task.model)
+    freeze_lowest(task.model, settings.freeze_layers)
     _claim(folder, settings, task)
-    if settings.recompute:
+    if settings.gradient_checkpointing:
         recompute_layers(task.model)
     last = _last_checkpoint(folder)
     with runtime.progress.task(task.label, None) as bar:
         trainer = _build_trainer(task, settings, folder, runtime, bar)
-        if isinstance(runtime, WatchedRuntime) and is_main_process():
-            _tell(trainer, runtime.watch, resumed_step(last))
+        if watch is not None and is_main_process():
+            _tell(trainer, watch, resumed_step(last))
         with output_errors(folder):
             trainer.train(resume_from_checkpoint=last)
-    if settings.recompute:
+    if settings.gradient_checkpointing:
         keep_layers(task.model)
     history = tuple(
         {key.removeprefix("eval_"): value for key, value in entry.items()}
@@ -123,7 +122,7 @@ def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runt
         if "eval_score" in entry
     )
     best = max(history, key=lambda entry: entry["score"]) if history else {}
-    return Fit(trainer.model, best, history, time.perf_counter() - start)
+    return Fit(trainer.model, best, history)
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
@@ -222,7 +221,7 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
     return transformers.TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
+        per_device_train_batch_size=settings.train_batch,
         gradient_accumulation_steps=settings.accumulation,
         learning_rate=settings.learning_rate,
         **{warmup: settings.warmup},
@@ -293,7 +292,7 @@ class _OurTraining:
         from torch.utils.data import DataLoader
 
         lengths = [length_of(example) for example in self.task.examples]
-        group = self.settings.batch_size * max(self.args.world_size, 1)
+        group = self.settings.train_batch * max(self.args.world_size, 1)
         order = EpochOrder(lengths, group, self.settings.seed)
         return self.accelerator.prepare(
             DataLoader(

@@ -1,6 +1,6 @@
-"""What a training tells while it runs: curves, seconds and memory, logs for TensorBoard and others.
+"""Reports of a training while it runs: curves, seconds and memory, logs for TensorBoard and others.
 
-Nothing here reads or decides what is learnt, and no text that is learnt from is told.
+Nothing here reads or decides what is learnt, and no text that is learnt from is reported.
 """
 
 from __future__ import annotations
@@ -9,19 +9,34 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError, known_name
+from gecjury.errors import MissingExtraError, known_name
+from gecjury.records import read_record
 from gecjury.refless.nets.regressor import output_errors
-from gecjury.runtime import Runtime
-from gecjury.textfiles import read_json, write_text
+from gecjury.textfiles import write_text
 
 HISTORY_FILE = "history.json"
 
 Stage = Mapping[str, float]
 """`seconds` and `processor` seconds, added up over runs that went on, and `gigabytes`."""
+
+
+def kept_record(kind: Any, path: Path | None) -> Any:
+    """Return what an earlier run wrote into a file of its own; an empty record without a file.
+
+    Args:
+        kind: type of the record; see `gecjury.records.from_record`.
+        path: of the file.
+
+    Raises:
+        InputError: the file holds something else.
+    """
+    if path is None or not path.exists():
+        return {}
+    return read_record(kind, path, "a record of a training", "remove it and train anew")
 
 
 class History:
@@ -43,10 +58,8 @@ class History:
         """
         self.path = path
         self.drawn = drawn
-        found = read_json(path, "the history of a training") if path.exists() else {}
-        if not isinstance(found, dict) or not isinstance(found.get("models", {}), dict):
-            raise InputError(f"{path}: not the history of a training; remove it")
-        self.content: dict[str, Any] = {"models": {}, **found}
+        earlier = kept_record(Mapping[str, Mapping[str, Any]], path)
+        self.content: dict[str, Any] = {"models": {}, **earlier}
 
     def note(self, model: str, log: Sequence[Mapping[str, Any]]) -> None:
         """Keep a model's history.
@@ -55,8 +68,12 @@ class History:
             model: name.
             log: everything that the Trainer has logged of it so far.
         """
-        losses = [_numbers(e, ("step", "epoch", "loss", "learning_rate")) for e in log
-                  if "loss" in e]  # fmt: skip
+        columns = ("step", "epoch", "loss", "learning_rate")
+        losses = [
+            {key: float(entry[key]) for key in columns if key in entry}
+            for entry in log
+            if "loss" in entry
+        ]
         dev = [
             {key.removeprefix("eval_"): value for key, value in e.items()}
             for e in log
@@ -82,10 +99,6 @@ class History:
         write_text(self.path, json.dumps(self.content, indent=1))
         if self.drawn is not None:
             self.drawn(self.content)
-
-
-def _numbers(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
-    return {key: float(entry[key]) for key in keys if key in entry}
 
 
 def held_memory() -> float:
@@ -114,14 +127,8 @@ class Ledger:
             path: of the file; None writes none, as in further processes of a distributed run.
         """
         self.path = path
-        found = read_json(path, "the time that a training took") if path and path.exists() else {}
-        self.stages: dict[str, dict[str, float]] = {}
-        for name, stage in found.items() if isinstance(found, dict) else ():
-            if not isinstance(stage, dict) or not all(
-                isinstance(value, (int, float)) for value in stage.values()
-            ):
-                raise InputError(f"{path}: not the time that a training took; remove it")
-            self.stages[str(name)] = {str(key): float(value) for key, value in stage.items()}
+        earlier = kept_record(Mapping[str, Mapping[str, float]], path)
+        self.stages: dict[str, dict[str, float]] = dict(earlier)
         self._running: tuple[str, float, float] | None = None
 
     @contextmanager
@@ -158,7 +165,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told how one model's training goes.
+    """The history, the ledger and the services that are told how one model's training goes.
 
     Attributes:
         name: of the model.
@@ -180,20 +187,9 @@ class Watch:
         self.history.note(self.name, log)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WatchedRuntime(Runtime):
-    """A runtime whose trainings are watched.
-
-    Attributes:
-        watch: who is told.
-    """
-
-    watch: Watch
-
-
 @dataclass(frozen=True)
 class Watchers:
-    """Who is told of every training of a run.
+    """The history, the ledger and the services that are told of every training of a run.
 
     Attributes:
         history: keeps the curves of all its models.
@@ -207,51 +203,14 @@ class Watchers:
     report_to: tuple[str, ...]
     logs: Path
 
-    @classmethod
-    def of(cls, job: Watchable, work: Path | None) -> Watchers:
-        """Those of a job, going on with what an earlier run wrote.
+    def watch(self, name: str) -> Watch:
+        """Return who is told of the training of one model.
 
         Args:
-            job: says where its results lie and whom it reports to.
-            work: folder of its checkpoints; None in further processes of a distributed run.
-
-        Raises:
-            OptionError, MissingExtraError: see `check_reporting`.
+            name: of the model.
         """
-        check_reporting(job.report_to)
-        return cls(
-            History(job.folder / HISTORY_FILE, job.drawn),
-            Ledger(work / "effort.json" if work is not None else None),
-            job.report_to,
-            job.logs or job.folder / "logs",
-        )
-
-    def runtime(self, runtime: Runtime, name: str) -> WatchedRuntime:
-        """A job's runtime, telling of the model that is trained with it by this name."""
         place = self.logs / name.replace(" ", "-").replace("/", "-")
-        watch = Watch(name, self.history, self.ledger, self.report_to, place)
-        given = {f.name: getattr(runtime, f.name) for f in fields(Runtime)}
-        return WatchedRuntime(**given, watch=watch)
-
-
-class Watchable(Protocol):
-    """A job of which somebody may be told."""
-
-    @property
-    def folder(self) -> Path:
-        """Output."""
-
-    @property
-    def report_to(self) -> tuple[str, ...]:
-        """What transformers reports to."""
-
-    @property
-    def logs(self) -> Path | None:
-        """For TensorBoard; None for `logs` in the output folder."""
-
-    @property
-    def drawn(self) -> Callable[[Mapping[str, Any]], None] | None:
-        """Called with the whole history whenever something has come."""
+        return Watch(name, self.history, self.ledger, self.report_to, place)
 
 
 def check_reporting(names: Sequence[str]) -> None:
@@ -285,25 +244,23 @@ def reporters(watch: Watch, step: int) -> list[Any]:
         step: that a broken run goes on from; what it logged after it is taken back.
 
     Raises:
-        OptionError, MissingExtraError: see `check_reporting`.
         OutputError: the folder for logs cannot be written.
     """
     if not watch.report_to:
         return []
-    check_reporting(watch.report_to)
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
-    found = []
+    callbacks = []
     for name in watch.report_to:
         if name == "tensorboard" and watch.logs is not None:
             # A writer of our own, since the place and what is taken back are options of it alone.
             with output_errors(watch.logs):
                 watch.logs.mkdir(parents=True, exist_ok=True)
                 writer = _summary_writer()(str(watch.logs), purge_step=step + 1 if step else None)
-            found.append(INTEGRATION_TO_CALLBACK[name](writer))
+            callbacks.append(INTEGRATION_TO_CALLBACK[name](writer))
         else:
-            found.append(INTEGRATION_TO_CALLBACK[name]())
-    return found
+            callbacks.append(INTEGRATION_TO_CALLBACK[name]())
+    return callbacks
 
 
 def _summary_writer() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,17 +119,8 @@ def _rows(
     paper = np.array(PAPER_WEIGHTS[level])
     level_best = np.flatnonzero(scores >= np.nanmax(scores) - 1e-12)
     best = grid[min(level_best, key=lambda row: float(np.abs(grid[row] - paper).sum()))]
-    return [_row(name, weights, measure(weights)) for name, weights in
-            (("found", best), ("paper", paper))]  # fmt: skip
-
-
-def _row(name: str, weights: FloatArray, figures: Sequence[float]) -> dict[str, object]:
-    alpha, beta, gamma = weights.tolist()
-    return {
-        "weights": name,
-        "alpha": alpha,
-        "beta": beta,
-        "gamma": gamma,
-        "searched": figures[0],
-        "held_out": figures[1],
-    }
+    keys = ("weights", "alpha", "beta", "gamma", "searched", "held_out")
+    return [
+        dict(zip(keys, (name, *weights.tolist(), *measure(weights)), strict=True))
+        for name, weights in (("found", best), ("paper", paper))
+    ]

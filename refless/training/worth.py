@@ -10,7 +10,7 @@ chance (.5) and the number of changed tokens, and states in one sentence whether
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from gecjury.arrays import FloatArray, IntArray, settled
 from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.bundle import aspect_weights
-from gecjury.refless.training.beside import changed_tokens
+from gecjury.refless.training.beside import changed_tokens, in_words
+from gecjury.refless.training.model_card import markdown_table
 from gecjury.stats.bootstrap import interval, sentence_counts
 
 _RESAMPLES = 2000
@@ -28,15 +29,17 @@ _SEED = 0
 _LEAST_SOURCES = 20
 
 
-class WorthRow(TypedDict):
+@dataclass(frozen=True)
+class WorthRow:
     """A share of pairs in the right order, or a difference of two shares, with its 95% interval."""
 
     what: str
     accuracy: float
-    interval: list[float]
+    interval: tuple[float, ...]
 
 
-class Worth(TypedDict):
+@dataclass(frozen=True)
+class Worth:
     """Agreement of a metric with held-out pairs of corrections of one source.
 
     `rows` holds the metric, counting changes, and the difference of the two; it is empty without
@@ -46,10 +49,10 @@ class Worth(TypedDict):
     judged: str
     pairs: int
     sources: int
-    rows: list[WorthRow]
-    above_chance: bool | None
-    above_changes: bool | None
-    verdict: str
+    rows: tuple[WorthRow, ...] = ()
+    above_chance: bool | None = None
+    above_changes: bool | None = None
+    verdict: str = ""
 
 
 def rated_pairs(
@@ -140,34 +143,23 @@ def worth_of(
     more = float(np.sign(known_changes).sum()) >= 0
     _, numbers = np.unique([normalise(source) for source in sources], return_inverse=True)
     count = int(numbers.max()) + 1 if len(numbers) else 0
-    worth = Worth(
-        judged=judged,
-        pairs=len(model),
-        sources=count,
-        rows=[],
-        above_chance=None,
-        above_changes=None,
-        verdict="",
-    )
+    rows: list[WorthRow] = []
     if count:
         right = np.stack([_right(model), _right(changes if more else -changes)])
         right = np.concatenate([right, right[:1] - right[1:]])
         # Sums by source keep what is held small, however many pairs a source has.
         sums = np.stack([np.bincount(numbers, row) for row in right], axis=1)
         times = sentence_counts(count, _RESAMPLES, _SEED)
-        values = right.mean(axis=1)
         drawn = (times @ sums) / (times @ np.bincount(numbers))[:, None]
         counted = f"counting changes, {'more' if more else 'fewer'} is better"
-        for what, value, draws in zip(
-            ("this model", counted, "difference"), values.tolist(), drawn.T, strict=True
-        ):
-            low, high = interval(draws, observed=value)[0]
-            worth["rows"].append(WorthRow(what=what, accuracy=value, interval=[low, high]))
+        named = ("this model", counted, "difference")
+        for what, value, draws in zip(named, right.mean(axis=1).tolist(), drawn.T, strict=True):
+            rows.append(WorthRow(what, value, interval(draws, observed=value)[0]))
+    worth = Worth(judged, len(model), count, tuple(rows))
     if count >= _LEAST_SOURCES:
-        worth["above_chance"] = worth["rows"][0]["interval"][0] > 0.5
-        worth["above_changes"] = worth["rows"][2]["interval"][0] > 0
-    worth["verdict"] = _verdict(worth)
-    return worth
+        lows = [row.interval[0] for row in rows]
+        worth = replace(worth, above_chance=lows[0] > 0.5, above_changes=lows[2] > 0)
+    return replace(worth, verdict=_verdict(worth))
 
 
 def _right(gaps: FloatArray) -> FloatArray:
@@ -177,39 +169,35 @@ def _right(gaps: FloatArray) -> FloatArray:
 
 
 def _verdict(worth: Worth) -> str:
-    pairs = f"{worth['pairs']} held-out pairs of {worth['sources']} sources"
-    if worth["above_chance"] is None:
+    pairs = f"{worth.pairs} held-out pairs of {worth.sources} sources"
+    if worth.above_chance is None:
         return (
             f"Verdict: {pairs} are too few to say whether this model beats chance or counting "
             "changes; try it on a benchmark with `gecjury compare` before you use it"
         )
-    model, changes, _ = worth["rows"]
+    model, changes, _ = worth.rows
     shown = (
-        f"it agrees with {worth['judged']} on {_shown(model)} of {pairs} (chance .5; "
-        f"{changes['what']}: {_shown(changes)})"
+        f"it agrees with {worth.judged} on {_shown(model)} of {pairs} (chance .5; "
+        f"{changes.what}: {_shown(changes)})"
     )
-    if not worth["above_chance"]:
-        also = "" if worth["above_changes"] else " and does not beat counting changes"
+    if not worth.above_chance:
+        also = "" if worth.above_changes else " and does not beat counting changes"
         return f"Verdict: this model is not above chance{also}: {shown}; do not choose by it"
-    if not worth["above_changes"]:
+    if not worth.above_changes:
         return f"Verdict: this model is above chance, but does not beat counting changes: {shown}"
     return f"Verdict: this model beats chance and counting changes: {shown}"
 
 
 def _shown(row: WorthRow) -> str:
-    low, high = row["interval"]
-    return f"{row['accuracy']:.3f} [{low:.2f}, {high:.2f}]"
+    low, high = row.interval
+    return f"{row.accuracy:.3f} [{low:.2f}, {high:.2f}]"
 
 
 def worth_table(worth: Worth) -> str:
     """Return the verdict and a Markdown table of the figures behind it."""
-    lines = [f"**{worth['verdict']}.**"]
-    if worth["rows"]:
-        title = f"held-out pairs, by {worth['judged']}"
-        lines += ["", f"| {title} | in the right order | 95% |", "|---|---|---|"]
-        lines += [
-            f"| {row['what']} | {row['accuracy']:.3f} "
-            f"| {row['interval'][0]:.3f} to {row['interval'][1]:.3f} |"
-            for row in worth["rows"]
-        ]
-    return "\n".join(lines)
+    verdict = f"**{worth.verdict}.**"
+    if not worth.rows:
+        return verdict
+    headings = (f"held-out pairs, by {worth.judged}", "in the right order", "95%")
+    cells = [(row.what, row.accuracy, in_words(row.interval)) for row in worth.rows]
+    return f"{verdict}\n\n{markdown_table(headings, cells)}"

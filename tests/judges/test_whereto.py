@@ -16,7 +16,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, identity, write_jury
-from gecjury.refless.nets.bundle import BUNDLE_FORMAT
+from gecjury.refless.nets.manifest import BUNDLE_FORMAT
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
@@ -242,8 +242,10 @@ def test_so_does_a_model_that_the_file_need_not_name(
     folder = tmp_path / "folder"
     folder.mkdir()
     if metric.startswith("some"):
-        kernel = {"format": BUNDLE_FORMAT, "kernel": {"encoder": "owner/encoder"}}
-        (folder / "gecjury.json").write_text(json.dumps(kernel))
+        encoders = dict.fromkeys(("encoder", "base"), "owner/encoder")
+        manifest = {"format": BUNDLE_FORMAT, "scale": [1, 4], "max_length": 9, "members": []}
+        manifest["kernel"] = {"aspects": ["fluency"], "paired": False, **encoders}
+        (folder / "gecjury.json").write_text(json.dumps(manifest))
     file = jury(tmp_path / "x.json", metric.replace("FOLDER", str(folder)))
     with pytest.raises(OptionError, match=rf"need your word: .*fetches {model} where"):
         load("jury", file=str(file))

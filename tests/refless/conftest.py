@@ -11,7 +11,7 @@ _NEURAL = {
     "test_some.py", "test_impara.py", "nets/test_language.py", "nets/test_probe.py",
     "nets/test_pooled.py", "training/test_both.py", "training/steps/test_detection.py",
     "training/test_grid.py", "training/steps/test_intermediate.py", "training/test_resume.py",
-    "training/test_trainable.py", "training/test_trainer.py", "training/test_watching.py",
+    "nets/test_trainable.py", "training/test_trainer.py", "training/test_watching.py",
 }  # fmt: skip
 
 collect_ignore = sorted(_NEURAL) if importlib.util.find_spec("transformers") is None else []

@@ -14,14 +14,9 @@ from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import GecjuryError, InputError
 from gecjury.models.checkpoints import inside, resolve
-from gecjury.refless.nets.bundle import (
-    BUNDLE_FORMAT,
-    IMPARA_FORMAT,
-    KEYS_FILE,
-    MANIFEST,
-    open_bundle,
-)
+from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.features import SENTENCE_FEATURES
+from gecjury.refless.nets.manifest import BUNDLE_FORMAT, IMPARA_FORMAT, KEYS_FILE, MANIFEST
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -153,19 +148,20 @@ def linear(**changes: object) -> dict[str, object]:
     [
         ({"scale": [4, 1]}, r"scale is \(4.0, 1.0\)"),
         ({"scale": [1, float("nan")]}, "scale is"),
-        ({"scale": 3}, "TypeError"),
+        ({"scale": 3}, "scale is 3; expected a list"),
         ({"max_length": 10**400}, "max_length is 1000"),
         ({"max_length": -3}, "max_length is -3"),
         ({"members": []}, "no member"),
-        ({"members": 3}, "TypeError"),
-        ({"members": [{"path": 3, "aspects": []}]}, "3 where a text belongs"),
-        ({"members": [{"path": ".", "aspects": ["style"]}]}, "a member of 'style'"),
-        ({"features": [1]}, "AttributeError"),
-        (linear(weights=[[1.0]]), "1 feature weights for fluency"),
-        (linear(mean=[1.0]), "the features of fluency are no"),
-        (linear(mean=[float("nan")] * len(SENTENCE_FEATURES)), "the features of fluency are no"),
+        ({"members": 3}, "members is 3; expected a list"),
+        ({"members": [{"path": 3, "aspects": []}]}, r"members\[0\]\.path is 3; expected a text"),
+        ({"members": [{"path": ".", "aspects": ["style"]}]}, "aspects are style"),
+        ({"features": [1]}, r"features is \[1\]; expected an object"),
+        (linear(weights=[[1.0]]), "expected a number"),
+        (linear(mean=[1.0], deviation=[1.0], weights=[1.0]), "1 feature weights for fluency"),
+        (linear(mean=[1.0]), "features are not"),
+        (linear(mean=[float("nan")] * len(SENTENCE_FEATURES)), "features are not"),
         (linear(deviation=[0.0] * len(SENTENCE_FEATURES)), "has no deviation"),
-        ({"kernel": 3, "members": []}, "absent or damaged"),
+        ({"kernel": 3, "members": []}, "kernel is 3; expected an object or null"),
     ],
 )
 def test_a_changed_manifest_is_refused(tmp_path: Path, more: dict[str, object], said: str) -> None:
@@ -181,7 +177,7 @@ def test_a_changed_manifest_is_refused(tmp_path: Path, more: dict[str, object], 
 @pytest.mark.parametrize("metric", ["some", "impara"])
 def test_a_manifest_that_is_none_is_refused(tmp_path: Path, metric: str, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
-    with pytest.raises(InputError, match=MANIFEST if metric == "some" else str(tmp_path)):
+    with pytest.raises(InputError, match=MANIFEST):
         load(metric, model=str(tmp_path)).score_corpus(CORPUS, Runtime(device="cpu"))
 
 

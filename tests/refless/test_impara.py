@@ -16,7 +16,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
-from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
 from gecjury.refless.training.steps.intermediate import IntermediateData
 from gecjury.runtime import Runtime
 from tests import tiny
@@ -85,11 +85,11 @@ def test_refusals(tmp_path: Path) -> None:
 
 def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
-    settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, batch_size=8)
+    settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, train_batch=8)
     data = corrections()
     job = RankerJob(
-        corrections=data, encoder=str(encoder), settings=settings, folder=tmp_path / "out",
-        runtime=RUNTIME, count=160,
+        corrections=data, recipe=RankerRecipe(str(encoder), settings=settings, pairs=160),
+        folder=tmp_path / "out", runtime=RUNTIME,
     )  # fmt: skip
     report = train_impara(job)
     # The words that edits insert are rare otherwise: the better sentence is easily told.
@@ -106,15 +106,14 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, corrections=data[1:]))
     elsewhere.rename(encoder)
-    # One of an earlier version tells its pairs alone.
+    # Earlier versions called the fingerprint otherwise, and had one of the pairs beside it.
     manifest = tmp_path / "out" / "gecjury.json"
     record = json.loads(manifest.read_text())
-    del record["asked"]
-    manifest.write_text(json.dumps(record))
+    manifest.write_text(json.dumps(record | {"asked": record["run"], "run": "0123456789abcdef"}))
     assert train_impara(job) == report
     assert not (tmp_path / "out" / "checkpoints").exists()
     with pytest.raises(OptionError, match="other settings or data"):
-        train_impara(replace(job, count=150))
+        train_impara(replace(job, recipe=replace(job.recipe, pairs=150)))
 
 
 def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:
@@ -137,18 +136,20 @@ def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:
 
 def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
-    settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, batch_size=8)
+    settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, train_batch=8)
     data = corrections()
     # The words that corrections insert are called wrong, so that detection knows them.
     text = tuple(
         LabelledSentence(tuple(words), tuple(w in ("school", "teacher") for w in words))
         for words in (c.text().split() for c in data)
     )
+    recipe = RankerRecipe(
+        str(encoder), intermediate_epochs=3, intermediate_rate=3e-3, settings=settings, pairs=160,
+        pooling="mean",
+    )  # fmt: skip
     job = RankerJob(
-        corrections=data, encoder=str(encoder), settings=settings, folder=tmp_path / "out",
-        runtime=RUNTIME, count=160, pooling="mean",
-        detection=IntermediateData(labelled=LabelledText(text)),
-        detection_settings=replace(settings, epochs=3),
+        corrections=data, recipe=recipe, folder=tmp_path / "out", runtime=RUNTIME,
+        steps=IntermediateData(labelled=LabelledText(text)),
     )  # fmt: skip
     report = train_impara(job)
     assert next(f for f in report.figures if f["part"] == "test")["accuracy"] > 0.7
@@ -175,15 +176,15 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
         output = states.mean(0).numpy() @ head["weight"][0] + head["bias"][0]
         assert found[row] == pytest.approx(1 / (1 + np.exp(-output)), abs=2e-6)
     assert train_impara(job) == report
-    for other in (replace(job, pooling="cls"), replace(job, error_weight=3.0),
-                  replace(job, detection=None)):  # fmt: skip
+    others = [replace(recipe, pooling="cls"), replace(recipe, detection_weight=3.0)]
+    for other in (*(replace(job, recipe=r) for r in others), replace(job, steps=None)):
         with pytest.raises(OptionError, match="other settings or data"):
             train_impara(other)
 
 
 def test_detection_does_not_see_what_the_ranker_is_tried_on(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
-    settings = TrainSettings(epochs=1, learning_rate=3e-3, patience=0, batch_size=8)
+    settings = TrainSettings(epochs=1, learning_rate=3e-3, patience=0, train_batch=8)
     data = corrections()
     held = split_corrections(data, 0)["test"]
     text = tuple(
@@ -191,9 +192,9 @@ def test_detection_does_not_see_what_the_ranker_is_tried_on(tmp_path: Path) -> N
         for words in (c.text().split() for c in held)
     )
     job = RankerJob(
-        corrections=data, encoder=str(encoder), settings=settings, folder=tmp_path / "out",
-        runtime=RUNTIME, count=160, detection=IntermediateData(labelled=LabelledText(text)),
-        detection_settings=settings,
+        corrections=data, recipe=RankerRecipe(str(encoder), settings=settings, pairs=160),
+        folder=tmp_path / "out", runtime=RUNTIME,
+        steps=IntermediateData(labelled=LabelledText(text)),
     )  # fmt: skip
     with pytest.raises(InputError, match="0 labelled sentences are too few"):
         train_impara(job)
@@ -211,8 +212,8 @@ def test_sources_stand_in_one_part() -> None:
 def test_text_without_enough_pairs_is_refused(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder")
     job = RankerJob(
-        corrections=corrections(6), encoder=str(encoder), settings=TrainSettings(),
-        folder=tmp_path / "out", runtime=RUNTIME, count=20,
+        corrections=corrections(6), recipe=RankerRecipe(str(encoder), pairs=20),
+        folder=tmp_path / "out", runtime=RUNTIME,
     )  # fmt: skip
     with pytest.raises(InputError, match="give more text"):
         train_impara(job)

@@ -15,10 +15,12 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
-from gecjury.refless.nets.bundle import MANIFEST, open_bundle
+from gecjury.refless.nets.bundle import open_bundle
+from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.some import SOME
+from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.some import train_some
 from gecjury.refless.training.weights import search_weights, simplex
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Statistics
@@ -310,7 +312,7 @@ def test_a_finished_training_is_not_repeated(trained: tuple[Path, Annotations]) 
 
 
 def test_a_some_is_no_impara(trained: tuple[Path, Annotations]) -> None:
-    with pytest.raises(InputError, match="not an IMPARA model"):
+    with pytest.raises(InputError, match=r"expected 'gecjury-impara/1'.* a SOME is used with"):
         load("impara", model=str(trained[0])).score_corpus(CORPUS, RUNTIME)
 
 

@@ -24,7 +24,7 @@ from gecjury.refless.data.labelled import (
     LabelledText,
     refuse_one_class,
 )
-from gecjury.refless.nets.bundle import KEYS_FILE
+from gecjury.refless.nets.manifest import KEYS_FILE
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
@@ -224,15 +224,20 @@ def detection_scores(probabilities: FloatArray, marks: IntArray) -> Mapping[str,
     precision = hits / called.sum() if called.any() else 0.0
     recall = hits / marks.sum() if marks.any() else 0.0
     together = 0.25 * precision + recall
-    ranked = marks[np.argsort(-probabilities, kind="stable")]
-    at = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
     return {
         "precision": float(precision),
         "recall": float(recall),
         "f0.5": float(1.25 * precision * recall / together) if together else 0.0,
-        "ap": float(at[ranked == 1].mean()) if ranked.any() else 0.0,
+        "ap": average_precision(probabilities, marks),
         "tokens": float(len(marks)),
     }
+
+
+def average_precision(scores: FloatArray, marks: IntArray) -> float:
+    """Return the average precision of finding what is marked 1, by falling score; 0 without it."""
+    ranked = marks[np.argsort(-scores, kind="stable")]
+    at = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
+    return float(at[ranked == 1].mean()) if ranked.any() else 0.0
 
 
 def step_figures(kind: str, found: Mapping[str, float]) -> dict[str, float]:

@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,17 @@ from gecjury.refless.nets.regressor import (
 from gecjury.refless.training.recipe import Intermediate, TrainSettings
 from gecjury.refless.training.steps.detection import (
     LABELS,
+    average_precision,
     labelled_examples,
     labelled_figures,
+    step_figures,
     with_dev,
 )
-from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
+from gecjury.refless.training.trainer import Fit, LearningTask, fit, is_main_process, wait_for_all
+from gecjury.refless.training.watching import Watch, kept_record
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import spearman
+from gecjury.textfiles import write_text
 
 _DEV_SHARE = 0.03
 _DEV_MOST = 600
@@ -71,16 +76,16 @@ class IntermediateData:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step of a training.
+    """One step of a training, or the training of an error detector.
 
     Attributes:
         kind: which step.
         start: folder or hub name of the model that it starts from.
-        folder: where the model is saved; checkpoints lie in it while the step runs.
+        folder: checkpoints lie in its `checkpoints`, the model of a finished step in its `model`.
         data: what it learns from.
         settings: epochs, learning rate and the like.
         runtime: device and progress.
-        frozen: leave the word embeddings as they are.
+        watch: told how the training goes.
         error_weight: how much errors weigh in the loss, where text is labelled.
     """
 
@@ -90,7 +95,7 @@ class Step:
     data: IntermediateData
     settings: TrainSettings
     runtime: Runtime
-    frozen: bool = False
+    watch: Watch | None = None
     error_weight: float = 1.0
 
     @property
@@ -103,12 +108,23 @@ def run_intermediate(step: Step) -> dict[str, float]:
     """Train one step and save its model; a step that was finished before is not run again.
 
     Returns:
-        Dev figures of the step; `score` is average precision (F0.5 where text is labelled, beside
-        `detection_scores`), accuracy or mean Spearman.
+        Dev figures of the step, of which the one with its name chose the epoch: average precision
+        (F0.5 where text is labelled, beside `detection_scores`), accuracy or mean Spearman.
     """
-    model_folder = step.folder / "model"
-    if (model_folder / "model.safetensors").exists():
-        return {}
+    path, model_folder = step.folder / "score.json", step.folder / "model"
+    if not (model_folder / "model.safetensors").exists():
+        result, tokenizer = learn(step)
+        if is_main_process():
+            save_model(result.model, tokenizer, model_folder)
+            best = result.best
+            figures = step_figures(step.kind, best) if step.labelled else {step.kind: best["score"]}
+            write_text(path, json.dumps(figures))
+        wait_for_all()
+    return dict(kept_record(Mapping[str, float], path))
+
+
+def learn(step: Step) -> tuple[Fit, Any]:
+    """Train the model of a step; returns it with its dev figures, and its tokenizer."""
     from transformers import set_seed
 
     # Fresh heads are drawn while the model is loaded, before `fit` sets the seed.
@@ -116,28 +132,17 @@ def run_intermediate(step: Step) -> dict[str, float]:
     tokenizer = load_tokenizer(step.start)
     prepare = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[step.kind]
     model, examples, evaluate = prepare(step, tokenizer)
-    if step.frozen:
-        freeze_embeddings(model)
     task = LearningTask(
         model=model,
         tokenizer=tokenizer,
         examples=examples,
         evaluate=evaluate,
         objective="regression" if step.kind == "ratings" else step.kind,
-        label=f"intermediate step: {step.kind}",
+        label=f"{step.kind}: training",
         error_weight=step.error_weight if step.labelled else 1.0,
     )
-    result = fit(task, step.settings, step.folder / "checkpoints", step.runtime)
-    if is_main_process():
-        save_model(result.model, tokenizer, model_folder)
-    wait_for_all()
-    return dict(result.best)
-
-
-def freeze_embeddings(model: Any) -> None:
-    """Keep the embeddings out of training: less memory and time, and rare words stay put."""
-    for parameter in model.base_model.embeddings.parameters():
-        parameter.requires_grad_(False)
+    result = fit(task, step.settings, step.folder / "checkpoints", step.runtime, step.watch)
+    return result, tokenizer
 
 
 def tokenise(
@@ -223,11 +228,7 @@ def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, An
                 if mark >= 0:
                     scores.append(float(found[row, column]))
                     marks.append(mark)
-    ranked = np.array(marks)[np.argsort(-np.array(scores), kind="stable")]
-    if not ranked.any():
-        return 0.0
-    precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
-    return float(precision[ranked == 1].mean())
+    return average_precision(np.array(scores), np.array(marks))
 
 
 def _ranking(step: Step, tokenizer: Any) -> Prepared:
@@ -312,9 +313,8 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
     labels = np.array(rows)[order]
     encoded = tokenise(tokenizer, [texts[row] for row in order], None, step.settings.max_length)
     held = _held_out(len(encoded))
-    model = load_model(
-        step.start, [f"{rated.aspects[0]}-{n}" for n, rated in enumerate(step.data.rated)]
-    )
+    outputs = [f"{rated.aspects[0]}-{n}" for n, rated in enumerate(step.data.rated)]
+    model = load_model(step.start, outputs)
     examples = [
         {**inputs, "labels": label.tolist()}
         for inputs, label in zip(encoded[held:], labels[held:], strict=True)
@@ -333,8 +333,3 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
         return {"score": float(np.mean(found))}
 
     return model, examples, evaluate
-
-
-def step_settings(settings: TrainSettings, epochs: int, learning_rate: float) -> TrainSettings:
-    """The settings of a step: those of the main training but for epochs, rate and stopping."""
-    return replace(settings, epochs=epochs, learning_rate=learning_rate, patience=0)

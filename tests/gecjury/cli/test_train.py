@@ -139,13 +139,13 @@ def test_both_ways_in_one_run_and_their_curves(
 
 
 def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFixture[str]) -> None:
+    from gecjury.refless.training.evaluation import Report
     from gecjury.refless.training.grid import GridTrial
-    from gecjury.refless.training.some import Report
 
-    args = argparse.Namespace(format="table")
+    args = argparse.Namespace(format="table", output="some")
     trials = [GridTrial("fluency", 128, 8, 2e-5, 3, 0.5, 0.25), GridTrial("fluency", 256, 8, 3e-5,
               1, 0.75, 0.5, chosen=True)]  # fmt: skip
-    assert train_some.print_grid(args, trials, Report(Path("some"), {}, {}, {})) == 0
+    assert train_some.print_grid(args, trials, Report({}, {})) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["fluency", "128", "8", "0.00002", "3", "0.500", "0.250"] in lines
     assert ["fluency", "256", "8", "0.00003", "1", "0.750", "0.500", "*"] in lines

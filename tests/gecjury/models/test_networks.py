@@ -20,7 +20,6 @@ from gecjury.models.networks import (
     read_network,
     read_tokenizer,
     refuse_missing,
-    refuse_padless,
 )
 from gecjury.runtime import Runtime
 from tests import tiny
@@ -164,7 +163,7 @@ def opened(folder: Path) -> Any:
     """What every loader does: configuration, tokenizer and network."""
     checkpoint = resolve(str(folder))
     config = read_config(checkpoint)
-    refuse_padless(checkpoint, config, read_tokenizer(checkpoint, config))
+    read_tokenizer(checkpoint, config, padded=True)
     return read_network(checkpoint, config, "encoder")[0]
 
 

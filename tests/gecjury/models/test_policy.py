@@ -208,8 +208,9 @@ def test_models_of_the_hub_are_pinned_by_their_commit(models: Path, tmp_path: Pa
     # A SOME by kernel regression, which names its encoder and does not hold it.
     kernel = tmp_path / "kernel"
     kernel.mkdir()
-    record = {"format": "gecjury-some/1", "kernel": {"encoder": "bert-base-cased",
-              "base": "bert-base-cased", "aspects": [], "paired": False}}  # fmt: skip
+    record = {"format": "gecjury-some/1", "scale": [1, 4], "max_length": 128, "members": [],
+              "kernel": {"encoder": "bert-base-cased", "base": "bert-base-cased", "aspects": [],
+                         "paired": False}}  # fmt: skip
     (kernel / "gecjury.json").write_text(json.dumps(record))
     (kernel / "kernel.safetensors").write_bytes(b"x")
     wanted = [

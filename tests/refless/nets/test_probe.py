@@ -18,8 +18,9 @@ from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
+from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.some import train_some
 from gecjury.refless.training.steps.intermediate import IntermediateData
 from gecjury.runtime import Bar, Runtime, SilentProgress
 from tests import tiny
@@ -206,7 +207,7 @@ def test_a_damaged_kernel_is_refused(trained: tuple[Path, Annotations], tmp_path
 def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="one seed"):
         Recipe(kernel=True, seeds=(0, 1))
-    with pytest.raises(OptionError, match="within=2"):
+    with pytest.raises(OptionError, match="--within 2"):
         Recipe(within=2.0)
     data = rated()
     recipe = Recipe(str(tiny.encoder(tmp_path / "encoder")), kernel=True, within=2.0)

@@ -8,8 +8,8 @@ from typing import Any
 
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import Job
 from gecjury.runtime import Runtime
 
 RUNTIME = Runtime(device="cpu", use_cache=False)

@@ -14,9 +14,12 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
-from gecjury.refless.nets.bundle import MANIFEST, open_bundle
+from gecjury.refless.nets.bundle import open_bundle
+from gecjury.refless.nets.manifest import MANIFEST
+from gecjury.refless.training.evaluation import best_share
+from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import Job, best_share, train_some
+from gecjury.refless.training.some import train_some
 from tests import tiny
 from tests.refless.training.jobs import RUNTIME, both_ways
 
@@ -140,9 +143,9 @@ def test_best_share_by_hand() -> None:
     ("shares", "message"),
     [
         ([0.5], "shares is"),
-        ({"fluency": 1.5}, "not 0 to 1"),
-        ({"fluency": True}, "not 0 to 1"),
-        ({"colour": 0.5}, "'colour', which no two parts predict"),
+        ({"fluency": 1.5}, "expected 0 to 1"),
+        ({"fluency": True}, r"shares\.fluency is True; expected a number"),
+        ({"colour": 0.5}, "'colour': 0.5}, expected 0 to 1 of what two parts predict"),
     ],
 )
 def test_damaged_shares_are_told(
@@ -157,7 +160,7 @@ def test_options_that_do_not_go_together() -> None:
         Recipe(fine_tune=True)
     # What needs models that are trained goes with both.
     both = Recipe(
-        kernel=True, fine_tune=True, seeds=(0, 1), settings=TrainSettings(frozen_layers=1)
+        kernel=True, fine_tune=True, seeds=(0, 1), settings=TrainSettings(freeze_layers=1)
     )
     assert both.tuned
     assert "fine_tune" not in Recipe(kernel=True).deciding()

@@ -12,8 +12,8 @@ from gecjury.errors import OptionError
 from gecjury.refless.data.annotations import ColumnMap, read_annotations
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.training.grid import train_grid
+from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import Job
 from gecjury.runtime import Runtime
 from tests import tiny
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import figures_table, model_card, shown_name
+from gecjury.refless.training.recipe import BaseRecipe
+from gecjury.runtime import Runtime
 
 
 def test_local_paths_are_cut_to_their_last_part(tmp_path: Path) -> None:
@@ -19,8 +24,7 @@ def test_local_paths_are_cut_to_their_last_part(tmp_path: Path) -> None:
 
 def test_a_card_tells_the_hub_base_alone(tmp_path: Path) -> None:
     def card(base: str) -> str:
-        settings = {"encoder": base, "epochs": 1}
-        return model_card("A", "some", base=base, data={}, settings=settings, results="", usage="")
+        return bare(tmp_path, encoder=base)
 
     local = card(str(tmp_path))
     assert str(tmp_path) not in local
@@ -29,16 +33,23 @@ def test_a_card_tells_the_hub_base_alone(tmp_path: Path) -> None:
     assert "base_model: bert-base-cased" in card("bert-base-cased")
 
 
+def bare(folder: Path, encoder: str = "b", **changes: Any) -> str:
+    job = TrainingJob(recipe=BaseRecipe(encoder), folder=folder / "none", runtime=Runtime())
+    more = {name: changes.pop(name) for name in ("figures", "effort") if name in changes}
+    title = changes.pop("title", "A")
+    job = replace(job, **changes)
+    return model_card(job, title, "some", data={}, results="", usage="", **more)
+
+
 FIGURE = {"pearson": 0.5, "spearman": 0.25, "rmse": 0.75, "rows": 8.0}
 FIGURES = {"dev": {"fluency": FIGURE}, "test": {"fluency": {**FIGURE, "pearson": float("nan")}}}
 
 
-def test_hubs_read_the_head_whatever_stands_in_it() -> None:
+def test_hubs_read_the_head_whatever_stands_in_it(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
-    card = model_card(
-        "SOME: fluency", "some", base="owner/encoder", data={"data": "hf:me/ratings:train"},
-        settings={}, results="", usage="", license='other: "mine"', figures=FIGURES,
-    )  # fmt: skip
+    origin = {"data": "hf:me/ratings:train"}
+    card = bare(tmp_path, "owner/encoder", title="SOME: fluency", origin=origin, figures=FIGURES,
+                license='other: "mine"')  # fmt: skip
     head = yaml.safe_load(card.split("---")[1])
     assert head["license"] == 'other: "mine"'
     assert head["datasets"] == ["me/ratings"]
@@ -49,18 +60,15 @@ def test_hubs_read_the_head_whatever_stands_in_it() -> None:
     # What is no number is left out.
     assert result["metrics"] == [{"type": "spearmanr", "value": 0.25}]
     assert result["task"]["name"] == "fluency"
-    bare = model_card("A", "some", base="b", data={}, settings={}, results="", usage="")
-    assert "license" not in bare.split("---")[1]
+    assert "license" not in bare(tmp_path).split("---")[1]
 
 
-def test_time_and_memory_stand_in_the_card() -> None:
+def test_time_and_memory_stand_in_the_card(tmp_path: Path) -> None:
     effort = {
         "fine-tuning": {"seconds": 61.4, "processor": 100.6, "gigabytes": 1.234},
         "evaluation": {"seconds": 2.0, "processor": 3.0, "gigabytes": 0.0},
     }
-    card = model_card(
-        "A", "some", base="b", data={}, settings={}, results="", usage="", effort=effort
-    )
+    card = bare(tmp_path, effort=effort)
     assert "| fine-tuning | 61 | 101 | 1.23 |" in card
     assert "| evaluation | 2 | 3 | unknown |" in card
 

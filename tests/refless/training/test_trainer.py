@@ -17,7 +17,7 @@ from gecjury.runtime import Runtime
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
-SETTINGS = TrainSettings(batch_size=4, epochs=3, learning_rate=1e-3, patience=0)
+SETTINGS = TrainSettings(train_batch=4, epochs=3, learning_rate=1e-3, patience=0)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_training_learns_and_keeps_the_best_epoch(start: str, tmp_path: Path) ->
 
 def test_early_stopping_counts_epochs_without_gain(start: str, tmp_path: Path) -> None:
     scores = iter([0.5, 0.4, 0.3, 0.9])
-    settings = TrainSettings(batch_size=8, epochs=9, patience=2)
+    settings = TrainSettings(train_batch=8, epochs=9, patience=2)
     result = run(start, tmp_path, lambda _: {"score": next(scores)}, settings)
     assert len(result.history) == 3
 
@@ -131,9 +131,9 @@ def test_a_broken_run_goes_on_to_the_same_weights(start: str, tmp_path: Path) ->
 
 
 def test_another_run_s_checkpoints_are_refused(start: str, tmp_path: Path) -> None:
-    settings = TrainSettings(batch_size=8, epochs=1)
+    settings = TrainSettings(train_batch=8, epochs=1)
     run(start, tmp_path, lambda _: {"score": 1.0}, settings)
-    other = TrainSettings(batch_size=8, epochs=1, learning_rate=2e-5)
+    other = TrainSettings(train_batch=8, epochs=1, learning_rate=2e-5)
     with pytest.raises(OptionError, match="other settings or data"):
         run(start, tmp_path, lambda _: {"score": 1.0}, other)
 
@@ -169,6 +169,6 @@ def test_a_full_disk_is_named(start: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_settings_are_checked() -> None:
-    for bad in ({"epochs": 0}, {"batch_size": 0}, {"learning_rate": -1.0}, {"patience": -1}):
+    for bad in ({"epochs": 0}, {"train_batch": 0}, {"learning_rate": -1.0}, {"patience": -1}):
         with pytest.raises(OptionError):
             TrainSettings(**bad)  # type: ignore[arg-type]

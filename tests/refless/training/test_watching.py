@@ -14,9 +14,10 @@ import pytest
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
-from gecjury.refless.nets.bundle import MANIFEST
+from gecjury.refless.nets.manifest import MANIFEST
+from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.some import train_some
 from gecjury.refless.training.watching import (
     HISTORY_FILE,
     History,
@@ -124,7 +125,7 @@ def job(tmp_path: Path) -> Job:
     data = Annotations(("fluency", "meaning"), *texts, ratings)
     recipe = Recipe(
         str(tiny.encoder(tmp_path / "encoder")), shared=True,
-        settings=TrainSettings(epochs=3, patience=0, batch_size=4),
+        settings=TrainSettings(epochs=3, patience=0, train_batch=4),
     )  # fmt: skip
     return Job(
         data=data,

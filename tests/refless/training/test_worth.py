@@ -42,50 +42,50 @@ def test_pairs_are_of_one_source_and_rated_apart() -> None:
 def test_a_model_that_orders_all_pairs_beats_both() -> None:
     test = rated(40)
     found = worth(test.ratings[:, 0], test)
-    model, changes, difference = found["rows"]
-    assert (found["pairs"], found["sources"]) == (40, 40)
-    assert model["accuracy"] == 1
-    assert changes["what"] == "counting changes, more is better"
-    assert difference["accuracy"] == pytest.approx(1 - changes["accuracy"])
-    assert found["above_chance"]
-    assert found["above_changes"]
-    assert found["verdict"].startswith("Verdict: this model beats chance and counting changes")
-    assert "people's ratings on 1.000 [1.00, 1.00] of 40 held-out pairs" in found["verdict"]
+    model, changes, difference = found.rows
+    assert (found.pairs, found.sources) == (40, 40)
+    assert model.accuracy == 1
+    assert changes.what == "counting changes, more is better"
+    assert difference.accuracy == pytest.approx(1 - changes.accuracy)
+    assert found.above_chance
+    assert found.above_changes
+    assert found.verdict.startswith("Verdict: this model beats chance and counting changes")
+    assert "people's ratings on 1.000 [1.00, 1.00] of 40 held-out pairs" in found.verdict
 
 
 def test_a_model_without_knowledge_is_told_so() -> None:
     test = rated(400)
     found = worth(np.random.default_rng(0).random(800), test)
-    assert not found["above_chance"]
-    assert not found["above_changes"]
-    assert "is not above chance and does not beat counting changes" in found["verdict"]
-    assert found["verdict"].endswith("do not choose by it")
+    assert not found.above_chance
+    assert not found.above_changes
+    assert "is not above chance and does not beat counting changes" in found.verdict
+    assert found.verdict.endswith("do not choose by it")
 
 
 def test_a_model_that_counts_changes_does_not_beat_counting_them() -> None:
     test = rated(400)
     found = worth(np.tile([1.0, 3.0], 400), test)
-    assert found["above_chance"]
-    assert found["rows"][2]["interval"] == [0, 0]
-    assert not found["above_changes"]
-    assert "above chance, but does not beat counting changes" in found["verdict"]
+    assert found.above_chance
+    assert found.rows[2].interval == (0, 0)
+    assert not found.above_changes
+    assert "above chance, but does not beat counting changes" in found.verdict
 
 
 def test_the_training_part_tells_whether_fewer_changes_are_better() -> None:
     changes, sources = np.array([-1.0, -1, 2, -3]), ["a", "b", "c", "d"]
     found = worth_of(changes, changes, sources, known_changes=np.array([-1.0]), judged="x")
-    assert found["rows"][1]["what"] == "counting changes, fewer is better"
-    assert found["rows"][1]["accuracy"] == 0.75
+    assert found.rows[1].what == "counting changes, fewer is better"
+    assert found.rows[1].accuracy == 0.75
 
 
 def test_few_pairs_or_none_are_no_evidence() -> None:
     test = rated(8)
     found = worth(test.ratings[:, 0], test)
-    assert found["above_chance"] is None
-    assert "8 held-out pairs of 8 sources are too few to say" in found["verdict"]
+    assert found.above_chance is None
+    assert "8 held-out pairs of 8 sources are too few to say" in found.verdict
     none = worth(np.zeros(2), test.take([0, 2]))
-    assert none["rows"] == []
-    assert worth_table(none) == f"**{none['verdict']}.**"
+    assert none.rows == ()
+    assert worth_table(none) == f"**{none.verdict}.**"
 
 
 def test_draws_are_of_sources_not_of_pairs() -> None:
@@ -93,5 +93,5 @@ def test_draws_are_of_sources_not_of_pairs() -> None:
     right = np.repeat(np.tile([1.0, -1.0], 20), 30)
     sources = [f"s{n}" for n in range(40) for _ in range(30)]
     found = worth_of(right, right, sources, known_changes=right, judged="x")
-    low, high = found["rows"][0]["interval"]
+    low, high = found.rows[0].interval
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 40), abs=0.04)

@@ -17,7 +17,8 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_labelled
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
-from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.detector import DetectorJob, train_detector
+from gecjury.refless.training.recipe import BaseRecipe, TrainSettings
 from gecjury.refless.training.steps.detection import (
     detection_scores,
     error_probabilities,
@@ -25,13 +26,12 @@ from gecjury.refless.training.steps.detection import (
     labelled_examples,
     with_dev,
 )
-from gecjury.refless.training.steps.detector import DetectorJob, train_detector
 from gecjury.refless.training.trainer import losses
 from gecjury.runtime import Bar, Runtime, SilentBar
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
-SETTINGS = TrainSettings(batch_size=8, epochs=3, learning_rate=1e-2, patience=0)
+SETTINGS = TrainSettings(train_batch=8, epochs=3, learning_rate=1e-2, patience=0)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,8 @@ class _Breaks:
 
 def job(start: str, folder: Path) -> DetectorJob:
     return DetectorJob(
-        text=LabelledText(labelled(48), labelled(12, 7)), encoder=start, settings=SETTINGS,
+        text=LabelledText(labelled(48), labelled(12, 7)),
+        recipe=BaseRecipe(start, settings=SETTINGS),
         folder=folder, runtime=RUNTIME, origin={"data": "x"},
     )  # fmt: skip
 
@@ -210,7 +211,9 @@ def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> No
     assert train_detector(whole) == figures
     record = json.loads((whole.folder / "gecjury.json").read_text())
     assert record["format"] == "gecjury-detector/1"
-    for other in (replace(whole, error_weight=2.0), replace(whole, frozen=True)):
+    frozen = replace(SETTINGS, freeze_embeddings=True)
+    for changes in ({"detection_weight": 2.0}, {"settings": frozen}):
+        other = replace(whole, recipe=replace(whole.recipe, **changes))
         with pytest.raises(OptionError, match="other settings or data"):
             train_detector(other)
 
@@ -220,10 +223,10 @@ def test_another_weight_of_errors_is_another_run(start: str, tmp_path: Path) -> 
     with pytest.raises(RuntimeError, match="killed"):
         train_detector(replace(first, runtime=replace(RUNTIME, progress=_Breaks(8))))
     with pytest.raises(OptionError, match="checkpoints of a run with other settings or data"):
-        train_detector(replace(first, error_weight=3.0))
+        train_detector(replace(first, recipe=replace(first.recipe, detection_weight=3.0)))
     for weight in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(OptionError, match="weight of errors"):
-            replace(first, error_weight=weight)
+        with pytest.raises(OptionError, match=r"--detection-weight .*: expected more than 0"):
+            replace(first.recipe, detection_weight=weight)
 
 
 def test_labelled_text_of_other_languages_is_read_as_it_is(tmp_path: Path) -> None:

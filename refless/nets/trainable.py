@@ -70,6 +70,12 @@ def output_layer(model: Any) -> Any | None:
     return found[-1] if found else None
 
 
+def freeze_embeddings(model: Any) -> None:
+    """Keep the embeddings out of training: less memory and time, and rare words stay put."""
+    for parameter in model.base_model.embeddings.parameters():
+        parameter.requires_grad_(False)
+
+
 def freeze_lowest(model: Any, count: int) -> None:
     """Keep the lowest layers and all that feeds them (embeddings, position biases) as they are.
 

@@ -16,20 +16,21 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.regressor import load_model
-from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import Job, train_some
-from gecjury.refless.training.trainable import (
+from gecjury.refless.nets.trainable import (
     encoder_layers,
     freeze_lowest,
     output_layer,
     rates_by_layer,
 )
+from gecjury.refless.training.job import Job
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import train_some
 from gecjury.runtime import Runtime
 from tests import tiny
 
 KINDS = ("bert", "roberta", "electra", "mpnet", "distilbert")
 RUNTIME = Runtime(device="cpu", use_cache=False)
-QUICK = TrainSettings(epochs=1, learning_rate=1e-3, batch_size=8)
+QUICK = TrainSettings(epochs=1, learning_rate=1e-3, train_batch=8)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_every_head_is_found_and_begins_at_the_mean(
     assert layer.out_features == 2
     assert len(encoder_layers(model)) == 2
     # Nothing is learnt at this rate, so that the outputs are those of the beginning.
-    train_some(job(encoders[kind], tmp_path / "some", learning_rate=1e-12, frozen_layers=1))
+    train_some(job(encoders[kind], tmp_path / "some", learning_rate=1e-12, freeze_layers=1))
     bundle = open_bundle(str(tmp_path / "some"))
     texts = tiny.sentences(6, 3)
     found = bundle.predict(texts, (texts, texts), RUNTIME)
@@ -102,10 +103,10 @@ def weights(folder: Path) -> bytes:
 def test_computing_layers_again_changes_no_weight(encoders: dict[str, str], tmp_path: Path) -> None:
     for kind in ("mpnet", "bert"):
         train_some(job(encoders[kind], tmp_path / f"{kind}-plain"))
-        train_some(job(encoders[kind], tmp_path / f"{kind}-again", recompute=True))
+        train_some(job(encoders[kind], tmp_path / f"{kind}-again", gradient_checkpointing=True))
         assert weights(tmp_path / f"{kind}-plain") == weights(tmp_path / f"{kind}-again")
         # It is no other run: what ran out of memory may go on with it.
-        train_some(job(encoders[kind], tmp_path / f"{kind}-plain", recompute=True))
+        train_some(job(encoders[kind], tmp_path / f"{kind}-plain", gradient_checkpointing=True))
 
 
 def test_layers_are_computed_again_where_that_is_asked(
@@ -124,7 +125,7 @@ def test_layers_are_computed_again_where_that_is_asked(
     train_some(job(encoders["mpnet"], tmp_path / "plain"))
     plain = calls.pop("inner")
     calls["inner"] = 0
-    train_some(job(encoders["mpnet"], tmp_path / "again", recompute=True))
+    train_some(job(encoders["mpnet"], tmp_path / "again", gradient_checkpointing=True))
     assert calls["inner"] == 2 * plain
 
 
@@ -132,7 +133,7 @@ def test_frozen_layers_are_saved_as_they_were(encoders: dict[str, str], tmp_path
     from safetensors.torch import load_file
 
     before = load_file(Path(encoders["mpnet"]) / "model.safetensors")
-    train_some(job(encoders["mpnet"], tmp_path / "some", frozen_layers=1))
+    train_some(job(encoders["mpnet"], tmp_path / "some", freeze_layers=1))
     after = load_file(tmp_path / "some" / "model.safetensors")
     changed = {
         name
@@ -162,22 +163,22 @@ def test_a_lower_rate_below_moves_lower_layers_less(
 
 def test_more_layers_than_there_are(encoders: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"--freeze-layers 3: this mpnet encoder has 2 layers"):
-        train_some(job(encoders["mpnet"], tmp_path / "some", frozen_layers=3))
+        train_some(job(encoders["mpnet"], tmp_path / "some", freeze_layers=3))
     assert not (tmp_path / "some").exists()
     with pytest.raises(OptionError, match="--freeze-layers -1"):
-        replace(QUICK, frozen_layers=-1)
+        replace(QUICK, freeze_layers=-1)
     for decay in (0.0, 1.5, float("nan")):
         with pytest.raises(OptionError, match="--layer-decay"):
             replace(QUICK, layer_decay=decay)
-    for change in ({"frozen_layers": 1}, {"layer_decay": 0.9}, {"recompute": True}):
+    for change in ({"freeze_layers": 1}, {"layer_decay": 0.9}, {"gradient_checkpointing": True}):
         with pytest.raises(OptionError, match="which --kernel leaves as it is"):
             Recipe(kernel=True, settings=replace(QUICK, **change))
 
 
 def test_settings_of_earlier_versions_are_known_again() -> None:
     assert {"frozen_layers", "layer_decay", "recompute"}.isdisjoint(QUICK.deciding())
-    assert replace(QUICK, frozen_layers=1).deciding()["frozen_layers"] == 1
-    assert replace(QUICK, recompute=True).deciding() == QUICK.deciding()
+    assert replace(QUICK, freeze_layers=1).deciding()["frozen_layers"] == 1
+    assert replace(QUICK, gradient_checkpointing=True).deciding() == QUICK.deciding()
     assert Recipe(settings=QUICK).deciding()["settings"] == QUICK.deciding()
 
 
@@ -202,7 +203,7 @@ def test_a_broken_run_of_part_of_an_encoder_goes_on_to_the_same_weights(
     from gecjury.refless.training.trainer import LearningTask, fit
 
     settings = replace(
-        QUICK, epochs=3, patience=0, frozen_layers=1, layer_decay=0.5, accumulation=2
+        QUICK, epochs=3, patience=0, freeze_layers=1, layer_decay=0.5, accumulation=2
     )
     tokenizer = load_tokenizer(encoders["mpnet"])
     encoded = tokenizer(tiny.sentences(30))
@@ -230,5 +231,5 @@ def test_a_broken_run_of_part_of_an_encoder_goes_on_to_the_same_weights(
     with pytest.raises(RuntimeError, match="killed"):
         run(tmp_path / "broken", 2, settings)
     # It may go on with less memory than it began with.
-    resumed = run(tmp_path / "broken", 0, replace(settings, recompute=True))
+    resumed = run(tmp_path / "broken", 0, replace(settings, gradient_checkpointing=True))
     assert all(torch.equal(resumed[name], value) for name, value in whole.items())

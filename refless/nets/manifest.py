@@ -1,0 +1,199 @@
+"""The manifest of a trained folder, and what is known of its training: language and sentences.
+
+Folders may come from strangers: whatever they hold, a typed record is read or an error is raised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import LANGUAGES
+from gecjury.corpus.leakage import corpus_texts, sentence_key
+from gecjury.errors import InputError
+from gecjury.models.checkpoints import inside
+from gecjury.records import from_record
+from gecjury.refless.data.annotations import QUALITY, RATED
+from gecjury.refless.nets.features import Linear
+from gecjury.textfiles import read_json, read_text
+
+MANIFEST = "gecjury.json"
+KEYS_FILE = "training-sentences.txt"
+
+BUNDLE_FORMAT = "gecjury-some/1"
+IMPARA_FORMAT = "gecjury-impara/1"
+
+IMPARA_POOLED_FORMAT = "gecjury-impara/2"
+"""Of a ranker that reads means, which versions that know the former alone would misread."""
+
+_T = TypeVar("_T")
+
+_LONGEST_INPUT = 1_000_000  # word pieces
+_LONGEST_NAME = 1000
+
+
+@dataclass(frozen=True)
+class Member:
+    """A fine-tuned model of a SOME: its folder within the SOME's, and what its outputs rate."""
+
+    path: str
+    aspects: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Kernel regressions of a SOME; see `gecjury.refless.nets.probe.Probe`.
+
+    Encoders that lie in the folder are named relative to it.
+    """
+
+    aspects: tuple[str, ...]
+    encoder: str
+    base: str
+    paired: bool
+
+
+@dataclass(frozen=True)
+class SomeManifest:
+    """What the folder of a SOME says of itself.
+
+    Attributes:
+        scale: lowest and highest rating.
+        max_length: longest input in word pieces.
+        members: the fine-tuned models.
+        features: by aspect what its features add; aspects without an entry use none.
+        kernel: the kernel regressions.
+        shares: by aspect the share that its kernel regression has in the prediction, for aspects
+            that members predict as well; the others are predicted by one of the two alone.
+        language: code of the language trained on; `mul` for several.
+    """
+
+    scale: tuple[float, ...]
+    max_length: int
+    members: tuple[Member, ...]
+    features: Mapping[str, Linear] = field(default_factory=dict)
+    kernel: Kernel | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        named = {aspect for member in self.members for aspect in member.aspects}
+        fitted = set(self.kernel.aspects) if self.kernel else set()
+        shared = all(0 <= share <= 1 for share in self.shares.values())
+        faults = {
+            f"max_length is {self.max_length!s:.40}": not 0 < self.max_length <= _LONGEST_INPUT,
+            f"scale is {self.scale}": not (
+                len(self.scale) == 2
+                and all(map(math.isfinite, self.scale))
+                and self.scale[0] < self.scale[1]
+            ),
+            "no member": not self.members and self.kernel is None,
+            f"aspects are {', '.join(sorted(named | fitted)):.60}": named | fitted > {QUALITY}
+            or not named | fitted <= {*RATED},
+            f"shares are {dict(self.shares)!s:.80}, expected 0 to 1 of what two parts predict": (
+                not shared or not set(self.shares) <= named & fitted
+            ),
+            f"language is {self.language!r:.60}": not 0 < len(self.language) < 40,
+        }
+        for fault, holds in faults.items():
+            if holds:
+                raise ValueError(fault)
+
+
+@dataclass(frozen=True)
+class ImparaManifest:
+    """What the folder of an IMPARA says of itself.
+
+    Attributes:
+        format: `IMPARA_FORMAT` or `IMPARA_POOLED_FORMAT`.
+        encoder: name or folder of the encoder that the training used.
+        language: as in `SomeManifest`.
+    """
+
+    format: str
+    encoder: str
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        if "\0" in self.encoder or not 0 < len(self.encoder) < _LONGEST_NAME:
+            raise ValueError(f"encoder is {self.encoder!r:.60}")
+        if not 0 < len(self.language) < 40:
+            raise ValueError(f"language is {self.language!r:.60}")
+
+
+def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | None:
+    """Return what a trained folder says of itself; None if it says nothing.
+
+    Args:
+        folder: of the model.
+        kind: `SomeManifest` or `ImparaManifest`.
+        formats: those that are read.
+
+    Raises:
+        InputError: the manifest is of another kind, or damaged.
+    """
+    path = inside(folder, MANIFEST)
+    if not path.exists():
+        return None
+    record = read_json(path, "the manifest of a trained model; train or copy the model anew")
+    found = record.get("format") if isinstance(record, dict) else record
+    # A text alone may read like the format.
+    if found not in formats or not isinstance(record, dict):
+        raise InputError(
+            f"{path}: not a finished model of this kind and version (format {found!s:.60}, "
+            f"expected {formats[0]!r}); an interrupted training is finished by running its command "
+            "again, a SOME is used with -m some:model=..., an IMPARA with -m impara:model=..."
+        )
+    try:
+        return from_record(kind, record)
+    except ValueError as error:
+        raise InputError(f"{path}: damaged ({error}); train or copy the model anew") from None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is known of a model's training, for warnings.
+
+    Attributes:
+        where: folder or name of the model.
+        language: code of the language trained on; `mul` for several, `und` where nothing says.
+        keys: hashes of the sentences trained on.
+    """
+
+    where: str = ""
+    language: str = "und"
+    keys: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, folder: Path, where: str, language: str) -> Origin:
+        """Read the hashes that lie in a trained folder."""
+        path = inside(folder, KEYS_FILE)
+        keys = frozenset(read_text(path).split()) if path.exists() else frozenset()
+        return cls(where, language, keys)
+
+    def notes(self, corpus: Corpus) -> list[str]:
+        """Return warnings: trained on another language, or on sentences of the corpus."""
+        notes = []
+        texts_in = corpus.language
+        # Nobody says what language the models of others, or of several languages, are for.
+        if self.language not in (texts_in.code, "und", "mul") and texts_in.code != "und":
+            notes.append(
+                f"language: {self.where} was trained on "
+                f"{LANGUAGES.get(self.language, self.language)}, and the texts are "
+                f"{texts_in.name}: what it says of them was never tried (--lang tells the language "
+                "of files)"
+            )
+        if not self.keys:
+            return notes
+        texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
+        shared = [text for text in texts if sentence_key(text) in self.keys]
+        if shared:
+            notes.append(
+                f"leakage: {self.where} was trained on {len(shared)} of the {len(texts)} sources "
+                f"and references here, e.g. {min(shared)[:60]!r}; its scores are not evidence"
+            )
+        return notes

@@ -1,0 +1,112 @@
+"""An error detector of its own: labelled text in, a plain token classification model out.
+
+`gecjury train some` and `train impara` start from it, so that it is trained once for both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gecjury.corpus.corpus import fingerprint
+from gecjury.refless.data.labelled import LabelledText, labelled_print
+from gecjury.refless.nets.regressor import save_model
+from gecjury.refless.training.job import TrainingJob
+from gecjury.refless.training.model_card import markdown_table, model_card, shown_name
+from gecjury.refless.training.steps.detection import with_dev
+from gecjury.refless.training.steps.intermediate import IntermediateData, Step, learn
+from gecjury.refless.training.trainer import is_main_process, wait_for_all
+
+DETECTOR_FORMAT = "gecjury-detector/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorJob(TrainingJob):
+    """What one training of a detector is given; the best epoch is that with the best dev F0.5.
+
+    Attributes:
+        text: labelled sentences; without a dev part a tenth is held out.
+    """
+
+    text: LabelledText
+
+
+@dataclass(frozen=True)
+class _Report:
+    figures: Mapping[str, float]
+
+
+def train_detector(job: DetectorJob) -> dict[str, float]:
+    """Train, evaluate and save; a killed run goes on where it stopped.
+
+    Returns:
+        Dev figures, see `gecjury.refless.training.steps.detection.detection_scores`.
+
+    Raises:
+        InputError: too few sentences, or one class only.
+        OptionError: the folder holds another model.
+    """
+    recipe, settings = job.recipe, job.recipe.settings
+    text = with_dev(job.text, settings.seed)
+    weight = recipe.detection_weight
+    choices = {"frozen": settings.freeze_embeddings, "error_weight": weight}
+    decided = json.dumps(settings.recorded() | choices)
+    run = fingerprint([recipe.encoder, text.print, decided])
+    if (earlier := job.finished(run, _Report)) is not None:
+        return dict(earlier.figures)
+    watchers = job.watchers()
+    step = Step(
+        kind="detection",
+        start=recipe.encoder,
+        folder=job.folder,
+        data=IntermediateData(labelled=text),
+        settings=settings,
+        runtime=job.runtime,
+        watch=watchers.watch("detector"),
+        error_weight=weight,
+    )
+    with watchers.ledger.stage("training"):
+        result, tokenizer = learn(step)
+    names = ("f0.5", "precision", "recall", "ap", "tokens")
+    figures = {name: float(result.best[name]) for name in names}
+    if is_main_process():
+        save_model(result.model, tokenizer, job.folder)
+        effort = watchers.ledger.rounded()
+        record = {"format": DETECTOR_FORMAT, "encoder": shown_name(recipe.encoder), "run": run}
+        texts = [sentence.text for part in (text.train, text.dev) for sentence in part]
+        card = _card(job, text, figures, effort)
+        job.finish(texts, record | {"figures": figures, "effort": effort}, card)
+    wait_for_all()
+    return figures
+
+
+def _card(
+    job: DetectorJob,
+    text: LabelledText,
+    figures: Mapping[str, float],
+    effort: Mapping[str, Mapping[str, float]],
+) -> str:
+    shown = [f"{figures[name]:.4f}" for name in ("f0.5", "precision", "recall", "ap")]
+    return model_card(
+        job,
+        "Error detection by token",
+        "detector",
+        data={
+            "train": f"{len(text.train)} sentences ({labelled_print(text.train)})",
+            "dev": f"{len(text.dev)} sentences ({labelled_print(text.dev)})",
+        },
+        results=markdown_table(
+            ("part", "F0.5", "precision", "recall", "average precision", "tokens"),
+            [("dev", *shown, int(figures["tokens"]))],
+        ),
+        usage=f"gecjury train some tmu-gfm -o my-some --kernel --detector {job.folder.name} "
+        "--encoder BASE",
+        notes=[
+            "Two classes, c (correct) and i (incorrect). A token's first and last word piece carry "
+            "its label; its probability is the mean of theirs, and from one half on it counts as "
+            "wrong",
+            "The figures are of the part that chose the epoch, not of unseen text",
+        ],
+        effort=effort,
+    )

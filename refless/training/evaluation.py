@@ -1,0 +1,219 @@
+"""Figures of a trained SOME on the dev and test parts, and its model card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.refless.data.annotations import QUALITY
+from gecjury.refless.nets.bundle import Bundle, metric_for
+from gecjury.refless.training.beside import BesideRow, beside_table, figures_beside
+from gecjury.refless.training.job import Job
+from gecjury.refless.training.model_card import figures_table, model_card
+from gecjury.refless.training.steps.detection import figures_in_words
+from gecjury.refless.training.watching import Stage
+from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
+from gecjury.stats.correlation import pearson, spearman
+
+Figures = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""By part, by aspect: pearson, spearman, rmse and rows."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of a training, which the manifest of its folder holds.
+
+    Attributes:
+        figures: `dev` and `test`, then aspect, then pearson, spearman, rmse, rows.
+        trained: for each trained model its best dev score and its epochs.
+        steps: dev score of each intermediate step.
+        alone: the figures of `fine-tuning` and of the `kernel` regression by themselves, where
+            both were trained.
+        shares: by aspect the kernel regression's share in the prediction, where both were trained.
+        effort: seconds and memory by stage; see `Ledger`.
+        beside: of quality, what plain counts and the raters themselves reach on the test part.
+        worth: the test part's pairs in order, beside chance and counting changes; None in folders
+            of earlier versions.
+    """
+
+    figures: Figures
+    trained: Mapping[str, Mapping[str, float]]
+    steps: Mapping[str, float] = field(default_factory=dict)
+    alone: Mapping[str, Figures] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
+    effort: Mapping[str, Stage] = field(default_factory=dict)
+    beside: tuple[BesideRow, ...] = ()
+    worth: Worth | None = None
+
+
+def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
+    """Return a report with figures on dev and test.
+
+    Where a model has two parts, it has their shares by dev Spearman as well.
+
+    Args:
+        job: the training.
+        bundle: what was trained.
+        report: what is reported of the training so far.
+    """
+    both = bool(bundle.members) and bundle.probe is not None
+    shares: dict[str, float] = {}
+    figures: dict[str, Mapping[str, Mapping[str, float]]] = {}
+    alone: dict[str, dict[str, Mapping[str, Mapping[str, float]]]] = (
+        {"fine-tuning": {}, "kernel": {}} if both else {}
+    )
+    # Dev comes first: the shares that it chooses are those that test is tried with.
+    for part, rows in (("dev", job.split.dev), ("test", job.split.test)):
+        chosen = job.data.take(rows)
+        ratings = dict(zip(job.data.aspects, chosen.ratings.T, strict=True))
+        tuned, fitted = bundle.parts(chosen.outputs, (chosen.sources, chosen.outputs), job.runtime)
+        predicted = tuned | fitted
+        if both:
+            if part == "dev":
+                shares = {a: best_share(ratings[a], tuned[a], fitted[a]) for a in ratings}
+            alone["fine-tuning"][part] = _by_aspect(ratings, tuned)
+            alone["kernel"][part] = _by_aspect(ratings, fitted)
+            predicted = {a: (1 - s) * tuned[a] + s * fitted[a] for a, s in shares.items()}
+        figures[part] = _by_aspect(ratings, predicted)
+    language = job.recipe.language
+    beside = figures_beside(chosen, predicted[QUALITY], language) if QUALITY in predicted else ()
+    train = job.data.take(job.split.train)
+    return replace(
+        report,
+        figures=figures,
+        alone=alone,
+        shares=shares,
+        beside=tuple(beside),
+        worth=worth_of_ratings(train, chosen, predicted, language),
+    )
+
+
+def _by_aspect(
+    ratings: Mapping[str, FloatArray], predicted: Mapping[str, FloatArray]
+) -> dict[str, dict[str, float]]:
+    return {a: aspect_figures(values, predicted[a]) for a, values in ratings.items()}
+
+
+def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> float:
+    """Return the share of `fitted`, in tenths, with which the mean orders rows best, by Spearman.
+
+    Of shares that do as well, it is the most even.
+
+    Args:
+        ratings: one a row.
+        tuned: predictions of fine-tuned models.
+        fitted: predictions of the kernel regression.
+    """
+    best = (-np.inf, 0.5)
+    for tenths in (5, 4, 6, 3, 7, 2, 8, 1, 9, 0, 10):
+        share = tenths / 10
+        rho = spearman(ratings, (1 - share) * tuned + share * fitted)
+        if rho > best[0]:
+            best = (rho, share)
+    return best[1]
+
+
+def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, float]:
+    """Return Pearson, Spearman and root mean squared error of predictions."""
+    return {
+        "pearson": pearson(ratings, predicted),
+        "spearman": spearman(ratings, predicted),
+        "rmse": float(np.sqrt(np.mean((ratings - predicted) ** 2))),
+        "rows": float(len(ratings)),
+    }
+
+
+def some_card(job: Job, report: Report) -> str:
+    """Return the model card of a SOME."""
+    notes = []
+    if job.recipe.features:
+        notes.append(
+            "Case, spelling and edit features are added by gecjury; plain transformers gives the "
+            "model's part alone, on the same scale"
+        )
+    if job.recipe.kernel:
+        notes.append(
+            "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
+            "states"
+            + (", averaged with the fine-tuned models" if job.recipe.fine_tune else "")
+            + "; plain transformers loads the "
+            + ("models" if job.recipe.fine_tune else "encoders")
+            + " alone"
+        )
+    if job.recipe.read_source:
+        notes.append(
+            "Grammaticality and fluency read the source as well, and may rate what a correction "
+            "says of its source; compare no systems with it unless differences within a source "
+            f"were weighed up (within is {job.recipe.within:g})"
+        )
+    notes += [
+        "The dev part chose epochs, penalties and shares: the figures on test are the fair ones",
+        "Nothing empty, generic or foreign was trained on: an empty output, or one sentence that "
+        "suits every source, may be rated above a true correction (`gecjury attack` tries that). "
+        "Do not rank systems with this metric alone",
+        "Other languages, writers and scales than those of the ratings were not tried",
+    ]
+    results = [
+        *([worth_table(report.worth)] if report.worth else []),
+        figures_table(report.figures, report.alone) + _beside(job, report),
+        *([beside_table(report.beside)] if report.beside else []),
+        *figures_in_words(report.steps),
+    ]
+    return model_card(
+        job,
+        f"SOME: {', '.join(job.data.aspects)}",
+        "some",
+        data={
+            "rows": str(len(job.data)),
+            "fingerprint": job.data.print,
+            "split": f"{job.split}, by source",
+        },
+        results="\n\n".join(results),
+        usage=f"gecjury score SOURCE HYP -m {metric_for(job.folder.name, job.data.aspects)}",
+        notes=notes,
+        about=_ABOUT,
+        figures=report.figures,
+        effort=report.effort,
+        citation=_CITATION,
+    )
+
+
+def _beside(job: Job, report: Report) -> str:
+    """Return what to hold the figures against, and the parts' shares."""
+    lines = []
+    if report.shares:
+        shares = ", ".join(f"{aspect} {share:g}" for aspect, share in report.shares.items())
+        lines.append(
+            "The kernel regression's share in the prediction, in tenths by dev Spearman: "
+            f"{shares}; the rest is the fine-tuned models'."
+        )
+    if job.origin.get("data") == "tmu-gfm":
+        lines.append(
+            "Beside them, test Pearson/Spearman in Yoshimura's thesis (2021, table 6.1; "
+            "bert-base-cased, another draw of the split): grammaticality .700/.719, fluency "
+            ".676/.696, meaning .639/.619. One rater's score correlates with the mean of the other "
+            "four by .364, .315 and .291; the mean of five has a reliability of .61, .55 and .51 "
+            "(Spearman-Brown), so that no metric can reach more than about .78, .74 and .71."
+        )
+    return "".join(f"\n\n{line}" for line in lines)
+
+
+_ABOUT = """\
+Predicts how people would rate a correction of a sentence, aspect by aspect, without a reference.
+
+**Meant for** comparing grammatical error correction systems on many sentences, beside other
+metrics, and for ordering corrections of one sentence. **Not meant for** grading people's writing,
+for judging a single sentence, or for deciding anything about a person."""
+
+_CITATION = """\
+@inproceedings{yoshimura-etal-2020-reference,
+  title = "{SOME}: Reference-less Sub-Metrics Optimized for Manual Evaluations
+           of Grammatical Error Correction",
+  author = "Yoshimura, Ryoma and Kaneko, Masahiro and Kajiwara, Tomoyuki and Komachi, Mamoru",
+  booktitle = "Proceedings of the 28th International Conference on Computational Linguistics",
+  year = "2020",
+  pages = "6516--6522",
+}"""

@@ -1,0 +1,153 @@
+"""A training as it is ordered, and its folder: what every kind of model is given and leaves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gecjury.corpus.leakage import sentence_key
+from gecjury.corpus.splits import Split
+from gecjury.errors import OptionError
+from gecjury.models.checkpoints import resolve
+from gecjury.models.networks import read_config
+from gecjury.records import from_record
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
+from gecjury.refless.nets.trainable import check_layers
+from gecjury.refless.training.recipe import BaseRecipe, Recipe
+from gecjury.refless.training.steps.detection import detection_keys
+from gecjury.refless.training.steps.intermediate import IntermediateData
+from gecjury.refless.training.trainer import is_main_process
+from gecjury.refless.training.watching import (
+    HISTORY_FILE,
+    History,
+    Ledger,
+    Watchers,
+    check_reporting,
+)
+from gecjury.runtime import Runtime
+from gecjury.textfiles import read_json, write_text
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """What every training is given besides its data.
+
+    Attributes:
+        recipe: how.
+        folder: output; checkpoints lie in `checkpoints` in it until the end.
+        runtime: device, batch size for evaluation, progress.
+        steps: what steps beforehand learn from.
+        origin: names of the data, for the model card.
+        notes: warnings for the model card, e.g. of leakage.
+        recipe_name: the named recipe that the options came from, for card and manifest; empty for
+            none.
+        license: of the model, for its card; empty for none.
+        report_to: services that transformers reports to while it trains (`tensorboard`, ...).
+        logs: folder for TensorBoard; None for `logs` in the output folder.
+        drawn: called with the history (see `History`) whenever something has come.
+    """
+
+    recipe: BaseRecipe
+    folder: Path
+    runtime: Runtime
+    steps: IntermediateData | None = None
+    origin: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    recipe_name: str = ""
+    license: str = ""
+    report_to: tuple[str, ...] = ()
+    logs: Path | None = None
+    drawn: Callable[[Mapping[str, Any]], None] | None = None
+
+    @property
+    def work(self) -> Path:
+        """Where checkpoints lie until the end."""
+        return self.folder / "checkpoints"
+
+    def watchers(self) -> Watchers:
+        """Return who is told of the trainings, going on with what an earlier run wrote.
+
+        Raises:
+            OptionError: the encoder has fewer layers than are to be frozen, or transformers
+                reports to no such service.
+            MissingExtraError: the package of a service is not installed.
+        """
+        check_reporting(self.report_to)
+        if self.recipe.settings.freeze_layers:
+            config = read_config(resolve(self.recipe.encoder))
+            check_layers(config, self.recipe.settings.freeze_layers)
+        return Watchers(
+            History(self.folder / HISTORY_FILE, self.drawn),
+            Ledger(self.work / "effort.json" if is_main_process() else None),
+            self.report_to,
+            self.logs or self.folder / "logs",
+        )
+
+    def finished(self, run: str, report: type[_T]) -> _T | None:
+        """Return the report of an earlier run that came to its end in the folder.
+
+        Args:
+            run: fingerprint of this run.
+            report: type of the report, which the manifest holds.
+
+        Raises:
+            OptionError: the folder holds another model.
+        """
+        path = self.folder / MANIFEST
+        if not path.exists():
+            return None
+        record = read_json(path, "the manifest of a training")
+        try:
+            if isinstance(record, dict) and run in (record.get("asked"), record.get("run")):
+                return from_record(report, record)
+        except ValueError:
+            pass  # As for another model, the folder must not be overwritten.
+        raise OptionError(
+            f"{self.folder}: holds a model of other settings or data; name another folder, or "
+            "remove this one"
+        )
+
+    def finish(self, texts: Iterable[str], record: Mapping[str, Any], card: str) -> None:
+        """Write what says that the model is whole, the manifest last, and drop the checkpoints.
+
+        Args:
+            texts: sentences that were trained or chosen on; their hashes are kept.
+            record: the manifest, without what all manifests hold.
+            card: the model card.
+        """
+        own = {"language": self.recipe.language}
+        own |= {"recipe": self.recipe_name} if self.recipe_name else {}
+        labelled = None if self.steps is None else self.steps.labelled
+        keys = {sentence_key(text) for text in texts if text}
+        keys |= detection_keys(labelled, self.recipe.detector)
+        write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
+        write_text(self.folder / "README.md", card)
+        known = {name: value for name, value in {**record, **own}.items() if value is not None}
+        write_text(self.folder / MANIFEST, json.dumps(known, indent=1))
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(TrainingJob):
+    """What one training of a SOME is given.
+
+    With `drawn`, kernel regression is also fitted to parts of the data, for a learning curve.
+
+    Attributes:
+        recipe: how.
+        data: rated sentences.
+        split: its parts.
+        extra: further rated sentences of some of the aspects, for training only.
+    """
+
+    recipe: Recipe
+    data: Annotations
+    split: Split
+    extra: Sequence[Annotations] = ()
