@@ -14,20 +14,19 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
-from gecjury.corpus.corpus import Corpus, Group, fingerprint
+from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import Edit, Edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.runtime import Runtime
-from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_lines
 from gecjury.wording import letters
 
@@ -58,9 +57,9 @@ def collect_sets(
     corpus: Corpus,
     groups: Sequence[Group],
     contexts: Sequence[Context],
-    show: Callable[[str, Sequence[str], int], Sequence[str]],
+    shown: Mapping[tuple[int, str], str],
 ) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
-    """The distinct candidate sets of all groups, those of one source adjacent.
+    """Return the distinct candidate sets of all groups, those of one source adjacent.
 
     Two groups with the same source, context and corrections, in whatever order, are one set.
 
@@ -68,42 +67,29 @@ def collect_sets(
         corpus: the texts.
         groups: what is judged together.
         contexts: of each row.
-        show: (source, texts, row) → how the texts are shown.
+        shown: how each text of each row is shown.
 
     Returns:
         The sets, and for each group its set and for each of its places the text's index there.
     """
-    found: dict[tuple[str, Context, frozenset[str]], int] = {}
-    rows: list[tuple[int, tuple[str, ...]]] = []
-    places: list[tuple[int, tuple[int, ...]]] = []
-    for group in sorted(groups, key=lambda group: group.sentence):
-        texts = corpus.group_texts(group)
-        row = group.sentence
-        key = (corpus.sources[row], contexts[row], frozenset(texts))
-        if key not in found:
-            found[key] = len(rows)
-            rows.append((row, tuple(dict.fromkeys(texts))))
-    for group in groups:
-        texts = corpus.group_texts(group)
-        row = group.sentence
-        number = found[corpus.sources[row], contexts[row], frozenset(texts)]
-        order = {text: index for index, text in enumerate(rows[number][1])}
-        places.append((number, tuple(order[text] for text in texts)))
-    sets = [
-        CandidateSet(
-            row,
-            corpus.language.joined(corpus.sources[row]),
-            contexts[row],
-            texts,
-            tuple(show(corpus.sources[row], texts, row)),
-        )
-        for row, texts in rows
-    ]
-    return sets, places
+    numbers: dict[tuple[str, Context, frozenset[str]], int] = {}
+    sets: list[CandidateSet] = []
+    set_of: dict[int, tuple[int, tuple[int, ...]]] = {}
+    for at, group in sorted(enumerate(groups), key=lambda item: item[1].sentence):
+        row, texts = group.sentence, corpus.group_texts(group)
+        source, context = corpus.sources[row], contexts[row]
+        number = numbers.setdefault((source, context, frozenset(texts)), len(sets))
+        if number == len(sets):
+            distinct = tuple(dict.fromkeys(texts))
+            plain = corpus.language.joined(source)
+            as_shown = tuple(shown[row, text] for text in distinct)
+            sets.append(CandidateSet(row, plain, context, distinct, as_shown))
+        set_of[at] = number, tuple(sets[number].texts.index(text) for text in texts)
+    return sets, [set_of[at] for at in range(len(groups))]
 
 
 def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple[int, ...]]:
-    """The orders in which a set is shown: text indices by position.
+    """Return the orders in which a set is shown: text indices by position.
 
     Order 0 is the one given, order 1 its reverse; then seeded permutations, each followed by its
     reverse. So with an even number every correction stands at the middle on average, and a bias
@@ -113,25 +99,27 @@ def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple
     joined = "\n".join([candidates.source, *sorted(candidates.texts)])
     digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()
     generator = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
-    found: list[tuple[int, ...]] = []
-    while len(found) < orders:
-        first = range(count) if not found else generator.permutation(count).tolist()
-        found += [tuple(first), tuple(reversed(tuple(first)))]
-    return found[:orders]
+    permuted: list[tuple[int, ...]] = []
+    while len(permuted) < orders:
+        first = tuple(range(count) if not permuted else generator.permutation(count).tolist())
+        permuted += [first, first[::-1]]
+    return permuted[:orders]
 
 
-def cut_context(context: Context, words: int) -> Context:
-    """The words of a context that stand nearest to the source.
+def cut_context(context: Context, words: int | None) -> Context:
+    """Return the words of a context that stand nearest to the source.
 
     Args:
         context: previous and next sentence.
         words: how many are kept of each, of text without blanks twice as many letters; with 0
-            there is no context at all.
+            there is no context at all. With None nothing is cut.
 
     Returns:
         The context; three dots stand where a sentence was cut.
     """
-    if context is None or not words:
+    if context is None or words is None:
+        return context
+    if not words:
         return None
     before, after = context
     return _nearest(before, words, last=True), _nearest(after, words, last=False)
@@ -139,16 +127,16 @@ def cut_context(context: Context, words: int) -> Context:
 
 def _nearest(sentence: str, words: int, *, last: bool) -> str:
     pieces, blank = sentence.split(), " "
-    each = letters(sentence)
-    if sum(columns == 2 for _, columns in each) > 4 * words:  # words without blanks
-        pieces, blank, words = [letter for letter, _ in each], "", 2 * words
+    characters = letters(sentence)
+    if sum(columns == 2 for _, columns in characters) > 4 * words:  # words without blanks
+        pieces, blank, words = [letter for letter, _ in characters], "", 2 * words
     if len(pieces) <= words:
         return sentence
     return blank.join(["…", *pieces[-words:]] if last else [*pieces[:words], "…"])
 
 
-def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
-    """The context of every source, and what it is called in a signature.
+def read_contexts(option: str, corpus: Corpus) -> list[Context]:
+    """Return the context of every source.
 
     Args:
         option: `corpus` (what the benchmark gives, else none), `neighbours` (the lines before and
@@ -161,12 +149,12 @@ def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
     """
     count = len(corpus)
     if option == "none" or (option == "corpus" and corpus.contexts is None):
-        return [None] * count, "none"
+        return [None] * count
     if option == "corpus" and corpus.contexts is not None:
-        return list(corpus.contexts), fingerprint(part for c in corpus.contexts for part in c)[:8]
+        return list(corpus.contexts)
     if option == "neighbours":
         framed = ["", *map(corpus.language.joined, corpus.sources), ""]
-        return [(framed[row], framed[row + 2]) for row in range(count)], "neighbours"
+        return [(framed[row], framed[row + 2]) for row in range(count)]
     if not Path(option).exists():
         raise InputError(
             f"context={option}: no such file; expected corpus, neighbours, none, or a file with "
@@ -175,13 +163,13 @@ def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
     lines = read_lines(option)
     if len(lines) != count:
         raise InputError(f"{option} has {len(lines)} lines, but there are {count} sources")
-    found: list[Context] = []
+    contexts: list[Context] = []
     for number, line in enumerate(lines, 1):
         before, tab, after = line.partition("\t")
         if not tab or "\t" in after:
             raise InputError(f"{option}, line {number}: expected two sentences and one tab")
-        found.append((before, after))
-    return found, fingerprint(lines)[:8]
+        contexts.append((before, after))
+    return contexts
 
 
 ARROW = "→"
@@ -264,13 +252,6 @@ def extraction_parts(language: Language = ENGLISH) -> dict[str, str]:
         return dict(_extraction().extraction_signature(language.tagger))
     except MissingExtraError:
         return {}
-
-
-def with_tagger(signature: Signature, language: Language) -> Signature:
-    """A judge's signature with the tagger behind edits in a language; English has it already."""
-    if language == ENGLISH:
-        return signature
-    return replace(signature, extra={**signature.extra, **extraction_parts(language)})
 
 
 _BACKTICKS = re.compile(r"`{3,}")

@@ -1,4 +1,4 @@
-"""Known models: prices, reasoning and shut-down dates, in a dated file that a user may override."""
+"""Known models: prices, traits and shut-down dates, in a dated file that a user may override."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gecjury.errors import InputError
+from gecjury.judges.asking.exchange import Model
 from gecjury.runtime import Runtime
 from gecjury.textfiles import parse_json, read_text
 from gecjury.wording import visible
@@ -20,6 +21,7 @@ _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
+_OFFICIAL = re.compile(r"^$|^https://([a-z]+\.)?api\.openai\.com(/|$)")
 _OLD_DAYS = 120
 _SOON_DAYS = 90
 
@@ -245,3 +247,56 @@ def _positive(value: object) -> float:
     if not math.isfinite(number) or not 0 <= number <= 1e15:
         raise ValueError(f"{str(value)[:60]!r} is not a price")
     return number
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Request features of a model.
+
+    Attributes:
+        schema: obeys a JSON schema.
+        sampling: takes temperature and seed.
+        logprobs: returns the alternatives of its tokens.
+        cap: name of the token cap in a request.
+        reasons: spends hidden tokens before it answers.
+        effort: value of `reasoning_effort` that keeps the model from reasoning; empty where
+            none has to be sent.
+        template_options: the server takes options of the chat template (thinking on or off).
+    """
+
+    schema: bool = True
+    sampling: bool = True
+    logprobs: bool = True
+    cap: str = "max_completion_tokens"
+    reasons: bool = False
+    effort: str = ""
+    template_options: bool = False
+
+
+def is_official(model: Model) -> bool:
+    """Return whether OpenAI itself serves a model."""
+    return model.backend == "openai" and _OFFICIAL.match(model.base_url) is not None
+
+
+def capabilities(model: Model) -> Capabilities:
+    """Return what is known of a model.
+
+    OpenAI's models are those of the model table; one that the table does not know is taken for a
+    newer one, which reasons unless it is told not to. Probabilities of tokens (`model.logprobs`)
+    come without reasoning alone, so that it is turned off where they are asked for.
+
+    Of a server that is not OpenAI's own it is assumed that it obeys schemas and reads `max_tokens`,
+    the only limit that older servers know. What a server refuses after all, the client leaves out
+    and records.
+    """
+    family = read_models().traits_of(model.name.rpartition("/")[2])
+    if not is_official(model):
+        # A hosted model reasons behind another address as well, and needs room for it.
+        hidden = model.backend == "openai" and family is not None and family.reasoning != "never"
+        return Capabilities(cap="max_tokens", reasons=hidden, template_options=True)
+    traits = family or Traits()
+    if traits.reasoning == "never":
+        return Capabilities(schema=traits.schema)
+    if traits.reasoning == "optional" and model.logprobs:
+        return Capabilities(schema=traits.schema, effort="none")
+    return Capabilities(schema=traits.schema, sampling=False, logprobs=False, reasons=True)

@@ -30,11 +30,10 @@ from gecjury.errors import (
     install_hint,
 )
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
-from gecjury.judges.asking.models import Price
-from gecjury.judges.backends.backend import Assignment
+from gecjury.judges.asking.models import Price, capabilities
+from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
-from gecjury.judges.backends.capabilities import capabilities, no_template
-from gecjury.judges.backends.completion import mask_reply, read_completion
+from gecjury.judges.backends.completion import read_completion
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.judges.backends.window import (
     listed_models,
@@ -295,13 +294,8 @@ class OpenAIBackend:
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
         seconds = time.perf_counter() - start
-        asked = bool(attempt.sampling.get("logprobs"))
-        reply = read_completion(record, price, seconds, logprobs=asked)
-        reply = mask_reply(reply, self._secrets)
-        sent = dict(attempt.overrides)
-        if self.left_out:
-            sent["left_out"] = sorted(self.left_out)
-        return Reply(**{**vars(reply), "sent": sent})
+        left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
+        return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
 
     def _raise_status(self, error: Any, attempt: Attempt, body: Mapping[str, Any]) -> None:
         """Turn an error status into a retry, a request without a setting, or the end."""

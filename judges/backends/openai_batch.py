@@ -17,10 +17,10 @@ from itertools import islice
 from typing import Any
 
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
-from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
+from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable
-from gecjury.judges.backends.completion import mask_reply, read_completion
+from gecjury.judges.backends.completion import read_completion
 from gecjury.judges.backends.openai import clean, make_client, refused_key, request_body
 from gecjury.runtime import key_variable, public_address, read_key, secrets_of
 from gecjury.textfiles import parse_json
@@ -221,11 +221,8 @@ class BatchBackend:
             self._refused = clean(said, self._secrets)[:120]
             return
         attempt = waiting.pop(name)
-        asked = bool(attempt.sampling.get("logprobs"))
-        reply = read_completion(response["body"], work.price, 0.0, logprobs=asked)
-        reply = mask_reply(reply, self._secrets)
-        sent = {**attempt.overrides, "batch": True}
-        following = work.deliver(attempt, Reply(**{**vars(reply), "sent": sent}))
+        reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
+        following = work.deliver(attempt, reply)
         if following is not None:
             waiting[_custom_id(following)] = following
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
-from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.capabilities import no_template
+from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, less_context, too_long
 from gecjury.textfiles import parse_json
 

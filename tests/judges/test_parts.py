@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import date
 from email.utils import formatdate
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,22 +22,23 @@ from hypothesis import strategies as st
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking import models
-from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.ask import Answer, Asked, Question
 from gecjury.judges.asking.exchange import Model, Request
-from gecjury.judges.asking.models import read_models
+from gecjury.judges.asking.models import capabilities, read_models
 from gecjury.judges.asking.tokens import counter_for
 from gecjury.judges.audit import (
+    Scored,
     order_flips,
     position_effects,
     position_means,
     repeat_agreement,
+    scored_questions,
     system_positions,
 )
-from gecjury.judges.backends.capabilities import capabilities
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.judges.backends.vllm import check_canary
-from gecjury.judges.edit_verdict import _Case
-from gecjury.judges.protocols.ballots import Ballot, Counted, combine
+from gecjury.judges.edit_verdict import shown_edit
+from gecjury.judges.judge import combine
 from gecjury.judges.replies.reply import Failure
 from gecjury.judges.showing import CandidateSet, permutations
 from gecjury.metaeval.edits.measures import edit_agreement
@@ -268,7 +268,9 @@ def test_permutations_come_in_mirrored_pairs(count: int, orders: int, seed: int)
     assert permutations(CandidateSet(9, "s", None, texts, texts), orders, seed) == found
 
 
-def counted(texts: tuple[int, ...], scores: Any, order: int = 0, repeat: int = 0) -> Counted:
+def scored(
+    texts: tuple[int, ...], scores: tuple[float, ...], order: int = 0, repeat: int = 0
+) -> Scored:
     request = Request(
         backend="vllm",
         model="m",
@@ -278,33 +280,37 @@ def counted(texts: tuple[int, ...], scores: Any, order: int = 0, repeat: int = 0
         sampling={"max_tokens": 1},
         repeat=repeat,
     )
-    ballot = Ballot(0, texts, order, repeat, Question(request, lambda reply: None))
-    return Counted(ballot, scores)
+    return Question(request, lambda reply: list(scores), 0, texts, order), scores
 
 
 def test_flips_are_counted_by_pair() -> None:
     # texts 0, 1, 2: order 0 gives 5 4 4, order 1 gives (2, 1, 0) → 4 5 4
     # pair 0-1: + then −: flipped; 0-2: + then 0: changed; 1-2: 0 then +: changed
-    ballots = [counted((0, 1, 2), (5, 4, 4)), counted((2, 1, 0), (4, 5, 4), order=1)]
+    ballots = [scored((0, 1, 2), (5, 4, 4)), scored((2, 1, 0), (4, 5, 4), order=1)]
     assert order_flips(ballots) == {"compared": 3, "flipped": 1 / 3, "changed": 1.0}
     assert order_flips(ballots[:1]) is None
-    assert order_flips([ballots[0], counted((2, 1, 0), Failure("empty"), order=1)]) is None
+
+
+def test_what_cannot_be_read_is_no_ballot() -> None:
+    (sound, _), (bad, _) = scored((0, 1), (5, 4)), scored((0, 1), (5, 4), repeat=1)
+    answers = {sound.request.key: Answer([5, 4]), bad.request.key: Answer(Failure("empty"))}
+    assert scored_questions([sound, bad], Asked(answers)) == [(sound, [5, 4])]
 
 
 def test_the_same_permutation_twice_is_no_other_order() -> None:
-    ballots = [counted((0, 1), (5, 4)), counted((0, 1), (5, 4), order=2)]
+    ballots = [scored((0, 1), (5, 4)), scored((0, 1), (5, 4), order=2)]
     assert order_flips(ballots) is None
-    ballots.append(counted((1, 0), (5, 4), order=1))
+    ballots.append(scored((1, 0), (5, 4), order=1))
     assert order_flips(ballots) == {"compared": 1, "flipped": 1.0, "changed": 1.0}
 
 
-def judged(orders: list[tuple[int, ...]], quality: list[float], bias: list[float]) -> list[Counted]:
+def judged(orders: list[tuple[int, ...]], quality: list[float], bias: list[float]) -> list[Scored]:
     """One set an order, whose judge adds a bias of the position to each text's quality."""
-    found = []
+    judgments = []
     for number, texts in enumerate(orders):
-        item = counted(texts, tuple(quality[text] + bias[at] for at, text in enumerate(texts)))
-        found.append(Counted(replace(item.ballot, set=number), item.scores))
-    return found
+        scores = tuple(quality[text] + bias[at] for at, text in enumerate(texts))
+        judgments.append((replace(scored(texts, scores)[0], set=number), scores))
+    return judgments
 
 
 def test_position_and_system_are_told_apart_where_the_order_is_drawn() -> None:
@@ -313,7 +319,7 @@ def test_position_and_system_are_told_apart_where_the_order_is_drawn() -> None:
     items = judged(orders, [4.0, 2.0, 3.0], [0.5, 0.0, -0.5])
     effects = position_effects(items, shown)
     assert effects == pytest.approx([0.5, 0.0, -0.5])
-    together = system_positions(items, shown)
+    together = system_positions([question for question, _ in items], shown)
     assert together is not None
     assert together["sets"] == 5
     assert together["cramers_v"] < 0.3
@@ -322,16 +328,20 @@ def test_position_and_system_are_told_apart_where_the_order_is_drawn() -> None:
 def test_a_system_that_owns_its_position_is_told() -> None:
     items = judged([(0, 1)] * 4, [4.0, 2.0], [0.5, -0.5])
     shown = [{0: ("mine",), 1: ("theirs",)}] * 4
-    assert system_positions(items, shown) == {"cramers_v": pytest.approx(1.0), "sets": 4}
+    assert system_positions([question for question, _ in items], shown) == {
+        "cramers_v": pytest.approx(1.0),
+        "sets": 4,
+    }
     # the difference may be the systems' or the positions'
     assert position_effects(items, shown) is None
     # what stands alone has no order
-    assert system_positions(judged([(0,)] * 3, [4.0], [0.0]), shown) is None
-    assert position_effects(judged([(0,)] * 3, [4.0], [0.0]), shown) is None
+    alone = judged([(0,)] * 3, [4.0], [0.0])
+    assert system_positions([question for question, _ in alone], shown) is None
+    assert position_effects(alone, shown) is None
 
 
 def test_repeats_and_positions() -> None:
-    ballots = [counted((0, 1), (5, 3)), counted((0, 1), (5, 1), repeat=1)]
+    ballots = [scored((0, 1), (5, 3)), scored((0, 1), (5, 1), repeat=1)]
     assert repeat_agreement(ballots) == {"compared": 2, "equal": 0.5}
     assert position_means(ballots) == [
         {"position": 1, "count": 2, "mean": 5.0, "distance": 1.5},  # (5−4 + 5−3) / 2
@@ -412,7 +422,7 @@ def test_an_edit_is_shown_in_the_sentence_that_the_others_make() -> None:
     source = "a b c d e"
     edits = (Edit(0, 0, "x y"), Edit(1, 3, "B"), Edit(3, 3, "i"), Edit(4, 5, ""))
     for edit in edits:
-        shown = _Case(0, source, None, edit, edits).shown["target"]
+        shown = shown_edit(EditCase(0, source, None, edit, edits, NAN))["target"]
         old = " ".join(source.split()[edit.start : edit.end])
         mark = f"[{old}→{edit.correction}]"
         assert shown.count("→") == 1
