@@ -15,7 +15,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +23,7 @@ from types import ModuleType
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group
-from gecjury.corpus.edits import Edit, Edits
+from gecjury.corpus.edits import ARROW, Edit, Edits, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.runtime import Runtime
@@ -172,32 +172,20 @@ def read_contexts(option: str, corpus: Corpus) -> list[Context]:
     return contexts
 
 
-ARROW = "→"
-
-
 def marked(source: str, edits: Sequence[Edit], language: Language = ENGLISH) -> str:
-    """A correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
+    """Return a correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
 
     Tokens stand together as the language writes them: in Japanese without blanks. An arrow in the
     text itself is spelt `->`, so that only real edits look like edits.
     """
-    tokens = source.split()
-    parts: list[str] = []
-    done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        parts += map(mark_safe, tokens[done : edit.start])
-        old = mark_safe(" ".join(tokens[edit.start : edit.end]))
-        new = mark_safe(edit.correction)
-        if old or new:
-            parts.append(f"[{old}{ARROW}{new}]")
-        done = edit.end
-    return one_line(language.joined(" ".join([*parts, *map(mark_safe, tokens[done:])])))
+    safe = [replace(edit, correction=mark_safe(edit.correction)) for edit in edits]
+    return one_line(language.joined(marked_edits(mark_safe(source).split(), safe)))
 
 
 def edits_of_pairs(
     corpus: Corpus, wanted: Mapping[int, Sequence[str]], runtime: Runtime
 ) -> dict[tuple[int, str], Edits]:
-    """The edits that turn sources into corrections.
+    """Return the edits that turn sources into corrections.
 
     Args:
         corpus: sources, and ready edits where its files gave them.
@@ -207,24 +195,24 @@ def edits_of_pairs(
     Raises:
         MissingExtraError: edits have to be extracted and a package for that is not installed.
     """
-    found: dict[tuple[int, str], Edits] = {}
+    edits: dict[tuple[int, str], Edits] = {}
     for version in corpus.systems.values():
         if version.edits is not None:
             for row, texts in wanted.items():
                 if version.lines[row] in texts:
-                    found.setdefault((row, version.lines[row]), version.edits[row])
+                    edits.setdefault((row, version.lines[row]), version.edits[row])
     todo = []
     for row, texts in wanted.items():
         for text in texts:
             if text.split() == corpus.sources[row].split():
-                found[row, text] = ()
-            elif (row, text) not in found:
+                edits[row, text] = ()
+            elif (row, text) not in edits:
                 todo.append((row, text))
     if todo:
         sources = [corpus.sources[row] for row, _ in todo]
         extracted = _extract(sources, [text for _, text in todo], corpus.language, runtime)
-        found.update(zip(todo, extracted, strict=True))
-    return found
+        edits.update(zip(todo, extracted, strict=True))
+    return edits
 
 
 def _extract(
@@ -236,7 +224,7 @@ def _extract(
 
 
 def _extraction() -> ModuleType:
-    """The module that extracts edits, which needs packages of its own."""
+    """Return the module that extracts edits, which needs packages of its own."""
     try:
         return import_module("gecjury.extraction.extract")
     except ModuleNotFoundError as error:
@@ -247,7 +235,7 @@ def _extraction() -> ModuleType:
 
 
 def extraction_parts(language: Language = ENGLISH) -> dict[str, str]:
-    """What decides extracted edits besides the texts; empty where none can be extracted."""
+    """Return what decides edits beside the texts; empty where none can be extracted."""
     try:
         return dict(_extraction().extraction_signature(language.tagger))
     except MissingExtraError:
@@ -263,7 +251,7 @@ _TURN = re.compile(r"<\|([^|<>]{0,40})\|>|<(/?)(think|start_of_turn|end_of_turn|
 
 
 def one_line(text: str) -> str:
-    r"""A text as one harmless line.
+    r"""Return a text as one harmless line.
 
     Line breaks of any kind (`\n`, U+2028, vertical tab, ...) and other control characters become
     blanks, invisible direction marks are dropped, three or more backticks become apostrophes, a
@@ -292,12 +280,12 @@ def _apart(match: re.Match[str]) -> str:
 
 
 def mark_safe(text: str) -> str:
-    """A text that shows edits in brackets: an arrow of its own must not pose as an edit."""
+    """Return a text for brackets around edits: its own arrows must not pose as edits."""
     return text.replace(ARROW, "->")
 
 
 def nonce(texts: Iterable[str]) -> str:
-    """A fence line that none of the texts contains: the same for the same texts.
+    """Return a fence line that none of the texts contains, for the same texts always the same.
 
     It is made from the texts' own hash, so that no text can know it beforehand.
     """

@@ -30,7 +30,7 @@ from gecjury.decisions.paired import (
 from gecjury.errors import InputError, MissingExtraError
 from gecjury.experiments.inputs import Metrics, Texts, corpus_of, scorers_of
 from gecjury.experiments.result import ExperimentResult
-from gecjury.experiments.score import TypeLevel, score
+from gecjury.experiments.score import score, whole_counts
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
@@ -291,30 +291,18 @@ def _edits(
 def _types(tables: Sequence[ScoreTable], level: TypeLevels, how: Resampler) -> list[TypeRow]:
     rows: list[TypeRow] = []
     for table in tables:
-        found = type_counts(table, _level(level)) if level else None
-        if found is None or not found.kinds:
+        counted = type_counts(table, level) if level else None
+        if counted is None or not counted[0]:
             continue
-        differences = type_differences(found, how)
+        kinds, counts = counted
+        differences = type_differences(counts, how)
         adjusted = holm(np.array([one.p for one in differences])).tolist()
-        sums = found.counts.sum(axis=1)
+        old, new = ([whole_counts(cell) for cell in cells] for cells in counts.sum(axis=1))
         rows += [
-            TypeRow(table.signature.label, kind, _three(sums[0, k]), _three(sums[1, k]), one, p)
-            for k, (kind, one, p) in enumerate(
-                zip(found.kinds, differences, adjusted, strict=True)
-            )
-        ]  # fmt: skip
+            TypeRow(table.signature.label, *row)
+            for row in zip(kinds, old, new, differences, adjusted, strict=True)
+        ]
     return rows
-
-
-def _level(level: int) -> TypeLevel:
-    levels: dict[int, TypeLevel] = {1: 1, 2: 2, 3: 3}
-    return levels[level]
-
-
-def _three(counts: Any) -> tuple[float, float, float]:
-    """Counts as whole numbers, sums of weights as they are."""
-    tp, fp, fn = (int(v) if float(v).is_integer() else float(v) for v in counts)
-    return tp, fp, fn
 
 
 def _groups(
