@@ -16,7 +16,7 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import OptionError
 from gecjury.judges.asking.ask import Asked, Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Model, Request
 from gecjury.judges.asking.models import (
@@ -38,7 +38,7 @@ from gecjury.judges.showing import (
     one_line,
     read_contexts,
 )
-from gecjury.prompts import Prompt, PromptError, criterion, read
+from gecjury.prompts import Prompt, criterion, read
 from gecjury.runtime import SERVER_VARIABLE, Runtime, default_server, public_address
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
@@ -466,20 +466,14 @@ def load_wording(name: str, added: str | None = None, language: Language = ENGLI
         name: of the prompt.
         added: of the criterion.
         language: of the texts, which prompts for other languages than English name.
-
-    Raises:
-        InputError: a prompt file cannot be used; names it and what is missing.
     """
-    try:
-        english = language.code == ENGLISH.code
-        prompt = read(name) if english else read(name, _NAMED)
-        called = "" if english else language.name
-        if added is None:
-            return Wording(prompt, "", prompt.id, called)
-        extra = criterion(added)
-        return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}", called)
-    except PromptError as error:
-        raise InputError(str(error)) from None
+    english = language.code == ENGLISH.code
+    prompt = read(name) if english else read(name, _NAMED)
+    called = "" if english else language.name
+    if added is None:
+        return Wording(prompt, "", prompt.id, called)
+    extra = criterion(added)
+    return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}", called)
 
 
 def context_lines(source: str, context: Context) -> str:

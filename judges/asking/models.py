@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import datetime
 import functools
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Model
+from gecjury.records import from_record
 from gecjury.runtime import Runtime
 from gecjury.textfiles import parse_json, read_text
 from gecjury.wording import visible
@@ -134,25 +134,25 @@ class ModelTable:
         Args:
             models: names of models that OpenAI serves.
         """
-        told = []
+        notes = []
         with_date = _iso(self.date)
         if with_date is not None and (age := (today() - with_date).days) > _OLD_DAYS:
-            told.append(
+            notes.append(
                 f"prices and shut-down dates of models are of {self.date}, {age} days ago: check "
                 "them, or name a newer table with --prices FILE"
             )
         for model in models:
             end = self.end(model)
             if end is not None and 0 <= (days := (end - today()).days) <= _SOON_DAYS:
-                told.append(
+                notes.append(
                     f"{model} is shut down on {end}, {days} days from now; replies that are "
                     f"stored by then stay readable. For later runs: {self.suggestion()}"
                 )
-        return told
+        return notes
 
 
 def _tuned_from(model: str) -> str:
-    """The model that a fine-tuned one was made of (ft:gpt-4o-2024-08-06:me::x); else itself."""
+    """Return the model that a fine-tuned one (ft:gpt-4o-2024-08-06:me::x) was made of."""
     return model.split(":")[1] if model.startswith("ft:") else model
 
 
@@ -201,52 +201,47 @@ def _read(path: Path) -> ModelTable:
     except InputError as error:
         raise InputError(f"the price table cannot be read: {error}") from None
     try:
-        record = parse_json(text, "JSON", "a price table")
-        rows: dict[str, Any] = {str(name): row for name, row in record["models"].items()}
+        listed = from_record(_Listed, parse_json(text, "JSON", "a price table"))
+        for word in (listed.date, listed.currency):
+            if len(word) > 60 or not word.isprintable():
+                raise ValueError(f"{word[:60]!r} is no date or currency")
+        prices = [price for row in listed.models.values() for price in (row.input, row.output)]
+        for price in (*prices, listed.batch_factor):
+            # More than any price, so that no sum of costs is infinite.
+            if not 0 <= price <= 1e15:
+                raise ValueError(f"{price} is not a price")
+        ends = {name: row.ends for name, row in listed.models.items() if row.ends is not None}
         return ModelTable(
-            _word(record["date"]),
-            _word(record["currency"]),
-            {
-                name: Price(_positive(row["input"]) / 1e6, _positive(row["output"]) / 1e6)
-                for name, row in rows.items()
-            },
-            {
-                name: datetime.date.fromisoformat(_word(row["ends"]))
-                for name, row in rows.items()
-                if "ends" in row
-            },
-            {str(name): _traits(row) for name, row in record.get("families", {}).items()},
-            _positive(record.get("batch_factor", 1.0)),
+            listed.date,
+            listed.currency,
+            {name: Price(row.input / 1e6, row.output / 1e6) for name, row in listed.models.items()},
+            {name: datetime.date.fromisoformat(end) for name, end in ends.items()},
+            listed.families,
+            listed.batch_factor,
             path,
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        said = str(error) if isinstance(error, InputError) else repr(error)
+    except ValueError as error:
         raise InputError(
-            f"{path}: not a price table ({visible(said[:200])}); expected {expected}"
+            f"{path}: not a price table ({visible(str(error)[:200])}); expected {expected}"
         ) from None
 
 
-def _traits(row: Mapping[str, Any]) -> Traits:
-    reasoning = row["reasoning"]
-    if reasoning not in get_args(Reasoning):
-        raise ValueError(f"reasoning is {str(reasoning)[:60]!r}, expected never, optional, always")
-    return Traits(reasoning, bool(row.get("schema", True)))
+@dataclass(frozen=True)
+class _ListedModel:
+    input: float
+    output: float
+    ends: str | None = None
 
 
-def _word(value: object) -> str:
-    """A date or a currency: one short line."""
-    text = str(value)
-    if not isinstance(value, str | int) or len(text) > 60 or not text.isprintable():
-        raise ValueError(f"{text[:60]!r} is no date or currency")
-    return text
+@dataclass(frozen=True)
+class _Listed:
+    """A table of models as its file has it."""
 
-
-def _positive(value: object) -> float:
-    number = float(str(value))
-    # More than any price, so that no sum of costs is infinite.
-    if not math.isfinite(number) or not 0 <= number <= 1e15:
-        raise ValueError(f"{str(value)[:60]!r} is not a price")
-    return number
+    date: str
+    currency: str
+    models: Mapping[str, _ListedModel]
+    families: Mapping[str, Traits] = field(default_factory=dict)
+    batch_factor: float = 1.0
 
 
 @dataclass(frozen=True)
