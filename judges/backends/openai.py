@@ -137,7 +137,7 @@ class OpenAIBackend:
         keys = [read_key(name) for url in urls if (name := key_variable(url, named))]
         self._secrets += tuple(keys)
         limits = limits_for(self.limits, work.attempts)
-        clients = [make_client(url, named, asynchronous=True, limits=limits) for url in urls]
+        clients = [make_client(url, named, limits) for url in urls]
         self._stop, self._full = None, False
 
         async def answer(number: int) -> None:
@@ -424,15 +424,12 @@ def refused_key(url: str, named: str | None) -> str:
     return f"refuses the key in ${variable} (401); set a valid one"
 
 
-def make_client(
-    url: str, named: str | None = None, *, asynchronous: bool, limits: Limits | None = None
-) -> Any:
-    """The official client for a server; the key comes from the environment alone.
+def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> Any:
+    """Return the official client for a server; the key comes from the environment alone.
 
     Args:
         url: of the server; empty for OpenAI.
         named: see `gecjury.runtime.key_variable`.
-        asynchronous: which of the two clients.
         limits: of what the server may send.
 
     Raises:
@@ -462,12 +459,11 @@ def make_client(
                 "base_url=http://HOST:PORT/v1"
             )
         key = "none"
-    kind = openai.AsyncOpenAI if asynchronous else openai.OpenAI
     timeout = openai.Timeout(600.0, connect=10.0)
     place, _, query = url.partition("?")
-    bounded = bounded_client(limits or Limits(), asynchronous=asynchronous)
+    bounded = bounded_client(limits or Limits())
     try:
-        return kind(
+        return openai.AsyncOpenAI(
             api_key=key,
             # Named here too: the client would read the environment, which the request's key and
             # its store know nothing of.
