@@ -76,6 +76,7 @@ def audit_of(
     failures: Counter[str] = Counter(
         a.verdict.kind for a in answers.values() if isinstance(a.verdict, Failure)
     )
+    # What was asked again was paid for as well.
     replies = [reply for answer in answers.values() for reply in answer.replies]
     costs = [reply.cost for reply in replies]
     table = model_table(runtime)

@@ -114,7 +114,7 @@ class Judge(Scorer):
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     connect: ClassVar[Connect] = staticmethod(connect)
     shows_edits: ClassVar[bool] = False
-    """Whether prompts show edits, which the tagger behind them decides."""
+    """True where prompts show edits, which the tagger behind them decides."""
 
     backend: str = "openai"
     model: str | None = None
@@ -401,12 +401,14 @@ class Judge(Scorer):
             order: number of the permutation.
         """
         able = capabilities(model)
+        # A schema is asked for where the model obeys one; otherwise the prompt's own words ask.
         structured = able.schema if self.structured == "auto" else self.structured == "schema"
         if self.thinking and self.structured == "auto":
             structured = False  # a grammar that begins with the answer leaves no room to think
         expect = json.dumps(form.typical, separators=(",", ":"))
         if not structured:
             expect = f"```json\n{json.dumps(form.typical, indent=2)}\n```"
+        # Repetitions differ in number and seed alone, so that the prompt is rendered once.
         content = render(None)
         read = form.read_expected if self.scoring == "expected" else form.read_plain
         return [

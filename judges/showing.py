@@ -1,4 +1,4 @@
-"""What a judge is shown: sets of corrections, what stands around a source, and edits in brackets.
+"""The views of a judge: sets of corrections, what stands around a source, edits in brackets.
 
 From the top: the sets that are judged together and the orders in which they are shown, the
 neighbours of a source, a correction with its edits marked, and then texts made safe for a prompt.

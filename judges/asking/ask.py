@@ -1,4 +1,4 @@
-"""Getting every question answered once: from the store, else from the backend, within the budget.
+"""Questions answered once each: from the store, else from the backend, within the budget.
 
 The order is always: reply, reading (which cannot fail), store (synced) with what was read, then
 whatever follows from it. A stored reply is not read again. A reply that cannot be read is asked
@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a request.
+    """The outcome of a request.
 
     Attributes:
         verdict: of the last reply.
@@ -69,7 +69,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Asked:
-    """What came of asking a model.
+    """The outcome of asking a model.
 
     Attributes:
         answers: by the request's key.

@@ -1,4 +1,4 @@
-"""What is sent to a model and what comes back: requests with their open key, and replies."""
+"""Requests to a model, with their open key, and its replies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import starmap
 from typing import Any, Literal
 
@@ -16,11 +16,11 @@ Message = Mapping[str, str]
 """`role` and `content`."""
 
 CONTEXT_WORDS = (32, 16, 8, 0)
-"""To how many words on each side the context is cut, one after the other, until a prompt fits."""
+"""Words on each side to which the context is cut, one after the other, until a prompt fits."""
 CUT, WINDOW = "context_words", "window"
-"""Under which names a reply keeps to how many words its context was cut, and for which window."""
+"""Names under which a reply keeps the words its context was cut to, and for which window."""
 TOO_LONG: Literal["too-long"] = "too-long"
-"""How a reply ended that is none: the prompt does not fit the model, even without context."""
+"""The end of a reply that is none: the prompt does not fit the model, even without context."""
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -61,16 +61,7 @@ class Request:
     @property
     def parts(self) -> dict[str, Any]:
         """All that decides the answer, and nothing else."""
-        return {
-            "backend": self.backend,
-            "model": self.model,
-            "base_url": self.base_url,
-            "messages": [dict(message) for message in self.messages],
-            "schema": None if self.schema is None else dict(self.schema),
-            "sampling": dict(self.sampling),
-            "repeat": self.repeat,
-            "prompt": self.prompt,
-        }
+        return {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
 
     @functools.cached_property
     def key(self) -> str:
@@ -176,7 +167,7 @@ class Attempt:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """The sampling settings in effect."""
+        """Sampling settings in effect."""
         return {**self.request.sampling, **self.overrides}
 
     @property

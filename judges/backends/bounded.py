@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server may take at most.
+    """Bounds on what a server may take.
 
     Attributes:
         reply_bytes: of one reply, unpacked.

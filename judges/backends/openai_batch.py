@@ -68,7 +68,7 @@ class BatchBackend:
         self._secrets = secrets_of(model.base_url)
 
     def run(self, work: Assignment) -> None:
-        """See `Backend.run`."""
+        """Answer all attempts by batches; see `Backend.run`."""
         url, named = self.model.base_url, work.runtime.api_key_env
         if variable := key_variable(url, named):
             self._secrets += (read_key(variable),)
@@ -93,8 +93,8 @@ class BatchBackend:
                     f"batch: the server sends requests on to {shown!r}, which is not followed; "
                     "if it is to be trusted, name it with base_url"
                 ) from None
-            known = isinstance(reason, Unusable)
-            raise self._failed(str(reason if known else error)) from None
+            ours = isinstance(reason, Unusable)
+            raise self._failed(str(reason if ours else error)) from None
         except openai.OpenAIError as error:
             raise self._failed(str(error)) from None
         except GecjuryError:

@@ -89,7 +89,7 @@ CHOICE = Form(
 )
 """The better one of two corrections, or a tie."""
 VALIDITY = Form({"valid": {"type": "boolean"}}, {"valid": True}, read_validity, ("valid",), _WORDS)
-"""Whether an edit is valid."""
+"""The validity of an edit."""
 
 
 @functools.cache

@@ -44,7 +44,7 @@ class Failure:
 
 
 Verdict = list[float] | Failure
-"""What a reply was read as: a score for each correction in question, or what is wrong with it."""
+"""A score for each correction that a question is about, or what is wrong with its reply."""
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
