@@ -91,9 +91,8 @@ class TokenLogprob:
 
 
 _TOKENS = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
-# What a reply says of itself in numbers, and which of its settings are numbers.
-_FIGURES = ("input_tokens", "output_tokens", "cost", "latency")
-_SENT_FIGURES = ("max_tokens", "seed", "temperature", CUT, WINDOW)
+# Which of the settings that a reply keeps are numbers.
+_NUMBERS = ("max_tokens", "seed", "temperature", CUT, WINDOW)
 
 
 @dataclass(frozen=True)
@@ -143,10 +142,10 @@ class Reply:
         if tokens is not None:
             tokens = tuple(starmap(TokenLogprob, from_record(_TOKENS, tokens, "logprobs")))
         reply = replace(from_record(cls, {**record, "logprobs": None}), logprobs=tokens)
-        numbers = [getattr(reply, name) for name in _FIGURES]
-        numbers += [reply.sent[name] for name in _SENT_FIGURES if name in reply.sent]
+        numbers = [reply.input_tokens, reply.output_tokens, reply.cost or 0.0, reply.latency]
+        numbers += [reply.sent[name] for name in _NUMBERS if name in reply.sent]
         # Stores can be brought in from elsewhere, and no sum of such numbers may overflow.
-        if not all(number is None or abs(number) <= 1e18 for number in numbers):
+        if not all(abs(number) <= 1e18 for number in numbers):
             raise ValueError("a number that is none of a reply's")
         return reply
 

@@ -194,6 +194,7 @@ UNREADABLE = {
     "cost": lambda line: reshaped(line, cost=float("nan")),
     "sent": lambda line: reshaped(line, sent=[]),
     "cap": lambda line: reshaped(line, sent={"max_tokens": "x"}),
+    "no cap": lambda line: reshaped(line, sent={"max_tokens": None}),
     "logprobs": lambda line: reshaped(line, logprobs=[["a", [["b", 1e308]]]]),
     "logprobs 2": lambda line: reshaped(line, logprobs=7),
     "logprobs 3": lambda line: reshaped(line, logprobs=[["a", [["b"]]]]),
