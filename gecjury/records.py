@@ -24,8 +24,8 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
 
     Args:
         kind: a dataclass, or what its fields may be: `str`, `int`, `float`, `bool`, `None`,
-            `Any`, a `Literal`, a union, a `tuple` of one type or a `Sequence` (both from a list), a
-            `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are ignored;
+            `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a list), a `Mapping`
+            with string keys, or a dataclass. Keys that a dataclass lacks are ignored;
             fields with a default may be missing.
         value: from `json.loads`.
         where: the path to the value inside its document, for messages.
@@ -66,6 +66,10 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if origin is Literal:
         if value in inner and type(value) in map(type, inner):
             return value
+    elif origin is tuple and inner[-1] is not Ellipsis:
+        if isinstance(value, list) and len(value) == len(inner):
+            parts = enumerate(zip(inner, value, strict=True))
+            return tuple(_read(part, v, f"{where}[{n}]") for n, (part, v) in parts)
     elif origin in (tuple, Sequence):
         if isinstance(value, list):
             items = [_read(inner[0], v, f"{where}[{n}]") for n, v in enumerate(value)]

@@ -13,14 +13,15 @@ import numpy as np
 from scipy.stats.contingency import association
 
 from gecjury.corpus.corpus import Group
-from gecjury.judges.asking.ask import Asked
+from gecjury.judges.asking.ask import Asked, Question
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
-from gecjury.judges.protocols.ballots import Counted
 from gecjury.judges.replies.reply import Failure
-from gecjury.judges.showing import CandidateSet
 from gecjury.runtime import Runtime
+
+Scored = tuple[Question, Sequence[float]]
+"""A question with the score at each position."""
 
 Shown = Sequence[Mapping[int, tuple[str, ...]]]
 """For each candidate set the systems whose correction a text is, by the text's index."""
@@ -44,30 +45,38 @@ _UNREADABLE = (
 )
 
 
+def scored_questions(questions: Sequence[Question], asked: Asked) -> list[Scored]:
+    """Return the questions whose replies could be read, with their scores."""
+    verdicts = ((question, asked.answers[question.request.key].verdict) for question in questions)
+    return [(question, v) for question, v in verdicts if not isinstance(v, Failure)]
+
+
 def audit_of(
     model: Model,
-    counted: Sequence[Counted],
+    questions: Sequence[Question],
     asked: Asked,
-    sets: Sequence[CandidateSet],
+    rows: Sequence[int],
     runtime: Runtime,
     seconds: float,
     shown_by: Shown = (),
 ) -> dict[str, Any]:
-    """The audit of one model as JSON values.
+    """Return the audit of one model as JSON values.
 
     Args:
         model: the model.
-        counted: its ballots with their scores.
+        questions: what it was asked.
         asked: what it answered.
-        sets: the candidate sets that the ballots speak of.
+        rows: the source's row of each candidate set.
         runtime: for the price table.
         seconds: wall time.
         shown_by: the systems behind the texts of each set; empty where none are judged together.
     """
     answers = asked.answers
+    scored = scored_questions(questions, asked)
     failures: Counter[str] = Counter(
-        a.value.kind for a in answers.values() if isinstance(a.value, Failure)
+        a.verdict.kind for a in answers.values() if isinstance(a.verdict, Failure)
     )
+    # What was asked again was paid for as well.
     replies = [reply for answer in answers.values() for reply in answer.replies]
     costs = [reply.cost for reply in replies]
     table = model_table(runtime)
@@ -76,7 +85,7 @@ def audit_of(
         "model": model.name,
         "requests": {
             "distinct": len(answers),
-            "ballots": len(counted),
+            "ballots": len(questions),
             "asked": sum(answer.fresh for answer in answers.values()),
             "stored": sum(bool(a.replies) and not a.fresh for a in answers.values()),
             "retried": sum(len(answer.replies) > 1 for answer in answers.values()),
@@ -86,14 +95,14 @@ def audit_of(
         "truncated": failures["truncated"],
         "unparsable": sum(failures[kind] for kind in _UNREADABLE),
         "failures": dict(sorted(failures.items())),
-        "missing": _missing(counted, sets),
-        **_windows(model, counted, asked, sets),
-        "flips": order_flips(counted),
-        "repeat_agreement": repeat_agreement(counted),
-        "histogram": _histogram(counted),
-        "positions": position_means(counted),
-        "position_effects": position_effects(counted, shown_by),
-        "system_positions": system_positions(counted, shown_by),
+        "missing": _missing(questions, asked, rows),
+        **_windows(model, questions, asked, rows),
+        "flips": order_flips(scored),
+        "repeat_agreement": repeat_agreement(scored),
+        "histogram": _histogram(scored),
+        "positions": position_means(scored),
+        "position_effects": position_effects(scored, shown_by),
+        "system_positions": system_positions(questions, shown_by),
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
             "output": sum(reply.output_tokens for reply in replies),
@@ -113,34 +122,37 @@ def audit_of(
     }
 
 
-def _missing(counted: Sequence[Counted], sets: Sequence[CandidateSet]) -> list[dict[str, Any]]:
+def _missing(
+    questions: Sequence[Question], asked: Asked, rows: Sequence[int]
+) -> list[dict[str, Any]]:
+    verdicts = ((question, asked.answers[question.request.key].verdict) for question in questions)
     return [
         {
-            "line": sets[item.ballot.set].row + 1,
-            "order": item.ballot.order,
-            "repeat": item.ballot.repeat,
-            "kind": item.scores.kind,
-            "detail": item.scores.detail,
+            "line": rows[question.set] + 1,
+            "order": question.order,
+            "repeat": question.request.repeat,
+            "kind": verdict.kind,
+            "detail": verdict.detail,
         }
-        for item in counted
-        if isinstance(item.scores, Failure)
+        for question, verdict in verdicts
+        if isinstance(verdict, Failure)
     ]
 
 
 def _windows(
-    model: Model, counted: Sequence[Counted], asked: Asked, sets: Sequence[CandidateSet]
+    model: Model, questions: Sequence[Question], asked: Asked, rows: Sequence[int]
 ) -> dict[str, Any]:
-    """What is told of prompts that were cut, here or (as it seems) by the server."""
+    """Return what is said of prompts that were cut, here or (as it seems) by the server."""
     words: dict[str, int] = {}
     lines: dict[str, set[int]] = {"cut": set(), "swallowed": set()}
     window = None
     swallowed = set()
-    for item in counted:
-        request = item.ballot.question.request
+    for question in questions:
+        request = question.request
         replies = asked.answers[request.key].replies
         if not replies:
             continue
-        line = sets[item.ballot.set].row + 1
+        line = rows[question.set] + 1
         if CUT in (sent := replies[-1].sent):
             words[request.key] = int(sent[CUT])
             window = sent.get(WINDOW, window)
@@ -148,30 +160,30 @@ def _windows(
         if model.backend == "openai" and _swallowed(request, replies[-1]):
             swallowed.add(request.key)
             lines["swallowed"].add(line)
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     if words:
         levels = Counter(words.values())
-        found["cut"] = {
+        parts["cut"] = {
             "questions": len(words),
             "words": {str(level): levels[level] for level in sorted(levels, reverse=True)},
             "window": window,
             "lines": sorted(lines["cut"]),
         }
     if swallowed:
-        found["swallowed"] = {"questions": len(swallowed), "lines": sorted(lines["swallowed"])}
-    return found
+        parts["swallowed"] = {"questions": len(swallowed), "lines": sorted(lines["swallowed"])}
+    return parts
 
 
 def _swallowed(request: Request, reply: Reply) -> bool:
-    """Whether a server counted far fewer tokens than a prompt can have."""
+    """Return whether a server counted far fewer tokens than a prompt can have."""
     if not reply.input_tokens or CUT in reply.sent:
         return False
     length = sum(len(message["content"]) for message in request.messages)
     return length > _MOST_CHARACTERS * reply.input_tokens
 
 
-def order_flips(counted: Sequence[Counted]) -> dict[str, Any] | None:
-    """How preferences between two corrections fare when the same set is shown in another order.
+def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
+    """Count preferences between two corrections that change with the order of their set.
 
     Returns:
         `compared` pairs (of corrections, between two orders), the share that `flipped` from one
@@ -180,12 +192,11 @@ def order_flips(counted: Sequence[Counted]) -> dict[str, Any] | None:
     by_set: dict[tuple[int, int, frozenset[int]], dict[tuple[int, ...], dict[int, float]]] = (
         defaultdict(dict)
     )
-    for item in counted:
-        if not isinstance(item.scores, Failure):
-            texts = item.ballot.texts
-            key = (item.ballot.set, item.ballot.repeat, frozenset(texts))
-            # A permutation that was drawn twice is the same question, and no other order.
-            by_set[key][texts] = dict(zip(texts, item.scores, strict=True))
+    for question, scores in scored:
+        texts = question.texts
+        key = (question.set, question.request.repeat, frozenset(texts))
+        # A permutation that was drawn twice is the same question, and no other order.
+        by_set[key][texts] = dict(zip(texts, scores, strict=True))
     compared = flipped = changed = 0
     for ballots in by_set.values():
         for one, two in combinations(ballots.values(), 2):
@@ -203,13 +214,11 @@ def order_flips(counted: Sequence[Counted]) -> dict[str, Any] | None:
     }
 
 
-def repeat_agreement(counted: Sequence[Counted]) -> dict[str, Any] | None:
-    """Share of equal scores when the same question is asked again; None with one repeat."""
-    asked: dict[tuple[int, int, tuple[int, ...]], list[tuple[float, ...]]] = defaultdict(list)
-    for item in counted:
-        if not isinstance(item.scores, Failure):
-            key = (item.ballot.set, item.ballot.order, item.ballot.texts)
-            asked[key].append(item.scores)
+def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
+    """Return the share of equal scores when a question is asked again; None with one repeat."""
+    asked: dict[tuple[int, int, tuple[int, ...]], list[Sequence[float]]] = defaultdict(list)
+    for question, scores in scored:
+        asked[question.set, question.order, question.texts].append(scores)
     compared = equal = 0
     for ballots in asked.values():
         for one, two in combinations(ballots, 2):
@@ -218,18 +227,17 @@ def repeat_agreement(counted: Sequence[Counted]) -> dict[str, Any] | None:
     return {"compared": compared, "equal": equal / compared} if compared else None
 
 
-def position_means(counted: Sequence[Counted]) -> list[dict[str, Any]]:
+def position_means(scored: Sequence[Scored]) -> list[dict[str, Any]]:
     """Return the mean score by position, and its mean distance from the mean of the same reply.
 
     Without a bias the distance is about 0 at every position, if corrections stand in random order;
     `position_effects` also holds the systems equal.
     """
-    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for item in counted:
-        if not isinstance(item.scores, Failure):
-            centre = math.fsum(item.scores) / len(item.scores)
-            for position, score in enumerate(item.scores):
-                found[position].append((score, score - centre))
+    by_position: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for _, scores in scored:
+        centre = math.fsum(scores) / len(scores)
+        for position, score in enumerate(scores):
+            by_position[position].append((score, score - centre))
     return [
         {
             "position": position + 1,
@@ -237,7 +245,7 @@ def position_means(counted: Sequence[Counted]) -> list[dict[str, Any]]:
             "mean": math.fsum(score for score, _ in rows) / len(rows),
             "distance": math.fsum(distance for _, distance in rows) / len(rows),
         }
-        for position, rows in sorted(found.items())
+        for position, rows in sorted(by_position.items())
     ]
 
 
@@ -251,14 +259,15 @@ def systems_by_text(
         places: for each group its set, and the index there of the text at each of its places.
         sets: how many sets there are.
     """
-    found: list[dict[int, tuple[str, ...]]] = [{} for _ in range(sets)]
+    by_set: list[dict[int, tuple[str, ...]]] = [{} for _ in range(sets)]
     for group, (number, indices) in zip(groups, places, strict=True):
+        texts = by_set[number]
         for systems, index in zip(group.systems, indices, strict=True):
-            found[number][index] = tuple(dict.fromkeys((*found[number].get(index, ()), *systems)))
-    return found
+            texts[index] = tuple(dict.fromkeys((*texts.get(index, ()), *systems)))
+    return by_set
 
 
-def system_positions(counted: Sequence[Counted], shown_by: Shown) -> dict[str, Any] | None:
+def system_positions(questions: Sequence[Question], shown_by: Shown) -> dict[str, Any] | None:
     """Return how strongly the position of a correction and its system coincide.
 
     Returns:
@@ -268,11 +277,11 @@ def system_positions(counted: Sequence[Counted], shown_by: Shown) -> dict[str, A
     """
     pairs: Counter[tuple[int, str]] = Counter()
     sets = set()
-    for item in counted:
-        if shown_by and len(item.ballot.texts) > 1:
-            sets.add(item.ballot.set)
-            for position, text in enumerate(item.ballot.texts):
-                for system in shown_by[item.ballot.set].get(text, ()):
+    for question in questions:
+        if shown_by and len(question.texts) > 1:
+            sets.add(question.set)
+            for position, text in enumerate(question.texts):
+                for system in shown_by[question.set].get(text, ()):
                     pairs[position, system] += 1
     positions = sorted({position for position, _ in pairs})
     systems = sorted({system for _, system in pairs})
@@ -283,7 +292,7 @@ def system_positions(counted: Sequence[Counted], shown_by: Shown) -> dict[str, A
     return {"cramers_v": min(1.0, float(value)), "sets": len(sets)}
 
 
-def position_effects(counted: Sequence[Counted], shown_by: Shown) -> list[float] | None:
+def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] | None:
     """Return what a position adds to a score, the systems at it held equal.
 
     Least squares of the scores on position and system within replies: score = reply + position +
@@ -294,30 +303,27 @@ def position_effects(counted: Sequence[Counted], shown_by: Shown) -> list[float]
         systems: one position, or a system that owns its position.
     """
     replies = [
-        item
-        for item in counted
-        if shown_by and not isinstance(item.scores, Failure) and len(item.ballot.texts) > 1
+        (question.texts, shown_by[question.set], np.array(scores, dtype=float))
+        for question, scores in scored
+        if shown_by and len(question.texts) > 1
     ]
     if not replies:
         return None
-    most = max(len(item.ballot.texts) for item in replies)
-    names = {
-        name for item in replies for them in shown_by[item.ballot.set].values() for name in them
-    }
+    most = max(len(texts) for texts, _, _ in replies)
+    names = {name for _, systems_of, _ in replies for them in systems_of.values() for name in them}
     column = {name: most + at for at, name in enumerate(sorted(names))}
     # The normal equations, added up reply by reply: corpora have millions of scores.
     width = most + len(column)
     matrix, right = np.zeros((width, width)), np.zeros(width)
-    for item in replies:
-        count = len(item.ballot.texts)
+    for texts, systems_of, scores in replies:
+        count = len(texts)
         design = np.zeros((count, width))
         design[np.arange(count), np.arange(count)] = 1
-        for row, text in enumerate(item.ballot.texts):
-            systems = shown_by[item.ballot.set].get(text, ())
+        for row, text in enumerate(texts):
+            systems = systems_of.get(text, ())
             for name in systems:
                 design[row, column[name]] = 1 / len(systems)
         design -= design.mean(axis=0)
-        scores = np.array(item.scores, dtype=float)
         matrix += design.T @ design
         right += design.T @ (scores - scores.mean())
     # Effects are known up to a constant of the positions: any other direction without information
@@ -330,19 +336,14 @@ def position_effects(counted: Sequence[Counted], shown_by: Shown) -> list[float]
     return [float(value) for value in effects[:most] - effects[:most].mean()]
 
 
-def _histogram(counted: Sequence[Counted]) -> dict[str, int]:
-    counts = Counter(
-        # Expected scores are counted at the nearest half.
-        round(2 * score) / 2
-        for item in counted
-        if not isinstance(item.scores, Failure)
-        for score in item.scores
-    )
+def _histogram(scored: Sequence[Scored]) -> dict[str, int]:
+    # Expected scores are counted at the nearest half.
+    counts = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
     return {f"{score:g}": count for score, count in sorted(counts.items())}
 
 
 def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The audits of a panel as one entry of a score table's details, with rows to print.
+    """Return the audits of a panel as one entry of a score table's details, with rows to print.
 
     Returns:
         `members` (the audits) and `rows` (`model`, `what`, `value`), and notes for the user.
@@ -379,7 +380,7 @@ def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], t
 
 
 def _window_notes(audit: Mapping[str, Any]) -> list[str]:
-    """What the user has to know of prompts that were cut or did not fit."""
+    """Return what the user has to know of prompts that were cut or did not fit."""
     notes = []
     name = audit["model"]
     if cut := audit.get("cut"):
@@ -457,7 +458,7 @@ def _effects(effects: Sequence[float] | None) -> str:
     return "  ".join(f"{number}: {effect:+.2f}" for number, effect in enumerate(effects, 1))
 
 
-def _share(found: Mapping[str, Any] | None, key: str) -> str:
-    if found is None:
+def _share(shares: Mapping[str, Any] | None, key: str) -> str:
+    if shares is None:
         return "not measured (one only)"
-    return f"{found[key]:.1%} of {found['compared']}"
+    return f"{shares[key]:.1%} of {shares['compared']}"

@@ -1,35 +1,63 @@
-"""What all judges share: their options, their models, and how a request is made from a prompt."""
+"""The base of all judges: options, models and prompts, and how questions are put and counted."""
 
 from __future__ import annotations
 
 import json
+import math
+import statistics
+import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
 
 from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import InputError, OptionError
-from gecjury.judges.asking.ask import Asked, Connect, Question, Work, ask, count_work
+from gecjury.errors import OptionError
+from gecjury.judges.asking.ask import Asked, Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Model, Request
-from gecjury.judges.asking.models import model_table, read_models, today
-from gecjury.judges.backends.backend import BACKENDS
-from gecjury.judges.backends.capabilities import Capabilities, capabilities, is_official
-from gecjury.judges.backends.connect import connect
-from gecjury.judges.replies.expected import TOP_TOKENS
-from gecjury.judges.showing import Context, cut_context, nonce, one_line, read_contexts
-from gecjury.prompts import Prompt, PromptError, criterion, read
+from gecjury.judges.asking.models import (
+    Capabilities,
+    capabilities,
+    is_official,
+    model_table,
+    read_models,
+    today,
+)
+from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
+from gecjury.judges.backends.backend import BACKENDS, connect
+from gecjury.judges.replies.forms import TOP_TOKENS, Form
+from gecjury.judges.showing import (
+    Context,
+    cut_context,
+    extraction_parts,
+    nonce,
+    one_line,
+    read_contexts,
+)
+from gecjury.prompts import Prompt, criterion, read
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import Plan
+from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
 
 _THINKING_TOKENS = 8192
 _REASONING_TOKENS = 4096
 # Where a score is computed, never what it is.
 _PLACE = {"place": True}
+_BOUNDS = {
+    **dict.fromkeys(("repeats", "tries", "tensor_parallel"), (1, math.inf)),
+    **dict.fromkeys(("max_tokens", "max_model_len"), (1, math.inf)),
+    "seed": (0, math.inf),
+    "temperature": (0, 2),
+}
+
+Render = Callable[[int | None], str]
+"""Renders a prompt with at most so many words of context on each side; None for all of it."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +77,7 @@ class Wording:
     language: str = ""
 
     def render(self, **values: str) -> str:
-        """The prompt, its criterion and language filled in where it has a place for them."""
+        """Return the prompt, with criterion and language where it has a place for them."""
         own = {"criterion": self.criterion, "language": self.language}
         values |= {name: text for name, text in own.items() if name in self.prompt.placeholders}
         return self.prompt.render(**values)
@@ -86,6 +114,8 @@ class Judge(Scorer):
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     connect: ClassVar[Connect] = staticmethod(connect)
+    shows_edits: ClassVar[bool] = False
+    """True where prompts show edits, which the tagger behind them decides."""
 
     backend: str = "openai"
     model: str | None = None
@@ -110,36 +140,27 @@ class Judge(Scorer):
                 raise OptionError(
                     f"{self.name}: unknown backend {backend!r}; expected {' or '.join(BACKENDS)}"
                 )
-        for name, low in (("repeats", 1), ("tries", 1), ("seed", 0), ("tensor_parallel", 1)):
-            if getattr(self, name) < low:
-                raise OptionError(
-                    f"{self.name}: {name}={getattr(self, name)} is out of range; "
-                    f"expected {low} or more"
-                )
-        for name in ("max_tokens", "max_model_len"):
+        for name, (low, high) in _BOUNDS.items():
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is not None and not low <= value <= high:
+                expected = f"{low} or more" if high == math.inf else f"{low} to {high}"
                 raise OptionError(
-                    f"{self.name}: {name}={value} is out of range; expected 1 or more"
+                    f"{self.name}: {name}={value} is out of range; expected {expected}"
                 )
-        if not 0 <= self.temperature <= 2:
-            raise OptionError(
-                f"{self.name}: temperature={self.temperature} is out of range; expected 0 to 2"
-            )
         if self.model:
             self.models()
         self.wording()
 
     @abstractmethod
     def wording(self, language: Language = ENGLISH) -> Wording:
-        """The prompt in use for texts in a language."""
+        """Return the prompt in use for texts in a language."""
 
     @abstractmethod
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
-        """Everything that is asked of a model, repeated questions included."""
+        """Return all that is asked of a model, repeated questions included."""
 
     def models(self) -> tuple[Model, ...]:
-        """The models of the panel; one for a judge that is none.
+        """Return the models of the panel; one for a judge that is none.
 
         Raises:
             OptionError: no model is named, or backends, models and servers do not pair up.
@@ -170,7 +191,6 @@ class Judge(Scorer):
                 backend=backend,
                 name=name,
                 base_url=url if backend == "openai" else "",
-                thinking=self.thinking,
                 logprobs=self.scoring == "expected",
                 structured=self.structured,
                 options=tuple(options.items()) if backend == "vllm" else (),
@@ -193,15 +213,15 @@ class Judge(Scorer):
 
     def notes(self, runtime: Runtime) -> tuple[str, ...]:
         """Return notes on a server that the command does not name, and on OpenAI's models."""
-        told = []
+        notes = []
         if (self.address or "") != (self.base_url or ""):
-            told.append(
+            notes.append(
                 f"{self.name}: requests go to {public_address(default_server())}, as "
                 f"${SERVER_VARIABLE} says; its replies are kept apart from OpenAI's"
             )
         if official := [model.name for model in self.models() if is_official(model)]:
-            told += model_table(runtime).notes(official)
-        return tuple(told)
+            notes += model_table(runtime).notes(official)
+        return tuple(notes)
 
     def refuse_ended(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> None:
         """Refuse to ask OpenAI for a model that is shut down; stored replies are still read.
@@ -218,7 +238,7 @@ class Judge(Scorer):
             end = table.end(model.name) if is_official(model) else None
             if end is None or today() <= end:
                 continue
-            left = count_work(pose(model), model, runtime, self.tries - 1).requests
+            left = plan_work(pose(model), model, runtime, self.tries - 1).requests
             if left:
                 raise OptionError(
                     f"{self.name}: OpenAI shut {model.name} down on {end} (table of models of "
@@ -228,82 +248,74 @@ class Judge(Scorer):
                 )
 
     def _each(self, name: str, text: str, count: int) -> list[str]:
-        given = text.split("+")
-        if len(given) == 1:
-            return given * count
-        if len(given) != count:
+        parts = text.split("+")
+        if len(parts) == 1:
+            return parts * count
+        if len(parts) != count:
             raise OptionError(
-                f"{self.name}: {name} names {len(given)}, model {count}; give one for all models "
+                f"{self.name}: {name} names {len(parts)}, model {count}; give one for all models "
                 "or one for each, joined by +"
             )
-        return given
+        return parts
 
     def settings(self) -> dict[str, Setting]:
-        """All options that can move a score, with the values in effect."""
+        """Return all options that can move a score, with the values in effect."""
         kept = [f.name for f in fields(self) if not f.metadata.get("place")]
         values = {name: getattr(self, name) for name in kept}
         # A key that stands in the address is no setting.
         return values | {"base_url": self.address and public_address(self.address)}
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The prompt with its digest, and a context file's."""
+        """Return the prompt with its digest, a context file's, and the tagger behind edits."""
         extra = {"prompt": self.wording().id}
         if self.context not in ("corpus", "neighbours", "none"):
             from gecjury.corpus.corpus import fingerprint
             from gecjury.textfiles import read_lines
 
             extra["context"] = fingerprint(read_lines(self.context))[:8]
-        return extra
+        return extra | (extraction_parts() if self.shows_edits else {})
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """As usual, with the prompt for the texts' language."""
-        found = super().signature(corpus, runtime)
-        if corpus.language.code == ENGLISH.code:
-            return found
-        return replace(found, extra={**found.extra, "prompt": self.wording(corpus.language).id})
+        """Return the signature, with the prompt and the tagger for the texts' language."""
+        signature = super().signature(corpus, runtime)
+        extra = dict(signature.extra)
+        if corpus.language.code != ENGLISH.code:
+            extra["prompt"] = self.wording(corpus.language).id
+        if self.shows_edits and corpus.language != ENGLISH:
+            extra |= extraction_parts(corpus.language)
+        return replace(signature, extra=extra)
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
-        """Requests, tokens and cost of what no stored reply answers yet."""
+        """Return requests, tokens and cost of what no stored reply answers yet."""
         return self.plan_of(lambda model: self.questions(corpus, model, runtime), runtime)
 
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
-        """The plan for the questions that are posed to each model."""
+        """Return the plan for the questions that are posed to each model."""
         self.refuse_ended(pose, runtime)
-        parts: list[Work] = []
+        plans: list[Plan] = []
         posed = 0
         for model in self.models():
             questions = pose(model)
             posed += len(questions)
-            parts.append(count_work(questions, model, runtime, self.tries - 1))
-        table = model_table(runtime)
+            plans.append(plan_work(questions, model, runtime, self.tries - 1))
         notes = self.notes(runtime) + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output and are "
             "not in this estimate; --max-cost counts them"
             for model in self.models()
             if capabilities(model).reasons
         )
-        costs = [part.cost for part in parts]
-        known = [cost for cost in costs if cost is not None]
-        amount = sum(known) if len(known) == len(costs) else None
-        return Plan(
-            sum(part.requests for part in parts),
-            {
-                "input": sum(part.input_tokens for part in parts),
-                "output": sum(part.output_tokens for part in parts),
-            },
-            {"amount": amount, "currency": table.currency, "prices": table.source},
-            {
-                "metric": self.name,
-                "model": self.model,
-                "posed": posed,
-                "stored": sum(part.stored for part in parts),
-                "counted": "; ".join(dict.fromkeys(part.counted for part in parts)),
-                **({"notes": list(notes)} if notes else {}),
-            },
-        )
+        details = {
+            "metric": self.name,
+            "model": self.model,
+            "posed": posed,
+            "stored": sum(plan.details["stored"] for plan in plans),
+            "counted": "; ".join(dict.fromkeys(plan.details["counted"] for plan in plans)),
+            **({"notes": list(notes)} if notes else {}),
+        }
+        return replace(Plan.total(plans), details=details)
 
     def ask(self, questions: list[Question], model: Model, runtime: Runtime) -> Asked:
-        """Ask a model, from the store where it has answered before."""
+        """Ask a model; what it has answered before comes from the store."""
         return ask(
             questions,
             model,
@@ -313,62 +325,114 @@ class Judge(Scorer):
             connect=self.connect,
         )
 
+    def verdicts(
+        self,
+        pose: Callable[[Model], list[Question]],
+        rows: Sequence[int],
+        sizes: Sequence[int],
+        runtime: Runtime,
+        shown_by: Shown = (),
+    ) -> tuple[list[list[float]], Statistics]:
+        """Ask every model of the panel, and unite what they say.
+
+        Args:
+            pose: gives the questions to a model.
+            rows: the source's row of each candidate set.
+            sizes: how many corrections each set has.
+            runtime: concurrency, caches, progress, budget.
+            shown_by: the systems behind the texts of each set; see `audit_of`.
+
+        Returns:
+            For each set the score of each correction, NaN where the panel has none, and statistics
+            with the audit in their details.
+        """
+        self.refuse_ended(pose, runtime)
+        by_model, audits = [], []
+        for model in self.models():
+            start = time.perf_counter()
+            questions = pose(model)
+            asked = self.ask(questions, model, runtime)
+            scored = scored_questions(questions, asked)
+            by_model.append(mean_scores(scored, sizes))
+            seconds = time.perf_counter() - start
+            audits.append(audit_of(model, questions, asked, rows, runtime, seconds, shown_by))
+        scores = [
+            [combine(said, self.panel) for said in zip(*means, strict=True)]
+            for means in zip(*by_model, strict=True)
+        ]
+        audit, notes = merge_audits(audits)
+        notes = (*notes, *self.notes(runtime))
+        return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
+
     def asking(self, connect: Connect) -> Self:
-        """The same judge, its models reached by another function: with a client of one's own."""
+        """Return the judge with another way to its models, e.g. a client of one's own."""
         judge = replace(self)
         object.__setattr__(judge, "connect", connect)
         return judge
 
     def needs_all(self, systems: int) -> str:
-        """As usual, and neighbours are those in the corpus, a file's lines those of one corpus."""
+        """Return why all sentences are needed; neighbours and a file's lines are a corpus's."""
         if self.context not in ("corpus", "none"):
             return f"context={self.context} shows neighbours in the corpus; take context=none"
         return super().needs_all(systems)
 
     def contexts(self, corpus: Corpus) -> list[Context]:
-        """The context of every source."""
-        return read_contexts(self.context, corpus)[0]
+        """Return the context of every source."""
+        return read_contexts(self.context, corpus)
 
-    def request(
+    def pose(
         self,
         model: Model,
-        content: str,
-        schema: Mapping[str, Any],
-        answer: Mapping[str, Any],
-        repeat: int,
-        cut: Callable[[int], str] | None = None,
-        wording: Wording | None = None,
-    ) -> Request:
-        """A request for one rendered prompt.
+        wording: Wording,
+        form: Form,
+        render: Render,
+        number: int,
+        texts: tuple[int, ...] = (0,),
+        order: int = 0,
+    ) -> list[Question]:
+        """Return the questions for one prompt: one a repetition.
 
         Args:
             model: whom to ask.
-            content: the rendered prompt.
-            schema: of the answer.
-            answer: a typical one.
-            repeat: number of the repetition.
-            cut: renders the prompt with so many words of context on each side.
-            wording: that was rendered; by default the one for English.
+            wording: that is rendered.
+            form: of the answer.
+            render: gives the prompt.
+            number: of the candidate set.
+            texts: index in the set of the correction at each position.
+            order: number of the permutation.
         """
         able = capabilities(model)
+        # A schema is asked for where the model obeys one; otherwise the prompt's own words ask.
         structured = able.schema if self.structured == "auto" else self.structured == "schema"
         if self.thinking and self.structured == "auto":
             structured = False  # a grammar that begins with the answer leaves no room to think
-        expect = json.dumps(answer, separators=(",", ":"))
+        expect = json.dumps(form.typical, separators=(",", ":"))
         if not structured:
-            expect = f"```json\n{json.dumps(answer, indent=2)}\n```"
-        return Request(
-            backend=model.backend,
-            model=model.name,
-            base_url=public_address(model.base_url),
-            messages=({"role": "user", "content": content},),
-            schema=schema if structured else None,
-            sampling=self._sampling(able, len(expect), repeat),
-            repeat=repeat,
-            prompt=(wording or self.wording()).id,
-            expect=expect,
-            cut=cut,
-        )
+            expect = f"```json\n{json.dumps(form.typical, indent=2)}\n```"
+        # Repetitions differ in number and seed alone, so that the prompt is rendered once.
+        content = render(None)
+        read = form.read_expected if self.scoring == "expected" else form.read_plain
+        return [
+            Question(
+                Request(
+                    backend=model.backend,
+                    model=model.name,
+                    base_url=public_address(model.base_url),
+                    messages=({"role": "user", "content": content},),
+                    schema=form.schema if structured else None,
+                    sampling=self._sampling(able, len(expect), repeat),
+                    repeat=repeat,
+                    prompt=wording.id,
+                    expect=expect,
+                    cut=render,
+                ),
+                read,
+                number,
+                texts,
+                order,
+            )
+            for repeat in range(self.repeats)
+        ]
 
     def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:
         # A token is a character at least, so that any tokenizer has room for a compact answer.
@@ -399,51 +463,86 @@ _NAMED = 2
 
 
 def load_wording(name: str, added: str | None = None, language: Language = ENGLISH) -> Wording:
-    """A prompt and, if any, the sentence of a criterion.
+    """Read a prompt and, if any, the sentence of a criterion.
 
     Args:
         name: of the prompt.
         added: of the criterion.
         language: of the texts, which prompts for other languages than English name.
-
-    Raises:
-        InputError: a prompt file cannot be used; names it and what is missing.
     """
-    try:
-        english = language.code == ENGLISH.code
-        prompt = read(name) if english else read(name, _NAMED)
-        called = "" if english else language.name
-        if added is None:
-            return Wording(prompt, "", prompt.id, called)
-        extra = criterion(added)
-        return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}", called)
-    except PromptError as error:
-        raise InputError(str(error)) from None
+    english = language.code == ENGLISH.code
+    prompt = read(name) if english else read(name, _NAMED)
+    called = "" if english else language.name
+    if added is None:
+        return Wording(prompt, "", prompt.id, called)
+    extra = criterion(added)
+    return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}", called)
 
 
 def context_lines(source: str, context: Context) -> str:
-    """The source between its neighbours; an unknown one leaves an empty line."""
+    """Return the source between its neighbours; an unknown one leaves an empty line."""
     if context is None:
         return one_line(source)
     return "\n".join(map(one_line, (context[0], source, context[1])))
 
 
 def render_fenced(
-    wording: Wording, source: str, context: Context, texts: Mapping[str, str], **more: str
-) -> str:
-    """Render a prompt of our own, every text between lines that none of them contains."""
-    lines = context_lines(source, context)
-    fence = nonce([lines, *texts.values()])
-    return wording.render(context=lines, fence=fence, **texts, **more)
-
-
-def render_cut(
     wording: Wording,
     source: str,
     context: Context,
     texts: Mapping[str, str],
-    words: int,
+    words: int | None = None,
     **more: str,
 ) -> str:
-    """The same as `render_fenced`, with at most so many words of context on each side."""
-    return render_fenced(wording, source, cut_context(context, words), texts, **more)
+    """Render a prompt of our own, every text between lines that none of them contains.
+
+    Args:
+        wording: the prompt.
+        source: a sentence.
+        context: around it.
+        texts: by their place in the prompt.
+        words: see `gecjury.judges.showing.cut_context`.
+        more: what else the prompt has a place for.
+    """
+    lines = context_lines(source, cut_context(context, words))
+    fence = nonce([lines, *texts.values()])
+    return wording.render(context=lines, fence=fence, **texts, **more)
+
+
+def mean_scores(scored: Sequence[Scored], sizes: Sequence[int]) -> list[list[float]]:
+    """Return for each candidate set the mean score of each correction; NaN where it has none.
+
+    Args:
+        scored: the questions of one model whose replies could be read.
+        sizes: how many corrections each set has.
+    """
+    sums = [np.zeros(size) for size in sizes]
+    counts = [np.zeros(size) for size in sizes]
+    for question, scores in scored:
+        np.add.at(sums[question.set], list(question.texts), scores)
+        np.add.at(counts[question.set], list(question.texts), 1)
+    with np.errstate(invalid="ignore"):
+        return [(total / count).tolist() for total, count in zip(sums, counts, strict=True)]
+
+
+def combine(scores: Sequence[float], how: Literal["mean", "median", "majority"]) -> float:
+    """Return one score for several models' scores of one correction.
+
+    Args:
+        scores: one a model; NaN where a model has none.
+        how: `majority` takes the most frequent score, and the median of several equally
+            frequent ones.
+
+    Returns:
+        NaN unless more than half of the models have a score: fewer do not speak for a panel.
+    """
+    known = [score for score in scores if not np.isnan(score)]
+    if 2 * len(known) <= len(scores):
+        return float("nan")
+    if how == "mean":
+        return statistics.fmean(known)
+    if how == "median":
+        return float(statistics.median(known))
+    counts = Counter(known)
+    most = max(counts.values())
+    return float(statistics.median(score for score, count in counts.items() if count == most))

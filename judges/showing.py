@@ -1,4 +1,4 @@
-"""What a judge is shown: sets of corrections, what stands around a source, and edits in brackets.
+"""The views of a judge: sets of corrections, what stands around a source, edits in brackets.
 
 From the top: the sets that are judged together and the orders in which they are shown, the
 neighbours of a source, a correction with its edits marked, and then texts made safe for a prompt.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -22,12 +22,11 @@ from types import ModuleType
 
 import numpy as np
 
-from gecjury.corpus.corpus import Corpus, Group, fingerprint
-from gecjury.corpus.edits import Edit, Edits
+from gecjury.corpus.corpus import Corpus, Group
+from gecjury.corpus.edits import ARROW, Edit, Edits, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.runtime import Runtime
-from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_lines
 from gecjury.wording import letters
 
@@ -58,9 +57,9 @@ def collect_sets(
     corpus: Corpus,
     groups: Sequence[Group],
     contexts: Sequence[Context],
-    show: Callable[[str, Sequence[str], int], Sequence[str]],
+    shown: Mapping[tuple[int, str], str],
 ) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
-    """The distinct candidate sets of all groups, those of one source adjacent.
+    """Return the distinct candidate sets of all groups, those of one source adjacent.
 
     Two groups with the same source, context and corrections, in whatever order, are one set.
 
@@ -68,42 +67,29 @@ def collect_sets(
         corpus: the texts.
         groups: what is judged together.
         contexts: of each row.
-        show: (source, texts, row) → how the texts are shown.
+        shown: how each text of each row is shown.
 
     Returns:
         The sets, and for each group its set and for each of its places the text's index there.
     """
-    found: dict[tuple[str, Context, frozenset[str]], int] = {}
-    rows: list[tuple[int, tuple[str, ...]]] = []
-    places: list[tuple[int, tuple[int, ...]]] = []
-    for group in sorted(groups, key=lambda group: group.sentence):
-        texts = corpus.group_texts(group)
-        row = group.sentence
-        key = (corpus.sources[row], contexts[row], frozenset(texts))
-        if key not in found:
-            found[key] = len(rows)
-            rows.append((row, tuple(dict.fromkeys(texts))))
-    for group in groups:
-        texts = corpus.group_texts(group)
-        row = group.sentence
-        number = found[corpus.sources[row], contexts[row], frozenset(texts)]
-        order = {text: index for index, text in enumerate(rows[number][1])}
-        places.append((number, tuple(order[text] for text in texts)))
-    sets = [
-        CandidateSet(
-            row,
-            corpus.language.joined(corpus.sources[row]),
-            contexts[row],
-            texts,
-            tuple(show(corpus.sources[row], texts, row)),
-        )
-        for row, texts in rows
-    ]
-    return sets, places
+    numbers: dict[tuple[str, Context, frozenset[str]], int] = {}
+    sets: list[CandidateSet] = []
+    set_of: dict[int, tuple[int, tuple[int, ...]]] = {}
+    for at, group in sorted(enumerate(groups), key=lambda item: item[1].sentence):
+        row, texts = group.sentence, corpus.group_texts(group)
+        source, context = corpus.sources[row], contexts[row]
+        number = numbers.setdefault((source, context, frozenset(texts)), len(sets))
+        if number == len(sets):
+            distinct = tuple(dict.fromkeys(texts))
+            plain = corpus.language.joined(source)
+            as_shown = tuple(shown[row, text] for text in distinct)
+            sets.append(CandidateSet(row, plain, context, distinct, as_shown))
+        set_of[at] = number, tuple(sets[number].texts.index(text) for text in texts)
+    return sets, [set_of[at] for at in range(len(groups))]
 
 
 def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple[int, ...]]:
-    """The orders in which a set is shown: text indices by position.
+    """Return the orders in which a set is shown: text indices by position.
 
     Order 0 is the one given, order 1 its reverse; then seeded permutations, each followed by its
     reverse. So with an even number every correction stands at the middle on average, and a bias
@@ -113,25 +99,27 @@ def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple
     joined = "\n".join([candidates.source, *sorted(candidates.texts)])
     digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()
     generator = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
-    found: list[tuple[int, ...]] = []
-    while len(found) < orders:
-        first = range(count) if not found else generator.permutation(count).tolist()
-        found += [tuple(first), tuple(reversed(tuple(first)))]
-    return found[:orders]
+    permuted: list[tuple[int, ...]] = []
+    while len(permuted) < orders:
+        first = tuple(range(count) if not permuted else generator.permutation(count).tolist())
+        permuted += [first, first[::-1]]
+    return permuted[:orders]
 
 
-def cut_context(context: Context, words: int) -> Context:
-    """The words of a context that stand nearest to the source.
+def cut_context(context: Context, words: int | None) -> Context:
+    """Return the words of a context that stand nearest to the source.
 
     Args:
         context: previous and next sentence.
         words: how many are kept of each, of text without blanks twice as many letters; with 0
-            there is no context at all.
+            there is no context at all. With None nothing is cut.
 
     Returns:
         The context; three dots stand where a sentence was cut.
     """
-    if context is None or not words:
+    if context is None or words is None:
+        return context
+    if not words:
         return None
     before, after = context
     return _nearest(before, words, last=True), _nearest(after, words, last=False)
@@ -139,16 +127,16 @@ def cut_context(context: Context, words: int) -> Context:
 
 def _nearest(sentence: str, words: int, *, last: bool) -> str:
     pieces, blank = sentence.split(), " "
-    each = letters(sentence)
-    if sum(columns == 2 for _, columns in each) > 4 * words:  # words without blanks
-        pieces, blank, words = [letter for letter, _ in each], "", 2 * words
+    characters = letters(sentence)
+    if sum(columns == 2 for _, columns in characters) > 4 * words:  # words without blanks
+        pieces, blank, words = [letter for letter, _ in characters], "", 2 * words
     if len(pieces) <= words:
         return sentence
     return blank.join(["…", *pieces[-words:]] if last else [*pieces[:words], "…"])
 
 
-def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
-    """The context of every source, and what it is called in a signature.
+def read_contexts(option: str, corpus: Corpus) -> list[Context]:
+    """Return the context of every source.
 
     Args:
         option: `corpus` (what the benchmark gives, else none), `neighbours` (the lines before and
@@ -161,12 +149,12 @@ def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
     """
     count = len(corpus)
     if option == "none" or (option == "corpus" and corpus.contexts is None):
-        return [None] * count, "none"
+        return [None] * count
     if option == "corpus" and corpus.contexts is not None:
-        return list(corpus.contexts), fingerprint(part for c in corpus.contexts for part in c)[:8]
+        return list(corpus.contexts)
     if option == "neighbours":
         framed = ["", *map(corpus.language.joined, corpus.sources), ""]
-        return [(framed[row], framed[row + 2]) for row in range(count)], "neighbours"
+        return [(framed[row], framed[row + 2]) for row in range(count)]
     if not Path(option).exists():
         raise InputError(
             f"context={option}: no such file; expected corpus, neighbours, none, or a file with "
@@ -175,41 +163,29 @@ def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
     lines = read_lines(option)
     if len(lines) != count:
         raise InputError(f"{option} has {len(lines)} lines, but there are {count} sources")
-    found: list[Context] = []
+    contexts: list[Context] = []
     for number, line in enumerate(lines, 1):
         before, tab, after = line.partition("\t")
         if not tab or "\t" in after:
             raise InputError(f"{option}, line {number}: expected two sentences and one tab")
-        found.append((before, after))
-    return found, fingerprint(lines)[:8]
-
-
-ARROW = "→"
+        contexts.append((before, after))
+    return contexts
 
 
 def marked(source: str, edits: Sequence[Edit], language: Language = ENGLISH) -> str:
-    """A correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
+    """Return a correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
 
     Tokens stand together as the language writes them: in Japanese without blanks. An arrow in the
     text itself is spelt `->`, so that only real edits look like edits.
     """
-    tokens = source.split()
-    parts: list[str] = []
-    done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        parts += map(mark_safe, tokens[done : edit.start])
-        old = mark_safe(" ".join(tokens[edit.start : edit.end]))
-        new = mark_safe(edit.correction)
-        if old or new:
-            parts.append(f"[{old}{ARROW}{new}]")
-        done = edit.end
-    return one_line(language.joined(" ".join([*parts, *map(mark_safe, tokens[done:])])))
+    safe = [replace(edit, correction=mark_safe(edit.correction)) for edit in edits]
+    return one_line(language.joined(marked_edits(mark_safe(source).split(), safe)))
 
 
 def edits_of_pairs(
     corpus: Corpus, wanted: Mapping[int, Sequence[str]], runtime: Runtime
 ) -> dict[tuple[int, str], Edits]:
-    """The edits that turn sources into corrections.
+    """Return the edits that turn sources into corrections.
 
     Args:
         corpus: sources, and ready edits where its files gave them.
@@ -219,24 +195,24 @@ def edits_of_pairs(
     Raises:
         MissingExtraError: edits have to be extracted and a package for that is not installed.
     """
-    found: dict[tuple[int, str], Edits] = {}
+    edits: dict[tuple[int, str], Edits] = {}
     for version in corpus.systems.values():
         if version.edits is not None:
             for row, texts in wanted.items():
                 if version.lines[row] in texts:
-                    found.setdefault((row, version.lines[row]), version.edits[row])
+                    edits.setdefault((row, version.lines[row]), version.edits[row])
     todo = []
     for row, texts in wanted.items():
         for text in texts:
             if text.split() == corpus.sources[row].split():
-                found[row, text] = ()
-            elif (row, text) not in found:
+                edits[row, text] = ()
+            elif (row, text) not in edits:
                 todo.append((row, text))
     if todo:
         sources = [corpus.sources[row] for row, _ in todo]
         extracted = _extract(sources, [text for _, text in todo], corpus.language, runtime)
-        found.update(zip(todo, extracted, strict=True))
-    return found
+        edits.update(zip(todo, extracted, strict=True))
+    return edits
 
 
 def _extract(
@@ -248,7 +224,7 @@ def _extract(
 
 
 def _extraction() -> ModuleType:
-    """The module that extracts edits, which needs packages of its own."""
+    """Return the module that extracts edits, which needs packages of its own."""
     try:
         return import_module("gecjury.extraction.extract")
     except ModuleNotFoundError as error:
@@ -259,18 +235,11 @@ def _extraction() -> ModuleType:
 
 
 def extraction_parts(language: Language = ENGLISH) -> dict[str, str]:
-    """What decides extracted edits besides the texts; empty where none can be extracted."""
+    """Return what decides edits beside the texts; empty where none can be extracted."""
     try:
         return dict(_extraction().extraction_signature(language.tagger))
     except MissingExtraError:
         return {}
-
-
-def with_tagger(signature: Signature, language: Language) -> Signature:
-    """A judge's signature with the tagger behind edits in a language; English has it already."""
-    if language == ENGLISH:
-        return signature
-    return replace(signature, extra={**signature.extra, **extraction_parts(language)})
 
 
 _BACKTICKS = re.compile(r"`{3,}")
@@ -282,7 +251,7 @@ _TURN = re.compile(r"<\|([^|<>]{0,40})\|>|<(/?)(think|start_of_turn|end_of_turn|
 
 
 def one_line(text: str) -> str:
-    r"""A text as one harmless line.
+    r"""Return a text as one harmless line.
 
     Line breaks of any kind (`\n`, U+2028, vertical tab, ...) and other control characters become
     blanks, invisible direction marks are dropped, three or more backticks become apostrophes, a
@@ -311,12 +280,12 @@ def _apart(match: re.Match[str]) -> str:
 
 
 def mark_safe(text: str) -> str:
-    """A text that shows edits in brackets: an arrow of its own must not pose as an edit."""
+    """Return a text for brackets around edits: its own arrows must not pose as edits."""
     return text.replace(ARROW, "->")
 
 
 def nonce(texts: Iterable[str]) -> str:
-    """A fence line that none of the texts contains: the same for the same texts.
+    """Return a fence line that none of the texts contains, for the same texts always the same.
 
     It is made from the texts' own hash, so that no text can know it beforehand.
     """

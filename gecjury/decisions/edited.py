@@ -11,7 +11,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit, Edits, counted_edits
+from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits
 from gecjury.experiments.score import marked_correction
 from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.runtime import Runtime
@@ -119,7 +119,7 @@ def edit_changes(
             edit = after.get(key) or before[key]
             move: Move = "went" if key not in after else "came" if key not in before else "kept"
             right = key in wanted if corpus.references else None
-            shown = f"[{' '.join(tokens[edit.start : edit.end])}→{edit.correction}]"
+            shown = f"[{' '.join(tokens[edit.start : edit.end])}{ARROW}{edit.correction}]"
             changes.append(EditChange(row + 1, shown, edit.type, move, right))
     return EditChanges(tuple(changes), found.notes)
 

@@ -14,7 +14,7 @@ import numpy as np
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.experiments.score import TypeLevel
+from gecjury.experiments.score import TypeLevel, merged_type
 from gecjury.experiments.system_tests import pair_tests
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
@@ -214,62 +214,47 @@ def rate_difference(
     return Paired(old, new, bounds, p, count, dropped)
 
 
-@dataclass(frozen=True)
-class TypeCounts:
-    """Counts of edits by error type and sentence.
-
-    Attributes:
-        kinds: T error types.
-        counts: 2 × N × T × 3: TP, FP and FN, whole numbers or weights.
-    """
-
-    kinds: tuple[str, ...]
-    counts: FloatArray
-
-
-def type_counts(table: ScoreTable, level: TypeLevel) -> TypeCounts | None:
-    """What a metric counted of each error type; None where it does not tell.
+def type_counts(table: ScoreTable, level: TypeLevel) -> tuple[tuple[str, ...], FloatArray] | None:
+    """Return what a metric counted of each error type; None where it does not tell.
 
     The references are those that the corpus score took.
 
     Args:
         table: of two systems, just scored.
         level: 1 operation (M, R, U), 2 category, 3 both.
+
+    Returns:
+        T error types, and 2 × N × T × 3 counts: TP, FP and FN, whole numbers or weights.
     """
-    told = table.statistics.sentence_types
-    if told is None:
+    count = table.statistics.sentence_types
+    if count is None:
         return None
     lines = table.sentences.shape[1]
-    cells = [[told(system, row) for row in range(lines)] for system in (0, 1)]
-    merged = {kind: _merged(kind, level) for each in cells for cell in each for kind, _ in cell}
-    kinds = tuple(sorted(set(merged.values())))
-    place = {kind: kinds.index(name) for kind, name in merged.items()}
+    cells = [[count(system, row) for row in range(lines)] for system in (0, 1)]
+    names = {kind: merged_type(kind, level) for rows in cells for cell in rows for kind, _ in cell}
+    kinds = tuple(sorted(set(names.values())))
+    place = {kind: kinds.index(name) for kind, name in names.items()}
     counts = np.zeros((2, lines, len(kinds), 3))
-    for system, each in enumerate(cells):
-        for row, cell in enumerate(each):
-            for (kind, count), amount in cell.items():
-                counts[system, row, place[kind], count] += amount
-    return TypeCounts(kinds, counts)
+    for system, rows in enumerate(cells):
+        for row, cell in enumerate(rows):
+            for (kind, part), amount in cell.items():
+                counts[system, row, place[kind], part] += amount
+    return kinds, counts
 
 
-def _merged(kind: str, level: TypeLevel) -> str:
-    operation, _, category = kind.partition(":")
-    return {1: operation, 2: category or kind, 3: kind}[level]
-
-
-def type_differences(found: TypeCounts, how: Resampler) -> list[Paired]:
-    """The differences of F0.5 by error type.
+def type_differences(counts: FloatArray, how: Resampler) -> list[Paired]:
+    """Return the differences of F0.5 by error type.
 
     Args:
-        found: counts of two systems.
+        counts: of two systems; see `type_counts`.
         how: resampling and tests.
     """
-    _, lines, size, _ = found.counts.shape
-    flat = found.counts.reshape(2, lines, size * 3)
+    _, lines, size, _ = counts.shape
+    flat = counts.reshape(2, lines, size * 3)
     totals = flat.sum(axis=1)
     drawn = np.empty((how.resamples, size))
-    for part, counts in _counts(how.draws(lines)):
-        drawn[part] = _f(counts @ flat[1]) - _f(counts @ flat[0])
+    for part, weights in _counts(how.draws(lines)):
+        drawn[part] = _f(weights @ flat[1]) - _f(weights @ flat[0])
     signs, exact = permutation_signs(lines, how.permutations, how.seed)
     change, middle = (flat[1] - flat[0]) / 2, totals.sum(axis=0) / 2
     moved = np.concatenate([signs[part] @ change for part in blocks(len(signs), size * 3 + lines)])
@@ -277,7 +262,7 @@ def type_differences(found: TypeCounts, how: Resampler) -> list[Paired]:
     null = _f(np.round(middle + moved, 12)) - _f(np.round(middle - moved, 12))
     old, new = _f(totals[:1])[0], _f(totals[1:])[0]
     p = tail_p(null, new - old, exact)
-    seen = (found.counts.sum(axis=(0, 3)) > 0).sum(axis=0)
+    seen = (counts.sum(axis=(0, 3)) > 0).sum(axis=0)
     rows = []
     for number in range(size):
         bounds, dropped = interval(drawn[:, number], how.confidence)

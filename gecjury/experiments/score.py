@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from gecjury.corpus.edits import differing_spans, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError
 from gecjury.experiments.result import ExperimentResult
@@ -157,7 +158,7 @@ class Scored(ExperimentResult):
             for system, counts in by_system.items():
                 about = system, table.signature.label, str(table.signature)
                 found += [
-                    TypeCounts(*about, kind, *(_whole(value) for value in values))
+                    TypeCounts(*about, kind, *whole_counts(values))
                     for kind, values in sorted(_merged(counts, level).items())
                 ]
         if not found:
@@ -255,7 +256,7 @@ def _costs(scorer: Scorer, table: ScoreTable, system: int, lines: Sequence[int])
 def marked_correction(
     source: str, version: Version, line: int, language: Language = ENGLISH
 ) -> str:
-    """A correction with its edits as `[old→new]`: the file's own, else by the tokens kept.
+    """Return a correction with its edits as `[old→new]`: the file's own, else by the tokens kept.
 
     Args:
         source: its tokens.
@@ -264,37 +265,30 @@ def marked_correction(
         language: of the sentences, which says whether blanks part words.
     """
     tokens = source.split()
-    if version.edits is not None and version.edits[line]:
-        spans = sorted((e.start, e.end, e.correction) for e in version.edits[line])
-    else:
-        from difflib import SequenceMatcher
+    edits = version.edits[line] if version.edits is not None else ()
+    shown = edits or differing_spans(tokens, version.lines[line].split())
+    return language.joined(marked_edits(tokens, shown))
 
-        mine = version.lines[line].split()
-        codes = SequenceMatcher(None, tokens, mine, autojunk=False).get_opcodes()
-        spans = [(a, b, " ".join(mine[c:d])) for kind, a, b, c, d in codes if kind != "equal"]
-    parts: list[str] = []
-    done = 0
-    for start, end, correction in spans:
-        parts += tokens[done:start]
-        parts.append(f"[{' '.join(tokens[start:end])}→{correction}]")
-        done = max(done, end)
-    return language.joined(" ".join([*parts, *tokens[done:]]))
+
+def merged_type(kind: str, level: TypeLevel) -> str:
+    """Return the error type as a level tells types apart."""
+    operation, _, category = kind.partition(":")
+    return {1: operation, 2: category or kind, 3: kind}[level]
 
 
 def _merged(counts: Mapping[str, Sequence[float]], level: TypeLevel) -> dict[str, list[float]]:
-    """True positives, false positives and false negatives, summed over what a level joins."""
+    """Return true positives, false positives and false negatives by the types of a level."""
     merged: dict[str, list[float]] = {}
     for kind, values in counts.items():
-        operation, _, category = kind.partition(":")
-        key = {1: operation, 2: category or kind, 3: kind}[level]
-        old = merged.setdefault(key, [0.0, 0.0, 0.0])
-        merged[key] = [a + b for a, b in zip(old, values, strict=True)]
+        sums = merged.setdefault(merged_type(kind, level), [0.0, 0.0, 0.0])
+        sums[:] = [a + b for a, b in zip(sums, values, strict=True)]
     return merged
 
 
-def _whole(value: float) -> float:
-    """A count as a whole number, a sum of weights as it is."""
-    return int(value) if float(value).is_integer() else value
+def whole_counts(counts: Iterable[float]) -> tuple[float, float, float]:
+    """Return TP, FP and FN as whole numbers, sums of weights as they are."""
+    tp, fp, fn = (int(v) if float(v).is_integer() else float(v) for v in counts)
+    return tp, fp, fn
 
 
 def score(

@@ -226,11 +226,7 @@ class Jury(MeanScorer):
         ]
         if not plans:
             return None
-        amounts = [plan.cost["amount"] for plan in plans]
-        known = [float(amount) for amount in amounts if amount is not None]
-        cost = {**plans[0].cost, "amount": sum(known) if len(known) == len(amounts) else None}
-        tokens = {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")}
-        return Plan(sum(plan.requests for plan in plans), tokens, cost, plans[0].details)
+        return replace(Plan.total(plans), details=plans[0].details)
 
     def check(self, corpus: Corpus) -> None:
         """Refuse a corpus that lacks what a member needs, and members that have changed.

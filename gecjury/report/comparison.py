@@ -21,6 +21,7 @@ from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.result import Column, Table
+from gecjury.report.tables import audit_table
 from gecjury.wording import listed, number
 
 # Metrics named beside the annotators; the others stand in JSON.
@@ -781,15 +782,14 @@ def _label_table(found: Comparison, labels: LabelComparison) -> Table:
 
 
 def _audit_tables(found: Comparison) -> Iterator[Table]:
-    """Audits of the scorers that leave one, with their agreement with humans beside it."""
-    columns = [Column(key) for key in ("model", "what", "value")]
+    """Yield the audits of metrics that leave one, with their agreement with humans beside it."""
     for audit in found.audits:
         rows = [dict(row) for row in audit.rows]
         for view, (accuracy, best) in audit.humans.items():
             value = f"{accuracy:.3f}, two annotators {best:.3f}"
             what = f"agreement with humans ({view})"
             rows.append({"model": "", "what": what, "value": value})
-        yield Table(columns, rows, f"Audit of {audit.label}")
+        yield audit_table(audit.label, rows)
 
 
 def _window_rows(found: Comparison) -> list[dict[str, Any]]:

@@ -461,12 +461,15 @@ def _latex_row(cells: Sequence[str]) -> str:
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 
 
-def audit_tables(tables: list[ScoreTable]) -> list[Table]:
-    """Tables of the audits that scorers left with their scores."""
-    found = []
-    for table in tables:
-        audit = table.statistics.details.get("audit")
-        if audit is not None:
-            columns = [Column(key) for key in ("model", "what", "value")]
-            found.append(Table(columns, audit["rows"], f"Audit of {table.signature.label}"))
-    return found
+def audit_table(label: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the table of the audit that a metric left with its scores."""
+    return Table([Column(key) for key in ("model", "what", "value")], rows, f"Audit of {label}")
+
+
+def audit_tables(tables: Sequence[ScoreTable]) -> list[Table]:
+    """Return the tables of the audits that metrics left with their scores."""
+    return [
+        audit_table(table.signature.label, table.statistics.details["audit"]["rows"])
+        for table in tables
+        if "audit" in table.statistics.details
+    ]

@@ -25,7 +25,7 @@ class EditCase:
     Attributes:
         row: the source's row in the benchmark's corpus; -1 where it is not in it.
         source: the source, tokens joined by single blanks.
-        context: the sentences before and after it.
+        context: the sentences before and after it; None where they are not known or not shown.
         edit: the edit.
         edits: all edits of the correction it belongs to, itself included.
         valid: the verdict, as the share of annotators who accepted the edit.
@@ -36,7 +36,7 @@ class EditCase:
 
     row: int
     source: str
-    context: tuple[str, str]
+    context: tuple[str, str] | None
     edit: Edit
     edits: tuple[Edit, ...]
     valid: float

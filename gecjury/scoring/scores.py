@@ -199,4 +199,14 @@ class Plan:
     requests: int
     tokens: Mapping[str, int]
     cost: Mapping[str, float | str | None]
-    details: Mapping[str, object] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def total(cls, plans: Sequence[Plan]) -> Plan:
+        """Return the sum of plans, without details; its cost is unknown where one of theirs is."""
+        amounts = [plan.cost["amount"] for plan in plans]
+        priced = [float(amount) for amount in amounts if amount is not None]
+        cost = {**plans[0].cost} if plans else {}
+        cost["amount"] = sum(priced) if len(priced) == len(amounts) else None
+        tokens = {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")}
+        return cls(sum(plan.requests for plan in plans), tokens, cost)

@@ -29,7 +29,7 @@ from gecjury.decisions.paired import (
     type_differences,
 )
 from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError
-from gecjury.experiments.score import TypeLevel
+from gecjury.experiments.score import TypeLevel, whole_counts
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
 from gecjury.runtime import Runtime
@@ -244,23 +244,22 @@ class Diff(Study):
         for table in tables:
             level = cast(TypeLevel, self.by_type)
             counted = type_counts(table, level) if self.by_type else None
-            if counted is None or not counted.kinds:
+            if counted is None or not counted[0]:
                 continue
-            differences = type_differences(counted, how)
+            kinds, counts = counted
+            differences = type_differences(counts, how)
             adjusted = holm(np.array([one.p for one in differences])).tolist()
-            old, new = counted.counts.sum(axis=1)
+            sums = zip(*counts.sum(axis=1), strict=True)
             rows = [
                 {
                     "metric": table.signature.label,
                     "type": kind,
-                    **_counts("old", old[k]),
-                    **_counts("new", new[k]),
+                    **_counts("old", old),
+                    **_counts("new", new),
                     **one.row(),
                     "adjusted": p,
                 }
-                for k, (kind, one, p) in enumerate(
-                    zip(counted.kinds, differences, adjusted, strict=True)
-                )
+                for kind, (old, new), one, p in zip(kinds, sums, differences, adjusted, strict=True)
             ]
             note = (
                 "F0.5; p (Holm): corrected over the types; references as the corpus score took them"
@@ -326,9 +325,8 @@ def _bounded(digits: int) -> list[Column]:
 
 
 def _counts(side: str, counts: Any) -> dict[str, float]:
-    """Return TP, FP and FN as whole numbers, sums of weights as they are."""
-    values = (int(v) if float(v).is_integer() else float(v) for v in counts)
-    return {f"{side}_{key}": value for key, value in zip(("tp", "fp", "fn"), values, strict=True)}
+    keys = ("tp", "fp", "fn")
+    return {f"{side}_{key}": n for key, n in zip(keys, whole_counts(counts), strict=True)}
 
 
 def _three(row: Record, side: str) -> str:

@@ -1,4 +1,4 @@
-"""Getting every question answered once: from the store, else from the backend, within the budget.
+"""Questions answered once each: from the store, else from the backend, within the budget.
 
 The order is always: reply, reading (which cannot fail), store (synced) with what was read, then
 whatever follows from it. A stored reply is not read again. A reply that cannot be read is asked
@@ -17,14 +17,13 @@ from typing import Any, Protocol
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.models import FREE, ModelTable, Price, model_table
-from gecjury.judges.asking.store import Identity, Store, store_path
+from gecjury.judges.asking.store import Identity, Store, content_key, read_store, store_path
 from gecjury.judges.asking.tokens import Counter, counter_for
-from gecjury.judges.asking.verdicts import verdict_from_json, verdict_to_json
-from gecjury.judges.backends.backend import Assignment, Backend
+from gecjury.judges.backends.backend import Assignment, Backend, connect
 from gecjury.judges.backends.completion import MALFORMED
-from gecjury.judges.backends.connect import connect
-from gecjury.judges.replies.reply import Failure
+from gecjury.judges.replies.reply import Failure, Verdict, verdict_from_json, verdict_to_json
 from gecjury.runtime import Bar, Runtime
+from gecjury.scoring.scores import Plan
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
 # An estimate may be too low; the budget must hold all the same.
@@ -33,44 +32,44 @@ _MARGIN = 1.3
 
 @dataclass(frozen=True)
 class Question:
-    """A request and how its reply is read.
+    """A request about some corrections of one candidate set, and how its reply is read.
+
+    Every answer is a ballot: a score for each of those corrections. Equal requests of different
+    sets are asked once.
 
     Attributes:
         request: what is asked.
         read: gives the verdict that a reply holds, or what is wrong with it.
-        about: names the question in lists of what is missing.
-        scores: how many its verdict has.
+        set: number of the candidate set.
+        texts: index in the set of the correction at each position.
+        order: number of the permutation.
     """
 
     request: Request
-    read: Callable[[Reply], Any]
-    about: str = ""
-    scores: int = 1
+    read: Callable[[Reply], Verdict]
+    set: int = 0
+    texts: tuple[int, ...] = (0,)
+    order: int = 0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a question.
+    """The outcome of a request.
 
     Attributes:
-        value: the verdict, or the last reply's failure.
+        verdict: of the last reply.
         replies: all replies, in order of attempt.
         fresh: how many of them this run paid for.
     """
 
-    value: Any
+    verdict: Verdict
     replies: tuple[Reply, ...] = ()
     fresh: int = 0
-
-    @property
-    def failed(self) -> bool:
-        """Whether no reply could be read."""
-        return isinstance(self.value, Failure)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What came of asking a model.
+    """The outcome of asking a model.
 
     Attributes:
         answers: by the request's key.
@@ -85,8 +84,8 @@ class Asked:
     aside: tuple[int, ...] = ()
 
 
-def read_reply(question: Question, reply: Reply) -> Any:
-    """The verdict of one reply, or a failure that takes the finish reason into account."""
+def read_reply(question: Question, reply: Reply) -> Verdict:
+    """Return the verdict of a reply, or a failure that takes the finish reason into account."""
     if reply.finish in ("content_filter", "refusal"):
         return Failure("refused", reply.text[:60] or "content filter")
     if reply.finish == "empty":
@@ -95,17 +94,17 @@ def read_reply(question: Question, reply: Reply) -> Any:
         return Failure("malformed", reply.text[:60])
     if reply.finish == TOO_LONG:
         return Failure(TOO_LONG, reply.text)
-    value = question.read(reply)
-    if not isinstance(value, Failure):
-        return value
+    verdict = question.read(reply)
+    if not isinstance(verdict, Failure):
+        return verdict
     if reply.finish == "length":
         blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
         return Failure(
             "truncated", "blanks fill the reply" if blank else "the token cap is reached"
         )
-    if value.kind == "no-json" and reply.text.strip().lower().startswith(_REFUSAL):
-        return Failure("refused", value.detail)
-    return value
+    if verdict.kind == "no-json" and reply.text.strip().lower().startswith(_REFUSAL):
+        return Failure("refused", verdict.detail)
+    return verdict
 
 
 def price_of(model: Model, table: ModelTable, *, batch: bool = False) -> Price | None:
@@ -114,10 +113,10 @@ def price_of(model: Model, table: ModelTable, *, batch: bool = False) -> Price |
 
 
 class Connect(Protocol):
-    """Gives the backend of a model; see `gecjury.judges.backends.connect.connect`."""
+    """A way to a model's backend; see `gecjury.judges.backends.backend.connect`."""
 
     def __call__(self, model: Model, *, batch: bool = False) -> Backend:
-        """The backend."""
+        """Return the backend."""
 
 
 def ask(
@@ -193,7 +192,7 @@ def _opened(identity: Identity, runtime: Runtime) -> Iterator[Store | None]:
 
 
 class _Budget:
-    """Lets a attempt go only if the worst case still fits, those under way included."""
+    """Lets an attempt go only if the worst case still fits, those under way included."""
 
     def __init__(self, runtime: Runtime, price: Price | None, counter: Counter) -> None:
         self.runtime, self.price, self.counter = runtime, price, counter
@@ -220,7 +219,20 @@ class _Budget:
 
 @dataclass
 class _Run:
-    """The state of one `ask`."""
+    """The state of one `ask`, or of a count of what it would send.
+
+    Attributes:
+        questions: by the request's key.
+        store: where replies are kept, if anywhere.
+        retries: further tries of a question whose reply cannot be read.
+        budget: what may be spent.
+        bar: shows the progress.
+        currency: of the amount beside it.
+        fresh: replies of this run by key; without an open store, all replies.
+        kept: by key, what the last reply was read as; without an open store.
+        verdicts: by key, how many replies there were when the last of them was read, and as what.
+        unfit: by key, prompts that do not fit the model.
+    """
 
     questions: Mapping[str, Question]
     store: Store | None
@@ -229,7 +241,8 @@ class _Run:
     bar: Bar | None = None
     currency: str = ""
     fresh: dict[str, list[Reply]] = field(default_factory=dict)
-    verdicts: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+    verdicts: dict[str, tuple[int, Verdict]] = field(default_factory=dict)
     unfit: dict[str, Failure] = field(default_factory=dict)
 
     def replies(self, key: str) -> list[Reply]:
@@ -238,9 +251,9 @@ class _Run:
         return self.fresh.get(key, [])
 
     def waiting(self) -> list[Attempt]:
-        """What has to be asked, and asked again."""
-        found = (self._next(question) for question in self.questions.values())
-        return [attempt for attempt in found if attempt is not None]
+        """Return what has to be asked, and asked again."""
+        attempts = (self._next(question) for question in self.questions.values())
+        return [attempt for attempt in attempts if attempt is not None]
 
     def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
         key = attempt.request.key
@@ -252,10 +265,12 @@ class _Run:
                 self.bar.advance(1)
             return None
         verdict = None
-        with suppress(GecjuryError):  # said once the reply is kept: it is read again below
+        # A reply is kept before an error that its reading raises is told: it is read again below.
+        with suppress(GecjuryError):
             verdict = read_reply(self.questions[key], reply)
         if self.store is not None:
-            self.store.append(attempt.request, reply, verdict_to_json(verdict))
+            kept = None if verdict is None else verdict_to_json(verdict)
+            self.store.append(attempt.request, reply, kept)
         self.fresh.setdefault(key, []).append(reply)
         if verdict is not None:
             self.verdicts[key] = len(self.replies(key)), verdict
@@ -269,7 +284,7 @@ class _Run:
         return following
 
     def _next(self, question: Question) -> Attempt | None:
-        """The question's next attempt; None if it is answered or given up."""
+        """Return the question's next attempt; None if it is answered or given up."""
         replies = self.replies(question.request.key)
         if not replies:
             return Attempt(question.request)
@@ -278,14 +293,14 @@ class _Run:
             return None
         return Attempt(question.request, len(replies), _overrides(question, replies, verdict))
 
-    def _verdict(self, question: Question, replies: Sequence[Reply]) -> Any:
-        """What the last reply was read as, in this run or when it was stored."""
+    def _verdict(self, question: Question, replies: Sequence[Reply]) -> Verdict:
+        """Return what the last reply was read as, in this run or when it was stored."""
         key = question.request.key
-        count, verdict = self.verdicts.get(key, (0, None))
-        if count != len(replies):
-            kept = None if self.store is None else self.store.read_as(key)
-            verdict = _read_before(question, replies[-1], kept)
-            self.verdicts[key] = len(replies), verdict
+        if key in self.verdicts and self.verdicts[key][0] == len(replies):
+            return self.verdicts[key][1]
+        kept = self.kept.get(key) if self.store is None else self.store.read_as(key)
+        verdict = _read_before(question, replies[-1], kept)
+        self.verdicts[key] = len(replies), verdict
         return verdict
 
     def finish(self) -> None:
@@ -299,23 +314,23 @@ class _Run:
             )
 
     def answers(self) -> dict[str, Answer]:
-        found = {}
+        answers = {}
         for key, question in self.questions.items():
             replies = self.replies(key)
             nothing = self.unfit.get(key, Failure("empty", "not asked"))
-            value = self._verdict(question, replies) if replies else nothing
-            found[key] = Answer(value, tuple(replies), len(self.fresh.get(key, ())))
-        return found
+            verdict = self._verdict(question, replies) if replies else nothing
+            answers[key] = Answer(verdict, tuple(replies), len(self.fresh.get(key, ())))
+        return answers
 
 
-def _read_before(question: Question, reply: Reply, kept: Any) -> Any:
-    """The verdict that is kept with a reply; one of old stores, which have none, is read."""
-    verdict = verdict_from_json(kept, question.scores)
+def _read_before(question: Question, reply: Reply, kept: Any) -> Verdict:
+    """Return the verdict that is kept with a reply; one of old stores, which have none, is read."""
+    verdict = verdict_from_json(kept, len(question.texts))
     return read_reply(question, reply) if verdict is None else verdict
 
 
 def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -> dict[str, Any]:
-    """How a retry departs from the request; see the module."""
+    """Return the settings in which a retry departs from the request; see the module."""
     sampling = question.request.sampling
     changed = dict(replies[-1].sent)
     changed.pop("left_out", None)
@@ -328,69 +343,32 @@ def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -
     return changed
 
 
-@dataclass(frozen=True)
-class Work:
-    """What has still to be asked of one model.
+def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, retries: int) -> Plan:
+    """Count what `ask` would send, sending nothing and changing no store.
 
-    Attributes:
-        requests: distinct requests that no stored reply answers.
-        stored: distinct requests that are answered already.
-        input_tokens: that the model would read.
-        output_tokens: that it would write, if every answer is typical.
-        cost: in the table's currency; None where no price is known.
-        counted: how the tokens were counted.
+    Returns:
+        Distinct requests that no stored reply answers, with the tokens that the model would read
+        and write, if every answer is typical, and in the details how many requests are answered
+        already (`stored`) and how tokens were counted (`counted`).
     """
-
-    requests: int
-    stored: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    counted: str
-
-
-def count_work(questions: Sequence[Question], model: Model, runtime: Runtime, retries: int) -> Work:
-    """Count what `ask` would send, sending nothing and changing no store."""
-    from gecjury.judges.asking.store import content_key, read_store
-
     distinct = {question.request.key: question for question in questions}
-    counter = counter_for(model.name, _thinking(distinct))
-    kept: dict[str, list[Reply]] = {}
-    read_as: dict[str, Any] = {}
-    if distinct and runtime.use_cache:
-        folder = runtime.cache_folder("judgments")
-        path = store_path(folder, Identity.of(next(iter(distinct.values())).request))
-        if path.exists():
-            for record in read_store(path)[1]:
-                key = content_key(record)
-                kept.setdefault(key, []).append(Reply.from_json(record["reply"]))
-                read_as[key] = record.get("read")
-    todo = [
-        question
-        for key, question in distinct.items()
-        if not _settled(question, kept.get(key, []), read_as.get(key), retries)
-    ]
-    read = sum(counter.input(question.request) for question in todo)
-    written = sum(counter.output(question.request) for question in todo)
-    price = price_of(model, model_table(runtime), batch=runtime.batch)
-    return Work(
+    first = next(iter(distinct.values())).request if distinct else None
+    counter = counter_for(model.name, None if first is None else first.sampling.get("thinking"))
+    table = model_table(runtime)
+    price = price_of(model, table, batch=runtime.batch)
+    run = _Run(distinct, None, retries, _Budget(runtime, price, counter))
+    if first is not None and runtime.use_cache:
+        path = store_path(runtime.cache_folder("judgments"), Identity.of(first))
+        for record in read_store(path)[1] if path.exists() else ():
+            if (key := content_key(record)) in distinct:
+                run.fresh.setdefault(key, []).append(Reply.from_json(record["reply"]))
+                run.kept[key] = record.get("read")
+    todo = [attempt.request for attempt in run.waiting()]
+    read, written = sum(map(counter.input, todo)), sum(map(counter.output, todo))
+    amount = None if price is None else price.cost(read, written)
+    return Plan(
         len(todo),
-        len(distinct) - len(todo),
-        read,
-        written,
-        None if price is None else price.cost(read, written),
-        counter.how,
+        {"input": read, "output": written},
+        {"amount": amount, "currency": table.currency, "prices": table.source},
+        {"stored": len(distinct) - len(todo), "counted": counter.how},
     )
-
-
-def _settled(question: Question, replies: Sequence[Reply], read: Any, retries: int) -> bool:
-    if not replies:
-        return False
-    if len(replies) > retries:
-        return True
-    return not isinstance(_read_before(question, replies[-1], read), Failure)
-
-
-def _thinking(questions: Mapping[str, Question]) -> bool | None:
-    first = next(iter(questions.values()), None)
-    return None if first is None else first.request.sampling.get("thinking")

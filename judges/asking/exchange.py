@@ -1,22 +1,26 @@
-"""What is sent to a model and what comes back: requests with their open key, and replies."""
+"""Requests to a model, with their open key, and its replies."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Protocol
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import starmap
+from typing import Any, Literal
+
+from gecjury.records import from_record
 
 Message = Mapping[str, str]
 """`role` and `content`."""
 
 CONTEXT_WORDS = (32, 16, 8, 0)
-"""To how many words on each side the context is cut, one after the other, until a prompt fits."""
+"""Words on each side to which the context is cut, one after the other, until a prompt fits."""
 CUT, WINDOW = "context_words", "window"
-"""Under which names a reply keeps to how many words its context was cut, and for which window."""
+"""Names under which a reply keeps the words its context was cut to, and for which window."""
 TOO_LONG: Literal["too-long"] = "too-long"
-"""How a reply ended that is none: the prompt does not fit the model, even without context."""
+"""The end of a reply that is none: the prompt does not fit the model, even without context."""
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -56,21 +60,12 @@ class Request:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Everything that decides the answer, and nothing else."""
-        return {
-            "backend": self.backend,
-            "model": self.model,
-            "base_url": self.base_url,
-            "messages": [dict(message) for message in self.messages],
-            "schema": None if self.schema is None else dict(self.schema),
-            "sampling": dict(self.sampling),
-            "repeat": self.repeat,
-            "prompt": self.prompt,
-        }
+        """All that decides the answer, and nothing else."""
+        return {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
 
-    @property
+    @functools.cached_property
     def key(self) -> str:
-        """Under which replies are kept."""
+        """The name under which replies are kept."""
         return key_of(self.parts)
 
 
@@ -81,10 +76,23 @@ class TokenLogprob:
     Attributes:
         token: its text.
         top: (text, natural log of the probability) of the most likely tokens, itself included.
+
+    Raises:
+        ValueError: a logarithm is far above 0, and no rounding error.
     """
 
     token: str
     top: tuple[tuple[str, float], ...]
+
+    def __post_init__(self) -> None:
+        for _, logarithm in self.top:
+            if not logarithm <= 1:
+                raise ValueError(f"{logarithm} for a logarithm of a probability")
+
+
+_TOKENS = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
+# Which of the settings that a reply keeps are numbers.
+_NUMBERS = ("max_tokens", "seed", "temperature", CUT, WINDOW)
 
 
 @dataclass(frozen=True)
@@ -113,69 +121,33 @@ class Reply:
     sent: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The reply as plain JSON values."""
+        """Return the reply as plain JSON values."""
         record = asdict(self)
         if self.logprobs is not None:
-            record["logprobs"] = [[token.token, list(token.top)] for token in self.logprobs]
+            record["logprobs"] = [
+                [token.token, [list(alternative) for alternative in token.top]]
+                for token in self.logprobs
+            ]
         record["sent"] = dict(self.sent)
         return record
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Reply:
-        """The inverse of `to_json`.
+        """Return the reply that `to_json` wrote.
 
         Raises:
             KeyError, TypeError, ValueError: the record is not a reply.
         """
-        values = dict(record)
-        if values["logprobs"] is not None:
-            values["logprobs"] = tuple(
-                TokenLogprob(_text(token), tuple((_text(text), logprob(p)) for text, p in top))
-                for token, top in values["logprobs"]
-            )
-        reply = cls(**values)
-        for part in (reply.text, reply.finish):
-            _text(part)
-        numbers = [reply.input_tokens, reply.output_tokens, reply.latency]
-        numbers += [] if reply.cost is None else [reply.cost]
-        sent = _mapping(reply.sent)
-        kept = ("max_tokens", "seed", "temperature", CUT, WINDOW)
-        numbers += [sent[name] for name in kept if name in sent]
-        for number in numbers:
-            _number(number)
+        tokens = record["logprobs"]
+        if tokens is not None:
+            tokens = tuple(starmap(TokenLogprob, from_record(_TOKENS, tokens, "logprobs")))
+        reply = replace(from_record(cls, {**record, "logprobs": None}), logprobs=tokens)
+        numbers = [reply.input_tokens, reply.output_tokens, reply.cost or 0.0, reply.latency]
+        numbers += [reply.sent[name] for name in _NUMBERS if name in reply.sent]
+        # Stores can be brought in from elsewhere, and no sum of such numbers may overflow.
+        if not all(abs(number) <= 1e18 for number in numbers):
+            raise ValueError("a number that is none of a reply's")
         return reply
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} for a text")
-    return value
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{type(value).__name__} for an object")
-    return value
-
-
-def _number(value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{type(value).__name__} for a number")
-    if not abs(value) <= 1e18:
-        raise ValueError("a number that is none of a reply's")
-
-
-def logprob(value: Any) -> float:
-    """A logarithm of a probability.
-
-    Raises:
-        TypeError, ValueError: it is none.
-    """
-    found = float(value)
-    # A little above 0 is a rounding error.
-    if not found <= 1:
-        raise ValueError(f"{found} for a logarithm of a probability")
-    return found
 
 
 @dataclass(frozen=True)
@@ -194,19 +166,19 @@ class Attempt:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """The sampling settings in effect."""
+        """Sampling settings in effect."""
         return {**self.request.sampling, **self.overrides}
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What is sent: the request's messages, their context cut where that is needed."""
+        """The messages to send, their context cut where that is needed."""
         words = self.overrides.get(CUT)
         if words is None or self.request.cut is None:
             return self.request.messages
         return ({"role": "user", "content": self.request.cut(int(words))},)
 
     def shorter(self) -> Attempt | None:
-        """The same with less context; None where nothing is left to cut."""
+        """Return the attempt with less context; None where nothing is left to cut."""
         if self.request.cut is None:
             return None
         now = self.overrides.get(CUT)
@@ -218,11 +190,8 @@ class Attempt:
         return None
 
 
-class Deliver(Protocol):
-    """Takes a reply in; gives back what to ask next because of it, if anything."""
-
-    def __call__(self, attempt: Attempt, reply: Reply) -> Attempt | None:
-        """Keep the reply and read it."""
+Deliver = Callable[[Attempt, Reply], Attempt | None]
+"""Keeps and reads a reply, and returns what to ask next because of it, if anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +202,6 @@ class Model:
         backend: one of `BACKENDS`.
         name: as the backend calls it.
         base_url: server; several, joined by `+`, share the work; empty for the default.
-        thinking: whether a model that can think before it answers does.
         logprobs: whether replies need the alternatives of their tokens.
         structured: `schema`, `text` or `auto`.
         options: passed through to the engine (`tensor_parallel_size`, ...).
@@ -242,7 +210,6 @@ class Model:
     backend: str
     name: str
     base_url: str = field(default="", repr=False)
-    thinking: bool = False
     logprobs: bool = False
     structured: str = "auto"
     options: tuple[tuple[str, Any], ...] = ()

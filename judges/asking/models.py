@@ -1,17 +1,18 @@
-"""Known models: prices, reasoning and shut-down dates, in a dated file that a user may override."""
+"""Known models: prices, traits and shut-down dates, in a dated file that a user may override."""
 
 from __future__ import annotations
 
 import datetime
 import functools
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from gecjury.errors import InputError
+from gecjury.judges.asking.exchange import Model
+from gecjury.records import from_record
 from gecjury.runtime import Runtime
 from gecjury.textfiles import parse_json, read_text
 from gecjury.wording import visible
@@ -20,6 +21,7 @@ _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
+_OFFICIAL = re.compile(r"^$|^https://([a-z]+\.)?api\.openai\.com(/|$)")
 _OLD_DAYS = 120
 _SOON_DAYS = 90
 
@@ -132,25 +134,25 @@ class ModelTable:
         Args:
             models: names of models that OpenAI serves.
         """
-        told = []
+        notes = []
         with_date = _iso(self.date)
         if with_date is not None and (age := (today() - with_date).days) > _OLD_DAYS:
-            told.append(
+            notes.append(
                 f"prices and shut-down dates of models are of {self.date}, {age} days ago: check "
                 "them, or name a newer table with --prices FILE"
             )
         for model in models:
             end = self.end(model)
             if end is not None and 0 <= (days := (end - today()).days) <= _SOON_DAYS:
-                told.append(
+                notes.append(
                     f"{model} is shut down on {end}, {days} days from now; replies that are "
                     f"stored by then stay readable. For later runs: {self.suggestion()}"
                 )
-        return told
+        return notes
 
 
 def _tuned_from(model: str) -> str:
-    """The model that a fine-tuned one was made of (ft:gpt-4o-2024-08-06:me::x); else itself."""
+    """Return the model that a fine-tuned one (ft:gpt-4o-2024-08-06:me::x) was made of."""
     return model.split(":")[1] if model.startswith("ft:") else model
 
 
@@ -199,49 +201,97 @@ def _read(path: Path) -> ModelTable:
     except InputError as error:
         raise InputError(f"the price table cannot be read: {error}") from None
     try:
-        record = parse_json(text, "JSON", "a price table")
-        rows: dict[str, Any] = {str(name): row for name, row in record["models"].items()}
+        listed = from_record(_Listed, parse_json(text, "JSON", "a price table"))
+        for word in (listed.date, listed.currency):
+            if len(word) > 60 or not word.isprintable():
+                raise ValueError(f"{word[:60]!r} is no date or currency")
+        prices = [price for row in listed.models.values() for price in (row.input, row.output)]
+        for price in (*prices, listed.batch_factor):
+            # More than any price, so that no sum of costs is infinite.
+            if not 0 <= price <= 1e15:
+                raise ValueError(f"{price} is not a price")
+        ends = {name: row.ends for name, row in listed.models.items() if row.ends is not None}
         return ModelTable(
-            _word(record["date"]),
-            _word(record["currency"]),
-            {
-                name: Price(_positive(row["input"]) / 1e6, _positive(row["output"]) / 1e6)
-                for name, row in rows.items()
-            },
-            {
-                name: datetime.date.fromisoformat(_word(row["ends"]))
-                for name, row in rows.items()
-                if "ends" in row
-            },
-            {str(name): _traits(row) for name, row in record.get("families", {}).items()},
-            _positive(record.get("batch_factor", 1.0)),
+            listed.date,
+            listed.currency,
+            {name: Price(row.input / 1e6, row.output / 1e6) for name, row in listed.models.items()},
+            {name: datetime.date.fromisoformat(end) for name, end in ends.items()},
+            listed.families,
+            listed.batch_factor,
             path,
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        said = str(error) if isinstance(error, InputError) else repr(error)
+    except ValueError as error:
         raise InputError(
-            f"{path}: not a price table ({visible(said[:200])}); expected {expected}"
+            f"{path}: not a price table ({visible(str(error)[:200])}); expected {expected}"
         ) from None
 
 
-def _traits(row: Mapping[str, Any]) -> Traits:
-    reasoning = row["reasoning"]
-    if reasoning not in get_args(Reasoning):
-        raise ValueError(f"reasoning is {str(reasoning)[:60]!r}, expected never, optional, always")
-    return Traits(reasoning, bool(row.get("schema", True)))
+@dataclass(frozen=True)
+class _ListedModel:
+    input: float
+    output: float
+    ends: str | None = None
 
 
-def _word(value: object) -> str:
-    """A date or a currency: one short line."""
-    text = str(value)
-    if not isinstance(value, str | int) or len(text) > 60 or not text.isprintable():
-        raise ValueError(f"{text[:60]!r} is no date or currency")
-    return text
+@dataclass(frozen=True)
+class _Listed:
+    """A table of models as its file has it."""
+
+    date: str
+    currency: str
+    models: Mapping[str, _ListedModel]
+    families: Mapping[str, Traits] = field(default_factory=dict)
+    batch_factor: float = 1.0
 
 
-def _positive(value: object) -> float:
-    number = float(str(value))
-    # More than any price, so that no sum of costs is infinite.
-    if not math.isfinite(number) or not 0 <= number <= 1e15:
-        raise ValueError(f"{str(value)[:60]!r} is not a price")
-    return number
+@dataclass(frozen=True)
+class Capabilities:
+    """Request features of a model.
+
+    Attributes:
+        schema: obeys a JSON schema.
+        sampling: takes temperature and seed.
+        logprobs: returns the alternatives of its tokens.
+        cap: name of the token cap in a request.
+        reasons: spends hidden tokens before it answers.
+        effort: value of `reasoning_effort` that keeps the model from reasoning; empty where
+            none has to be sent.
+        template_options: the server takes options of the chat template (thinking on or off).
+    """
+
+    schema: bool = True
+    sampling: bool = True
+    logprobs: bool = True
+    cap: str = "max_completion_tokens"
+    reasons: bool = False
+    effort: str = ""
+    template_options: bool = False
+
+
+def is_official(model: Model) -> bool:
+    """Return whether OpenAI itself serves a model."""
+    return model.backend == "openai" and _OFFICIAL.match(model.base_url) is not None
+
+
+def capabilities(model: Model) -> Capabilities:
+    """Return what is known of a model.
+
+    OpenAI's models are those of the model table; one that the table does not know is taken for a
+    newer one, which reasons unless it is told not to. Probabilities of tokens (`model.logprobs`)
+    come without reasoning alone, so that it is turned off where they are asked for.
+
+    Of a server that is not OpenAI's own it is assumed that it obeys schemas and reads `max_tokens`,
+    the only limit that older servers know. What a server refuses after all, the client leaves out
+    and records.
+    """
+    family = read_models().traits_of(model.name.rpartition("/")[2])
+    if not is_official(model):
+        # A hosted model reasons behind another address as well, and needs room for it.
+        hidden = model.backend == "openai" and family is not None and family.reasoning != "never"
+        return Capabilities(cap="max_tokens", reasons=hidden, template_options=True)
+    traits = family or Traits()
+    if traits.reasoning == "never":
+        return Capabilities(schema=traits.schema)
+    if traits.reasoning == "optional" and model.logprobs:
+        return Capabilities(schema=traits.schema, effort="none")
+    return Capabilities(schema=traits.schema, sampling=False, logprobs=False, reasons=True)

@@ -1,7 +1,7 @@
 """Token counts of requests: by the model's own tokenizer, else estimated.
 
 A tokenizer brings a chat template, which is a program: it may loop without end or fill the memory.
-It therefore runs in a process of its own, which is given a limited time for each prompt.
+It therefore runs in a process of its own, which has a limited time for each prompt.
 """
 
 from __future__ import annotations
@@ -47,16 +47,12 @@ class Counter:
     text: Callable[[str], int]
 
     def input(self, request: Request) -> int:
-        """Tokens that the model reads."""
+        """Return how many tokens the model reads."""
         return self.prompt(request.messages)
 
     def output(self, request: Request) -> int:
-        """Tokens of a typical answer; the end mark is one of them."""
+        """Return how many tokens a typical answer has; the end mark is one of them."""
         return self.text(request.expect) + 1
-
-    def most(self, request: Request) -> int:
-        """The most tokens that the answer may take."""
-        return int(request.sampling["max_tokens"])
 
 
 _LOADING_SECONDS = 120.0

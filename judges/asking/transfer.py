@@ -23,7 +23,7 @@ from gecjury.textfiles import write_text
 
 
 def list_stores(folder: Path) -> list[dict[str, Any]]:
-    """Every store of a cache folder: name, model, prompt, replies, bytes."""
+    """Return a record for every store of a cache folder: name, model, prompt, replies, bytes."""
     rows = []
     for path in sorted(folder.glob("*.jsonl")):
         identity, records, _ = read_store(path)
@@ -53,26 +53,26 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
     Raises:
         InputError: there is no such store, or none at all, or a line of one cannot be read.
     """
-    known = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
+    stores = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
     for name in names:
-        if name not in known:
-            raise InputError(f"no store {name!r} in {folder}: {nearest(name, known)}")
-    chosen = [known[name] for name in names] if names else list(known.values())
+        if name not in stores:
+            raise InputError(f"no store {name!r} in {folder}: {nearest(name, stores)}")
+    chosen = [stores[name] for name in names] if names else list(stores.values())
     if not chosen:
         raise InputError(f"{folder}: no stored judgments; score something with a judge first")
     parts, count = [], 0
     for path in chosen:
-        found = find_lines(path)
-        if found.damaged:
-            first = found.damaged[0]
+        store = find_lines(path)
+        if store.damaged:
+            first = store.damaged[0]
             raise InputError(
                 f"{path}, line {first.line}: {first.reason}; score with its judge once more, which "
                 "sets such lines aside and asks again, then export it"
             )
-        lines = path.read_bytes()[: found.sound].split(b"\n")
+        lines = path.read_bytes()[: store.sound].split(b"\n")
         # Blanks stand where a line was set aside.
         parts += [line + b"\n" for line in lines if line.strip()]
-        count += len(found.segments[0][1])
+        count += len(store.segments[0][1])
     write_text(file, b"".join(parts).decode("ascii"))
     return count
 
@@ -86,19 +86,19 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     Raises:
         InputError: the file is damaged anywhere, or a store is in use.
     """
-    added = known = 0
+    added = total = 0
     # The whole file is read and checked before anything is written.
     for identity, records in list(read_segments(file)):
         with Store(store_path(folder, identity), identity) as store:
             for record in _new(store, records):
                 added += 1
                 store.append_record(record)
-            known += len(records)
-    return added, known - added
+            total += len(records)
+    return added, total - added
 
 
 def _new(store: Store, records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records that a store does not hold: of each key those beyond its own replies."""
+    """Yield the records that a store does not hold: of each key those beyond its own replies."""
     seen: dict[str, int] = {}
     keys = [content_key(record) for record in records]
     have = {key: len(store.replies(key)) for key in keys}

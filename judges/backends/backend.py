@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gecjury.judges.asking.exchange import Attempt, Deliver
+from gecjury.errors import OptionError
+from gecjury.judges.asking.exchange import Attempt, Deliver, Model
 from gecjury.judges.asking.models import Price
 from gecjury.runtime import Runtime
 
@@ -20,7 +21,7 @@ BACKENDS = ("openai", "vllm")
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """What a backend is to do.
+    """A task for a backend.
 
     Attributes:
         attempts: what to ask; items of one source are adjacent.
@@ -38,7 +39,7 @@ class Assignment:
 
 
 class Backend(Protocol):
-    """Answers requests."""
+    """A way to a model, which answers requests."""
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts and the follow-ups that `deliver` returns.
@@ -46,3 +47,32 @@ class Backend(Protocol):
         Raises:
             GecjuryError: nothing more can be asked (no key, unknown model, no server, ...).
         """
+
+
+def connect(model: Model, *, batch: bool = False) -> Backend:
+    """Return the backend of a model; nothing is opened before the first request.
+
+    Raises:
+        OptionError: a batch was asked of a backend that has none.
+    """
+    if model.backend == "openai" and batch:
+        from gecjury.judges.backends.openai_batch import BatchBackend
+
+        return BatchBackend(model)
+    if model.backend == "openai":
+        from gecjury.judges.backends.openai import OpenAIBackend
+
+        return OpenAIBackend(model)
+    if batch:
+        raise OptionError("--batch is for backend=openai; vllm takes all requests at once")
+    from gecjury.judges.backends.vllm import VLLMBackend
+
+    return VLLMBackend(model)
+
+
+def no_template(model: str) -> str:
+    """Return what to say of a model that cannot chat."""
+    return (
+        f"{model} has no chat template, so it cannot be asked; choose an instruction-tuned model, "
+        "or start the server with --chat-template FILE"
+    )

@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server may take at most.
+    """Bounds on what a server may take.
 
     Attributes:
         reply_bytes: of one reply, unpacked.
@@ -46,8 +46,8 @@ class Moved(Exception):
     """A reply that sends the request elsewhere; holds the place."""
 
 
-def bounded_client(limits: Limits, *, asynchronous: bool) -> Any:
-    """A client of the HTTP library for OpenAI's, proxies of the environment included.
+def bounded_client(limits: Limits) -> Any:
+    """Return a client of the HTTP library for OpenAI's, proxies of the environment included.
 
     Raises:
         OptionError: the environment names a proxy that is none.
@@ -96,19 +96,8 @@ def bounded_client(limits: Limits, *, asynchronous: bool) -> Any:
                 said = f"no whole reply within {limits.seconds:g} seconds"
                 raise httpx.ReadTimeout(said, request=request) from None
 
-    class BoundedSync(openai.DefaultHttpxClient):
-        def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-            del stream
-
-            async def alone() -> Any:
-                async with Bounded() as client:
-                    return await client.send(request, **options)
-
-            # Waiting for all of a reply can be left after a time only where others wait as well.
-            return run_to_end(alone())
-
     try:
-        return (Bounded if asynchronous else BoundedSync)()
+        return Bounded()
     except Exception as error:  # whatever the library's parts say of a proxy's address
         raise OptionError(
             "the proxy that $HTTP_PROXY, $HTTPS_PROXY or $ALL_PROXY names cannot be used "
@@ -117,7 +106,7 @@ def bounded_client(limits: Limits, *, asynchronous: bool) -> Any:
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> bytes:
-    """What a reply holds, with its one layer of gzip undone.
+    """Return what a reply holds, with its one layer of gzip undone.
 
     Raises:
         Unusable: more than `most` bytes, damaged, or packed otherwise.

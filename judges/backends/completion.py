@@ -1,13 +1,12 @@
-"""A server's completion as a reply, whatever its parts look like."""
+"""Server completions read as replies, whatever their parts look like."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from gecjury.addresses import masked
-from gecjury.judges.asking.exchange import Reply, TokenLogprob, logprob
+from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.asking.models import Price
 
 MALFORMED = "malformed"
@@ -22,15 +21,25 @@ class _Malformed(Exception):
 
 
 def read_completion(
-    record: Mapping[str, Any], price: Price | None, latency: float, *, logprobs: bool = False
+    record: Mapping[str, Any],
+    attempt: Attempt,
+    price: Price | None,
+    secrets: Sequence[str],
+    latency: float = 0.0,
+    **sent: Any,
 ) -> Reply:
-    """A server's completion as a reply; whatever is missing in it is empty, never an error.
+    """Return a server's completion as a reply that may be kept.
+
+    Whatever is missing in a completion is empty, never an error. A server that repeats what it was
+    sent may repeat the key, which is masked.
 
     Args:
         record: the completion.
+        attempt: what was asked.
         price: of the model's tokens.
+        secrets: what must not be kept.
         latency: seconds that it took.
-        logprobs: whether the probabilities of tokens were asked for.
+        sent: what departed from the request beside the attempt's own settings.
 
     Returns:
         The reply. One whose choices, message or probabilities have another shape ends as
@@ -41,16 +50,20 @@ def read_completion(
     tokens = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     cost = None if price is None else price.cost(*tokens)
     try:
-        text, finish, top = _said(record, logprobs)
+        text, finish, top = _said(record, bool(attempt.sampling.get("logprobs")))
     except _Malformed as error:
         text, finish, top = str(error), MALFORMED, None
-    return Reply(_whole(text), _whole(finish), *tokens, top, cost, latency)
+    text, finish = _whole(text), _whole(finish)
+    kept, ended = (masked(said, secrets, addresses=False) for said in (text, finish))
+    if (kept, ended) != (text, finish):
+        top = None  # the tokens would spell the key
+    return Reply(kept, ended, *tokens, top, cost, latency, {**attempt.overrides, **sent})
 
 
 def _said(
     record: Mapping[str, Any], logprobs: bool
 ) -> tuple[str, str, tuple[TokenLogprob, ...] | None]:
-    """Text, finish reason and probabilities."""
+    """Return text, finish reason and probabilities."""
     choices = record.get("choices")
     if not choices:
         return "", "empty", None
@@ -76,7 +89,7 @@ def _mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _count(value: Any) -> int:
-    """A number of tokens; 0 where what stands there is none."""
+    """Return a number of tokens; 0 where what stands there is none."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -85,7 +98,7 @@ def _count(value: Any) -> int:
 
 
 def _whole(text: str) -> str:
-    """A text with halves of surrogate pairs replaced, as no file can hold them."""
+    """Return a text with halves of surrogate pairs replaced, as no file can hold them."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -106,7 +119,7 @@ def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
             TokenLogprob(
                 _whole(str(token["token"])),
                 tuple(
-                    (_whole(str(top["token"])), logprob(top["logprob"]))
+                    (_whole(str(top["token"])), float(top["logprob"]))
                     for top in token.get("top_logprobs") or ()
                 ),
             )
@@ -114,12 +127,3 @@ def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
         )
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise _Malformed("logprobs are no probabilities of tokens") from None
-
-
-def mask_reply(reply: Reply, secrets: Sequence[str]) -> Reply:
-    """A reply as it may be kept: a server that repeats what it was sent may repeat the key."""
-    text, finish = (masked(said, secrets, addresses=False) for said in (reply.text, reply.finish))
-    if (text, finish) == (reply.text, reply.finish):
-        return reply
-    # The tokens would spell the key.
-    return replace(reply, text=text, finish=finish, logprobs=None)

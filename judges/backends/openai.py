@@ -40,11 +40,10 @@ from gecjury.errors import (
     install_hint,
 )
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
-from gecjury.judges.asking.models import Price
-from gecjury.judges.backends.backend import Assignment
+from gecjury.judges.asking.models import Price, capabilities
+from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
-from gecjury.judges.backends.capabilities import capabilities, no_template
-from gecjury.judges.backends.completion import mask_reply, read_completion
+from gecjury.judges.backends.completion import read_completion
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.judges.backends.window import (
     listed_models,
@@ -82,7 +81,7 @@ _MOST_LISTED, _MOST_NAME = 40, 100
 
 
 class _Transient(Exception):
-    """Worth another try."""
+    """A fault that is worth another try."""
 
     def __init__(self, reason: str, wait: float | None = None, *, limited: bool = False) -> None:
         super().__init__(reason)
@@ -127,7 +126,7 @@ class OpenAIBackend:
         self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
 
     def run(self, work: Assignment) -> None:
-        """See `Backend.run`."""
+        """Answer all attempts, many at once; see `Backend.run`."""
         run_to_end(self._all(work))
 
     async def _all(self, work: Assignment) -> None:
@@ -138,7 +137,7 @@ class OpenAIBackend:
         keys = [read_key(name) for url in urls if (name := key_variable(url, named))]
         self._secrets += tuple(keys)
         limits = limits_for(self.limits, work.attempts)
-        clients = [make_client(url, named, asynchronous=True, limits=limits) for url in urls]
+        clients = [make_client(url, named, limits) for url in urls]
         self._stop, self._full = None, False
 
         async def answer(number: int) -> None:
@@ -174,7 +173,7 @@ class OpenAIBackend:
             raise self._stop
 
     async def _answer(self, client: Any, attempt: Attempt, price: Price | None) -> Reply | None:
-        """One reply, tried as often as it is worth; None if another request ended the run."""
+        """Return a reply, tried as often as it is worth; None if another request ended the run."""
         assert self.pace is not None
         tries = 0
         while True:
@@ -188,8 +187,9 @@ class OpenAIBackend:
                 self._answered += 1
                 return reply
             except _Refused:
-                continue
+                continue  # at once, without the setting that was refused
             except _TooLong as error:
+                # A refusal is an answer: the server is there, and need not be spared.
                 answered = True
                 self._answered += 1
                 window = error.window or listed_window(await self._listed(client), self.model.name)
@@ -202,6 +202,7 @@ class OpenAIBackend:
                 raise await self._unknown(client, error) from None
             except _Transient as error:
                 tries += 1
+                # Hours of waiting are for the user to decide about.
                 if error.wait is not None and error.wait > self.limits.wait:
                     raise IncompleteError(
                         f"{self._server()} asks to wait {_time(error.wait)} ({error}), which is "
@@ -225,7 +226,7 @@ class OpenAIBackend:
                 await self.pace.rest(wait)
 
     async def _listed(self, client: Any) -> Any:
-        """The server's list of models (`/v1/models`), asked for once; None where it has none."""
+        """Return the server's list of models (`/v1/models`), asked for once; None without one."""
         async with self._listing_lock:  # others that were refused at once wait for the answer
             if not self._listing_asked:
                 self._listing_asked = True
@@ -295,13 +296,8 @@ class OpenAIBackend:
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
         seconds = time.perf_counter() - start
-        asked = bool(attempt.sampling.get("logprobs"))
-        reply = read_completion(record, price, seconds, logprobs=asked)
-        reply = mask_reply(reply, self._secrets)
-        sent = dict(attempt.overrides)
-        if self.left_out:
-            sent["left_out"] = sorted(self.left_out)
-        return Reply(**{**vars(reply), "sent": sent})
+        left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
+        return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
 
     def _raise_status(self, error: Any, attempt: Attempt, body: Mapping[str, Any]) -> None:
         """Turn an error status into a retry, a request without a setting, or the end."""
@@ -344,7 +340,7 @@ class OpenAIBackend:
     def _refused(
         self, error: Any, text: str, body: Mapping[str, Any], names: Sequence[str] = _OPTIONAL
     ) -> str:
-        """The setting that a request was refused for, if the answer can do without it."""
+        """Return the setting that a request was refused for, if the answer can do without it."""
         sent = {**body, **body.get("extra_body", {})}
         for name in names:
             words = (
@@ -374,7 +370,7 @@ class OpenAIBackend:
         return InputError(f"{self._server()} refuses the request ({status}): {text}")
 
     def _left(self, reason: Unusable | Moved) -> Exception:
-        """What becomes of a reply that was not read to its end."""
+        """Return what to raise for a reply that was not read to its end."""
         if isinstance(reason, Unusable):
             return _Transient(str(reason))
         shown = public_address(self._clean(str(reason)))
@@ -397,7 +393,7 @@ def _says_unknown(error: Any, status: int, text: str) -> bool:
 
 
 def clean(text: str, secrets: tuple[str, ...]) -> str:
-    """A server's message on one line of at most 300 characters, without the key."""
+    """Return a server's message on one line of at most 300 characters, without the key."""
     # Masked first: what is cut off or closed up would not be known for a key any more. Addresses
     # are looked for in the beginning alone, as that takes the square of a hostile text's length.
     text = masked(text, secrets, addresses=False)[:_MOST_MESSAGE]
@@ -405,7 +401,7 @@ def clean(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
-    """The limits, with room for the probabilities of tokens where these are asked for."""
+    """Return the limits, with room for the probabilities of tokens where these are asked for."""
     tokens = [a.sampling["max_tokens"] for a in attempts if a.sampling.get("logprobs")]
     # A question is asked again with twice the tokens, up to the number of tries.
     more = 4 * _TOKEN_BYTES * max(tokens, default=0)
@@ -413,14 +409,14 @@ def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
 
 
 def _time(seconds: float) -> str:
-    """A time for people."""
+    """Return a time for people."""
     if not seconds < 172_800:
         return "more than two days"
     return f"{seconds / 60:.0f} minutes" if seconds < 7_200 else f"{seconds / 3600:.0f} hours"
 
 
 def refused_key(url: str, named: str | None) -> str:
-    """What to say of a server that answers 401."""
+    """Return what to say of a server that answers 401."""
     variable = key_variable(url, named)
     if variable is None:
         return (
@@ -430,15 +426,12 @@ def refused_key(url: str, named: str | None) -> str:
     return f"refuses the key in ${variable} (401); set a valid one"
 
 
-def make_client(
-    url: str, named: str | None = None, *, asynchronous: bool, limits: Limits | None = None
-) -> Any:
-    """The official client for a server; the key comes from the environment alone.
+def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> Any:
+    """Return the official client for a server; the key comes from the environment alone.
 
     Args:
         url: of the server; empty for OpenAI.
         named: see `gecjury.addresses.key_variable`.
-        asynchronous: which of the two clients.
         limits: of what the server may send.
 
     Raises:
@@ -468,12 +461,11 @@ def make_client(
                 "base_url=http://HOST:PORT/v1"
             )
         key = "none"
-    kind = openai.AsyncOpenAI if asynchronous else openai.OpenAI
     timeout = openai.Timeout(600.0, connect=10.0)
     place, _, query = url.partition("?")
-    bounded = bounded_client(limits or Limits(), asynchronous=asynchronous)
+    bounded = bounded_client(limits or Limits())
     try:
-        return kind(
+        return openai.AsyncOpenAI(
             api_key=key,
             # Named here too: the client would read the environment, which the request's key and
             # its store know nothing of.
@@ -492,7 +484,7 @@ def make_client(
 
 
 def _idempotency(attempt: Attempt) -> str:
-    """Lets a server that knows the header answer a repeated request without paying twice."""
+    """Return the name by which a server knows a repeated request, which it need not bill twice."""
     return f"{attempt.request.key}-{attempt.number}"
 
 

@@ -8,20 +8,20 @@ of several answers to one request the first counts.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from gecjury.addresses import key_variable, public_address, read_key, secrets_of
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
-from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
+from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.bounded import Limits, Moved, Unusable
-from gecjury.judges.backends.completion import mask_reply, read_completion
+from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
+from gecjury.judges.backends.completion import read_completion
 from gecjury.judges.backends.openai import clean, make_client, refused_key, request_body
 from gecjury.textfiles import parse_json
 
@@ -68,18 +68,16 @@ class BatchBackend:
         self._secrets = secrets_of(model.base_url)
 
     def run(self, work: Assignment) -> None:
-        """See `Backend.run`."""
+        """Answer all attempts by batches; see `Backend.run`."""
         url, named = self.model.base_url, work.runtime.api_key_env
         if variable := key_variable(url, named):
             self._secrets += (read_key(variable),)
         self._named = named
-        client = make_client(url, named, asynchronous=False, limits=self._limits)
-        with client:
-            self._all(client, work)
+        run_to_end(self._all(make_client(url, named, self._limits), work))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """One call of the client: whatever becomes of it but an answer is told."""
+        """Turn whatever a call of the client ends in, but an answer, into an error of ours."""
         import openai
 
         try:
@@ -95,8 +93,8 @@ class BatchBackend:
                     f"batch: the server sends requests on to {shown!r}, which is not followed; "
                     "if it is to be trusted, name it with base_url"
                 ) from None
-            known = isinstance(reason, Unusable)
-            raise self._failed(str(reason if known else error)) from None
+            ours = isinstance(reason, Unusable)
+            raise self._failed(str(reason if ours else error)) from None
         except openai.OpenAIError as error:
             raise self._failed(str(error)) from None
         except GecjuryError:
@@ -110,17 +108,21 @@ class BatchBackend:
             "same command again to collect them"
         )
 
-    def _all(self, client: Any, work: Assignment) -> None:
+    async def _all(self, client: Any, work: Assignment) -> None:
+        async with client:
+            await self._rounds(client, work)
+
+    async def _rounds(self, client: Any, work: Assignment) -> None:
         waiting = {_custom_id(attempt): attempt for attempt in work.attempts}
         mark = key_of({"model": self.model.name, "prompt": work.attempts[0].request.prompt})
         fruitless = 0
         while waiting:
             before = len(waiting)
-            running = self._collect(client, mark, waiting, work)
+            running = await self._collect(client, mark, waiting, work)
             todo = [attempt for name, attempt in waiting.items() if name not in running]
             allowed = [attempt for attempt in todo if work.may_send(attempt)]
             for part in _parts([self._line(attempt) for attempt in allowed]):
-                self._submit(client, mark, part)
+                await self._submit(client, mark, part)
             if not allowed and not running:
                 return  # the budget is used up
             if allowed:
@@ -130,7 +132,7 @@ class BatchBackend:
                         f"{len(todo)} requests came back unanswered from {_ROUNDS} batches"
                         f"{self._refused and f' ({self._refused})'}; try without --batch"
                     )
-            self._wait(client, mark)
+            await self._wait(client, mark)
 
     def _line(self, attempt: Attempt) -> str:
         body = request_body(self.model, attempt, set())
@@ -143,72 +145,68 @@ class BatchBackend:
         }
         return json.dumps(record)
 
-    def _submit(self, client: Any, mark: str, lines: Sequence[str]) -> None:
+    async def _submit(self, client: Any, mark: str, lines: Sequence[str]) -> None:
         data = "\n".join(lines).encode() + b"\n"
         with self._asking():
-            file = client.files.create(file=("gecjury.jsonl", data), purpose="batch")
+            file = await client.files.create(file=("gecjury.jsonl", data), purpose="batch")
             if not _name(file, "id"):
                 raise self._failed("the server names no file for the requests sent")
-            client.batches.create(
+            await client.batches.create(
                 input_file_id=file.id,
                 endpoint="/v1/chat/completions",
                 completion_window="24h",
                 metadata={_MARK: mark},
             )
 
-    def _batches(self, client: Any, mark: str) -> list[_Batch]:
+    async def _batches(self, client: Any, mark: str) -> list[_Batch]:
+        """Return the batches that carry a run's mark."""
+        listed: list[Any] = []
         with self._asking():
-            listed = list(islice(client.batches.list(limit=100), _MOST_BATCHES))
-        found = []
+            async for batch in client.batches.list(limit=100):
+                listed.append(batch)
+                if len(listed) == _MOST_BATCHES:
+                    break
+        batches = []
         for batch in listed:
-            told = getattr(batch, "metadata", None)
-            if isinstance(told, Mapping) and told.get(_MARK) == mark:
+            metadata = getattr(batch, "metadata", None)
+            if isinstance(metadata, Mapping) and metadata.get(_MARK) == mark:
                 files = _name(batch, "output_file_id"), _name(batch, "error_file_id")
-                status, given = _name(batch, "status"), _name(batch, "input_file_id")
+                status, lines = _name(batch, "status"), _name(batch, "input_file_id")
                 refusal = _refusal(getattr(batch, "errors", None))
-                found.append(_Batch(status, given, tuple(filter(None, files)), refusal))
-        return found
+                batches.append(_Batch(status, lines, tuple(filter(None, files)), refusal))
+        return batches
 
-    def _wait(self, client: Any, mark: str) -> None:
-        """Until no batch of ours is under way."""
+    async def _wait(self, client: Any, mark: str) -> None:
+        """Wait until no batch of ours is under way."""
         pause = self._pause
         end = time.monotonic() + _LONGEST_WAIT
-        while any(batch.status not in _DONE for batch in self._batches(client, mark)):
+        while any(batch.status not in _DONE for batch in await self._batches(client, mark)):
             if time.monotonic() > end:
                 raise IncompleteError(
                     f"batch: not done after {_LONGEST_WAIT / 3600:g} hours. Replies so far are "
                     "kept; run the same command again to collect the rest"
                 )
-            time.sleep(pause)
+            await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, 1.5 * pause)
 
-    def _collect(
-        self,
-        client: Any,
-        mark: str,
-        waiting: dict[str, Attempt],
-        work: Assignment,
+    async def _collect(
+        self, client: Any, mark: str, waiting: dict[str, Attempt], work: Assignment
     ) -> set[str]:
-        """Deliver what finished batches answered; the names of what others still work on."""
+        """Deliver what finished batches answered, and name what others still work on."""
         running: set[str] = set()
-        for batch in self._batches(client, mark):
+        for batch in await self._batches(client, mark):
             if batch.status not in _DONE:
                 if batch.input:
-                    lines = self._lines(client, batch.input)
+                    lines = await self._lines(client, batch.input)
                     running |= {str(line.get("custom_id")) for line in lines}
                 continue
             self._refused = clean(batch.refusal, self._secrets)[:120] or self._refused
             for file in batch.files:
-                for line in self._lines(client, file):
+                for line in await self._lines(client, file):
                     self._take(line, waiting, work)
         return running
 
-    def _take(
-        self,
-        line: Mapping[str, Any],
-        waiting: dict[str, Attempt],
-        work: Assignment,
-    ) -> None:
+    def _take(self, line: Mapping[str, Any], waiting: dict[str, Attempt], work: Assignment) -> None:
         """Deliver one line, unless its request is answered already or the line is an error."""
         name = str(line.get("custom_id"))
         response = _mapping(line.get("response"))
@@ -221,18 +219,16 @@ class BatchBackend:
             self._refused = clean(said, self._secrets)[:120]
             return
         attempt = waiting.pop(name)
-        asked = bool(attempt.sampling.get("logprobs"))
-        reply = read_completion(response["body"], work.price, 0.0, logprobs=asked)
-        reply = mask_reply(reply, self._secrets)
-        sent = {**attempt.overrides, "batch": True}
-        following = work.deliver(attempt, Reply(**{**vars(reply), "sent": sent}))
+        reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
+        following = work.deliver(attempt, reply)
         if following is not None:
             waiting[_custom_id(following)] = following
 
-    def _lines(self, client: Any, file: str) -> Iterator[dict[str, Any]]:
-        """The JSON objects of a file; a line cut off in transfer is no answer."""
+    async def _lines(self, client: Any, file: str) -> list[dict[str, Any]]:
+        """Return the JSON objects of a file; a line cut off in transfer is no answer."""
         with self._asking():
-            data = client.files.content(file).content
+            data = (await client.files.content(file)).content
+        records = []
         # Not splitlines, for which a line also ends at characters that JSON leaves as they are.
         for number, line in enumerate(data.split(b"\n"), 1):
             try:
@@ -241,17 +237,18 @@ class BatchBackend:
             except InputError:
                 continue
             if isinstance(record, dict):
-                yield record
+                records.append(record)
+        return records
 
 
 def _name(thing: Any, attribute: str) -> str:
-    """A name among what a server tells of something; empty where it is none."""
+    """Return a name among what a server tells of something; empty where it is none."""
     value = getattr(thing, attribute, None)
     return value if isinstance(value, str) else ""
 
 
 def _refusal(errors: Any) -> str:
-    """The first of a batch's errors; empty where there is none."""
+    """Return the first of a batch's errors; empty where there is none."""
     data = getattr(errors, "data", None)
     first = data[0] if isinstance(data, list) and data else None
     return _name(first, "message") or _name(first, "code")
@@ -266,7 +263,7 @@ def _custom_id(attempt: Attempt) -> str:
 
 
 def _parts(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Lines in portions that one batch may hold."""
+    """Yield lines in portions that one batch may hold."""
     part: list[str] = []
     size = 0
     for line in lines:

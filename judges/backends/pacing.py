@@ -72,7 +72,7 @@ class Pace:
             self._changed.notify_all()
 
     def slow_down(self, wait: float) -> None:
-        """The server asked for less, and for none at all for `wait` seconds."""
+        """Ask for less, as the server wants it, and for nothing at all for `wait` seconds."""
         now = time.monotonic()
         self.complaints += 1
         self._not_before = max(self._not_before, now + wait)
@@ -84,7 +84,7 @@ class Pace:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait, from `retry-after-ms` or `Retry-After`; None if not."""
+    """Return how many seconds a server asks to wait; None where its headers do not say it."""
     try:
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
     except (KeyError, ValueError):
@@ -101,7 +101,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def backoff(attempt: int, asked: float | None, source: random.Random) -> float:
-    """Seconds to wait before a retry.
+    """Return how many seconds to wait before a retry.
 
     Args:
         attempt: 0 for the first retry.

@@ -16,8 +16,7 @@ from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
-from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.capabilities import no_template
+from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, less_context, too_long
 from gecjury.textfiles import parse_json
 
@@ -44,7 +43,7 @@ class VLLMBackend:
         self.model = model
 
     def run(self, work: Assignment) -> None:
-        """All attempts in one call; what has to be asked again in further ones."""
+        """Answer all attempts in one call, and what has to be asked again in further ones."""
         waiting = [attempt for attempt in work.attempts if work.may_send(attempt)]
         if not waiting:
             return
@@ -98,7 +97,7 @@ class _Engine:
             "model": model.name,
             "enable_prefix_caching": True,
             "trust_remote_code": False,
-            **_compact_arguments(vllm),
+            **_compact_arguments(),
             **dict(model.options),
             **_more_arguments(),
         }
@@ -136,7 +135,7 @@ class _Engine:
         self._obeys = True
 
     def fit(self, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
-        """The attempts with caps and context as the window has room for, and those that have none.
+        """Return the attempts as the window has room for them, and those that do not fit.
 
         A prompt that is too long would end the whole batch, so that they are counted beforehand.
         """
@@ -155,8 +154,8 @@ class _Engine:
             now: Attempt | None = attempt
             while now is not None:
                 attempt = now
-                if (found := fitted(attempt, self._tokens(attempt), self.window)) is not None:
-                    fitting.append(found)
+                if (fit := fitted(attempt, self._tokens(attempt), self.window)) is not None:
+                    fitting.append(fit)
                     break
                 now = less_context(attempt, self.window)
             else:
@@ -164,7 +163,7 @@ class _Engine:
         return fitting, unfit
 
     def _tokens(self, attempt: Attempt, *, empty: bool = False) -> int:
-        """Tokens of a prompt as the model reads it, or of what the template puts around it."""
+        """Count the tokens of a prompt as the model reads it, or of the template around it."""
         options = self._template(bool(attempt.sampling.get("thinking")))["chat_template_kwargs"]
         messages = [dict(m, content="") if empty else dict(m) for m in attempt.messages]
         text = self.tokenizer.apply_chat_template(
@@ -233,7 +232,7 @@ class _Engine:
 
 
 def check_canary(text: str, version: str) -> None:
-    """Whether the answer to the canary is the only one that its schema allows.
+    """Make sure that the answer to the canary is the only one that its schema allows.
 
     Raises:
         OptionError: it is not, so constraints are ignored.
@@ -250,7 +249,7 @@ def check_canary(text: str, version: str) -> None:
 
 
 def _constraint(schema: dict[str, Any]) -> dict[str, Any]:
-    """The constraint as the installed version calls it (guided decoding before 0.11)."""
+    """Return the constraint as the installed version calls it (guided decoding before 0.11)."""
     from vllm import sampling_params
 
     kind = getattr(sampling_params, "StructuredOutputsParams", None)
@@ -265,13 +264,12 @@ def _constraint(schema: dict[str, Any]) -> dict[str, Any]:
     return {"guided_decoding": old(json=schema, disable_any_whitespace=True)}
 
 
-def _compact_arguments(vllm: Any) -> dict[str, Any]:
-    """Engine arguments for compact JSON, as the installed version calls them."""
+def _compact_arguments() -> dict[str, Any]:
+    """Return engine arguments for compact JSON, as the installed version calls them."""
     import inspect
 
     from vllm import EngineArgs
 
-    del vllm
     if "structured_outputs_config" in inspect.signature(EngineArgs).parameters:
         return {
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True}

@@ -34,7 +34,7 @@ _LISTED = ("max_model_len", "context_length", "context_window", "max_context_len
 
 
 def least_tokens(attempt: Attempt) -> int:
-    """The token cap below which an answer might not be whole."""
+    """Return the token cap below which an answer might not be whole."""
     # A token is a character at least.
     least = len(attempt.request.expect) + 8
     if attempt.request.sampling.get("thinking"):
@@ -43,7 +43,7 @@ def least_tokens(attempt: Attempt) -> int:
 
 
 def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
-    """An attempt whose prompt has so many tokens, its cap lowered if need be.
+    """Return an attempt whose prompt has so many tokens, its cap lowered if need be.
 
     Returns:
         None where it does not fit into the window.
@@ -57,7 +57,7 @@ def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
 
 
 def narrower(attempt: Attempt, window: int | None) -> Attempt | None:
-    """What to send in place of an attempt that a server refused; None where nothing can be cut.
+    """Return what to send in place of a refused attempt; None where nothing can be cut.
 
     How many tokens it has is not known here, so that the cap goes down at once.
     """
@@ -68,7 +68,7 @@ def narrower(attempt: Attempt, window: int | None) -> Attempt | None:
 
 
 def less_context(attempt: Attempt, window: int | None) -> Attempt | None:
-    """An attempt with less context; None where nothing is left to cut.
+    """Return an attempt with less context; None where nothing is left to cut.
 
     Args:
         attempt: what did not fit.
@@ -81,14 +81,14 @@ def less_context(attempt: Attempt, window: int | None) -> Attempt | None:
 
 
 def too_long(attempt: Attempt, window: int | None) -> Reply:
-    """Stands for the reply to a prompt that cannot be asked."""
+    """Return what stands for the reply to a prompt that cannot be asked."""
     shown = "the model's window" if window is None else f"the window of {window} tokens"
     context = "without any context" if attempt.overrides.get(CUT) == 0 else "as it is"
     return Reply(f"the prompt does not fit {shown} {context}", TOO_LONG)
 
 
 def says_too_long(status: int, error: Mapping[str, Any] | None, text: str) -> bool:
-    """Whether a server refuses a request since its prompt and cap do not fit its window.
+    """Return whether a refusal says that prompt and cap do not fit the server's window.
 
     Args:
         status: of HTTP.
@@ -104,11 +104,11 @@ def says_too_long(status: int, error: Mapping[str, Any] | None, text: str) -> bo
 
 
 def said_window(error: Mapping[str, Any] | None, text: str) -> int | None:
-    """The window that a refusal names; None where it names none."""
+    """Return the window that a refusal names; None where it names none."""
     if (count := _count((error or {}).get("n_ctx"))) is not None:
         return count
-    found = _SAID_WINDOW.search(text.lower())
-    return _count(int(found[1])) if found else None
+    said = _SAID_WINDOW.search(text.lower())
+    return _count(int(said[1])) if said else None
 
 
 def listed_models(listing: Any) -> list[str]:
@@ -118,7 +118,7 @@ def listed_models(listing: Any) -> list[str]:
 
 
 def listed_window(listing: Any, model: str) -> int | None:
-    """The window that a server's list of models (`/v1/models`) names for a model, if any."""
+    """Return the window that a list of models (`/v1/models`) names for a model, if any."""
     entries = _entries(listing)
     named = [entry for entry in entries if entry.get("id") == model]
     # A server of one model answers whatever name it is asked under.

@@ -1,1 +1,1 @@
-"""What a model answered, read without trust."""
+"""Replies of models, read without trust."""

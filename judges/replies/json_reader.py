@@ -49,7 +49,7 @@ class _Odd(_Failure):
 
 
 def read_objects(text: str) -> tuple[list[Mapping[str, list[Value]]], bool]:
-    """The outermost objects of a text, and whether the text ends inside one.
+    """Return the outermost objects of a text, and whether the text ends inside one.
 
     Returns:
         Each object as key → all values given for it, in order; braces that open no object (in
@@ -167,18 +167,18 @@ class _Reader:
         if first not in "{[":
             inner.values.append(self._scalar(first))
             return
-        known = self._read.get(self.at) if first == "{" else None
-        if known is None:
+        earlier = self._read.get(self.at) if first == "{" else None
+        if earlier is None:
             container = _Container(self.at, [] if first == "{" else None)
             inner.values.append(container)
             around.append(container)
             self.at += 1
-        elif isinstance(known, _Container):
-            inner.values.append(known)
-            inner.levels = max(inner.levels, known.levels + 1)
-            self.at = known.end
+        elif isinstance(earlier, _Container):
+            inner.values.append(earlier)
+            inner.levels = max(inner.levels, earlier.levels + 1)
+            self.at = earlier.end
         else:
-            raise known
+            raise earlier
 
     def _close(self, around: list[_Container]) -> None:
         container = around.pop()
@@ -195,7 +195,7 @@ class _Reader:
             raise TooTangled
 
     def _peek(self) -> str:
-        """The next character that is neither blank nor comment."""
+        """Return the next character that is neither blank nor comment."""
         text = self.text
         while True:
             start = self.at
@@ -279,13 +279,13 @@ class _Reader:
 
 
 def _next(places: list[int], at: int, otherwise: int) -> int:
-    """The first of sorted places that is not before `at`."""
+    """Return the first of sorted places that is not before `at`."""
     number = bisect_left(places, at)
     return places[number] if number < len(places) else otherwise
 
 
 def _string_ends(text: str, quote: str) -> list[int]:
-    """Of each character: where a string that goes on there ends; -1 where it never does.
+    """Return of each character where a string that goes on there ends; -1 where it never does.
 
     Strings may begin at any quotation mark, and which later one ends them depends on the
     backslashes between: from the back, every character's answer follows from those behind it.
@@ -307,7 +307,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _read_word(word: str) -> str | float | int | bool | None:
-    """A constant, a finite number, or the word itself."""
+    """Return a constant, a finite number, or the word itself."""
     constants = {"true": True, "false": False, "null": None, "none": None}
     if word.lower() in constants:
         return constants[word.lower()]

@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
+from gecjury.records import from_record
 
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
     "out-of-range", "conflict", "not-a-choice", "malformed", "too-long",
 ]  # fmt: skip
-FAILURES: tuple[FailureKind, ...] = get_args(FailureKind)
 
 _T = TypeVar("_T")
 
@@ -43,13 +43,52 @@ class Failure:
     detail: str = ""
 
 
+Verdict = list[float] | Failure
+"""A score for each correction that a question is about, or what is wrong with its reply."""
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict in the form in which it is kept beside its reply.
+
+    A later run takes the verdict as it stands: it reads nothing again, and a later version's
+    reader, which may be stricter or more tolerant, does not change what was already judged.
+    """
+    if isinstance(verdict, Failure):
+        return {"failure": verdict.kind, "detail": verdict.detail}
+    return {"scores": verdict}
+
+
+@dataclass(frozen=True)
+class _KeptVerdict:
+    scores: tuple[float, ...] | None = None
+    failure: FailureKind | None = None
+    detail: str = ""
+
+
+def verdict_from_json(record: object, count: int) -> Verdict | None:
+    """Return a verdict that was kept; None where there is none of that form.
+
+    Args:
+        record: what stands in the store.
+        count: how many scores the verdict has to have.
+    """
+    try:
+        kept = from_record(_KeptVerdict, record)
+    except ValueError:
+        return None
+    if kept.failure is not None:
+        return Failure(kept.failure, kept.detail)
+    scores = list(kept.scores or ())
+    return scores if len(scores) == count and all(abs(score) <= 1e9 for score in scores) else None
+
+
 def target_key(number: int) -> str:
-    """The key of a target's score in the published output format; targets count from 1."""
+    """Return the key of a target's score in the published output format; targets count from 1."""
     return f"target{number}_score"
 
 
 def answer_text(text: str) -> str | Failure:
-    """The reply without its thinking.
+    """Return a reply without its thinking.
 
     Some chat templates open the block in the prompt, so that only its end is in the reply.
     """
@@ -75,8 +114,8 @@ def _without_thoughts(text: str) -> str:
     return "".join((*parts, text[at:]))
 
 
-def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> list[float] | Failure:
-    """Scores of `count` targets shown together.
+def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> Verdict:
+    """Read the scores of `count` targets shown together.
 
     Args:
         text: the reply.
@@ -100,49 +139,52 @@ def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> list[
     return scores
 
 
-def read_score(text: str, low: float = 1, high: float = 5) -> float | Failure:
-    """The one score of a reply such as `{"score": 4}`."""
-    found = _find(text, lambda record: _values(record, "score"))
-    if isinstance(found, Failure):
-        return found
-    return _agreed([_number(value, low, high) for value in found], "score")
+def read_score(text: str, low: float = 1, high: float = 5) -> Verdict:
+    """Read the one score of a reply such as `{"score": 4}`."""
+    values = _find(text, lambda record: _values(record, "score"))
+    if isinstance(values, Failure):
+        return values
+    score = _agreed([_number(value, low, high) for value in values], "score")
+    return score if isinstance(score, Failure) else [score]
 
 
-def read_choice(text: str) -> Literal["A", "B", "tie"] | Failure:
-    """The choice of a reply such as `{"better": "A"}`."""
-    found = _find(text, lambda record: _values(record, "better"))
-    if isinstance(found, Failure):
-        return found
-    choices: dict[str, Literal["A", "B", "tie"]] = {
-        **dict.fromkeys(("a", "correction a"), "A"),
-        **dict.fromkeys(("b", "correction b"), "B"),
-        **dict.fromkeys(("tie", "equal", "both"), "tie"),
-    }
-    read = [choices.get(str(value).strip().lower()) for value in found]
-    return _one_of(read, found)
+def read_choice(text: str) -> Verdict:
+    """Read the points of corrections A and B in a reply such as `{"better": "A"}`."""
+    return _worded(text, "better", _CHOICES)
 
 
-def read_validity(text: str) -> bool | Failure:
-    """The verdict of a reply such as `{"valid": true}`."""
-    found = _find(text, lambda record: _values(record, "valid"))
-    if isinstance(found, Failure):
-        return found
-    words = {"true": True, "yes": True, "valid": True}
-    words |= {"false": False, "no": False, "invalid": False}
-    return _one_of([words.get(str(value).strip().lower()) for value in found], found)
+def read_validity(text: str) -> Verdict:
+    """Read the verdict of a reply such as `{"valid": true}`: 1 for valid, 0 for not."""
+    return _worded(text, "valid", _VALIDITIES)
 
 
-def _one_of(read: Sequence[_T | None], given: Sequence[Value]) -> _T | Failure:
-    first = read[0]
-    if any(value is None for value in read) or first is None:
-        return Failure("not-a-choice", repr(given[0])[:60])
-    if any(value != first for value in read):
+_CHOICES = {
+    **dict.fromkeys(("a", "correction a"), (1.0, 0.0)),
+    **dict.fromkeys(("b", "correction b"), (0.0, 1.0)),
+    **dict.fromkeys(("tie", "equal", "both"), (0.5, 0.5)),
+}
+_VALIDITIES = {
+    **dict.fromkeys(("true", "yes", "valid"), (1.0,)),
+    **dict.fromkeys(("false", "no", "invalid"), (0.0,)),
+}
+
+
+def _worded(text: str, key: str, scores: Mapping[str, tuple[float, ...]]) -> Verdict:
+    """Return the scores that the word at a key stands for."""
+    values = _find(text, lambda record: _values(record, key))
+    if isinstance(values, Failure):
+        return values
+    verdicts = [scores.get(str(value).strip().lower()) for value in values]
+    first = verdicts[0]
+    if first is None or None in verdicts:
+        return Failure("not-a-choice", repr(values[0])[:60])
+    if any(verdict != first for verdict in verdicts):
         return Failure("conflict", "two verdicts differ")
-    return first
+    return list(first)
 
 
 def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None]) -> _T | Failure:
-    """What `wanted` finds in the one object that has it; several must agree."""
+    """Return what `wanted` gives for the one object that has it; several must agree."""
     answer = answer_text(text)
     if isinstance(answer, Failure):
         return answer
@@ -167,7 +209,7 @@ def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None]) -
 def _nested(
     record: Mapping[str, list[Value]], wanted: Callable[[Mapping[str, list[Value]]], _T | None]
 ) -> list[_T]:
-    """The same in the object or, where it has nothing, in the objects inside it."""
+    """Return what `wanted` gives for an object or, where that is nothing, for those inside it."""
     hit = wanted(record)
     if hit is not None:
         return [hit]
@@ -176,20 +218,22 @@ def _nested(
 
 
 def _targets(record: Mapping[str, list[Value]]) -> dict[int, list[Value]]:
-    found: dict[int, list[Value]] = {}
+    targets: dict[int, list[Value]] = {}
     for key, values in record.items():
         match = _TARGET.fullmatch(key.strip())
         if match is not None:
             # A number of more digits is no target of ours, and thousands would be no number.
             number = match[match.lastindex or 1].lstrip("0")[:6] or "0"
-            found.setdefault(int(number), []).extend(values)
+            targets.setdefault(int(number), []).extend(values)
     # The output format repeated, `"target1_score": int`, is no answer.
-    return {} if all(value == "int" for values in found.values() for value in values) else found
+    said = [value for values in targets.values() for value in values]
+    return {} if all(value == "int" for value in said) else targets
 
 
 def _values(record: Mapping[str, list[Value]], key: str) -> list[Value] | None:
-    found = [v for name, values in record.items() if name.strip().lower() == key for v in values]
-    return found or None
+    return [
+        v for name, values in record.items() if name.strip().lower() == key for v in values
+    ] or None
 
 
 def _agreed(values: Sequence[float | Failure], what: str) -> float | Failure:

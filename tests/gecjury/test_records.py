@@ -30,10 +30,13 @@ class Outer:
     several: tuple[Inner, ...] = ()
     by_name: Mapping[str, Sequence[float]] | None = None
     flag: bool = False
+    pair: tuple[str, float] = ("", 0.0)
     anything: Any = None
 
 
-FULL = Outer("b", 0.5, Inner(1), (Inner(2, "x"),), {"y": [1.0, 2.5]}, True, {"z": [None]})
+FULL = Outer(
+    "b", 0.5, Inner(1), (Inner(2, "x"),), {"y": [1.0, 2.5]}, True, ("p", 0.5), {"z": [None]}
+)
 
 
 def test_what_was_written_is_read() -> None:
@@ -58,6 +61,8 @@ def test_what_was_written_is_read() -> None:
         ({"several": {"n": 1}}, "several is .*; expected a list"),
         ({"several": [{"n": 1}, {"n": 1, "word": 2}]}, r"several\[1\]\.word is 2; expected a text"),
         ({"by_name": {"y": [None]}}, "by_name is .*; expected an object or null"),
+        ({"pair": ["p", 1, 2]}, "pair is .*; expected a list"),
+        ({"pair": ["p", "q"]}, r"pair\[1\] is 'q'; expected a number"),
         ({"flag": 1}, "flag is 1; expected true or false"),
     ],
 )

@@ -15,7 +15,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.judges.judge import load_wording, render_fenced
 from gecjury.judges.llm import LLMS
-from gecjury.judges.protocols.listwise import render_listwise
+from gecjury.judges.protocols import render_listwise
 from gecjury.judges.showing import mark_safe, marked, nonce, one_line
 from gecjury.runtime import Runtime
 from tests.judges.attacks import ATTACKS

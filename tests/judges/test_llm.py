@@ -708,7 +708,7 @@ def test_whatever_decides_an_answer_has_answers_of_its_own(
 
 @pytest.mark.parametrize("before", ["", " ", ":", ': "'])
 def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None:
-    from gecjury.judges.replies.expected import expected_scores
+    from gecjury.judges.replies.forms import scores_form
 
     head = '{"target1_score"'
     gap = ":" if before in ("", " ") else ""
@@ -723,7 +723,7 @@ def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None
     )
     reply = Reply("".join(tokens), "stop", 1, 1, logprobs)
     # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something stands before it
-    assert expected_scores(reply, 1) == [pytest.approx(3.5)]
+    assert scores_form(1).read_expected(reply) == [pytest.approx(3.5)]
 
 
 JAPANESE = language_of("ja", tagger="none")

@@ -16,8 +16,14 @@ from gecjury.errors import GecjuryError
 from gecjury.judges.asking.exchange import Model, Reply
 from gecjury.judges.backends.bounded import Limits
 from gecjury.judges.backends.openai import OpenAIBackend
-from gecjury.judges.replies.expected import expected_scores
-from gecjury.judges.replies.reply import read_choice, read_score, read_scores, read_validity
+from gecjury.judges.replies.forms import scores_form
+from gecjury.judges.replies.reply import (
+    Failure,
+    read_choice,
+    read_score,
+    read_scores,
+    read_validity,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said
@@ -144,7 +150,7 @@ def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
     text = '{"target1_score": 3} ' + (pattern * 100_000)[:100_000]
     token = TokenLogprob(text, (("3", -0.1),))
     start = time.process_time()
-    expected_scores(Reply(text, logprobs=(token,)), 1)
+    scores_form(1).read_expected(Reply(text, logprobs=(token,)))
     assert time.process_time() - start < 2.0
 
 
@@ -169,4 +175,4 @@ def test_numbers_of_many_digits(digits: int) -> None:
         f'{{"target1_score": {number}, "target{number}": 2}}',
     ):
         for read in READERS.values():
-            assert not isinstance(read(text), float) or "target" in text
+            assert isinstance(read(text), Failure) or "target" in text

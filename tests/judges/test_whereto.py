@@ -125,7 +125,7 @@ def test_what_is_kept_as_openai_s_is_asked_of_openai(monkeypatch: pytest.MonkeyP
     pytest.importorskip("openai")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-key-of-somebody")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://own.example/v1")
-    client = make_client("", None, asynchronous=False)
+    client = make_client("", None)
     assert str(client.base_url) == "https://api.openai.com/v1/"
 
 

@@ -6,7 +6,6 @@ sorts by the `data-` attributes.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +13,15 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from gecjury.corpus.edits import differing_spans
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import Heading
 from gecjury.report.page.words import FAMILY_NAMES
 from gecjury.wording import number
+
+Fate = Literal["equal", "delete", "insert"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Part:
         behind: what parts them from those that follow.
     """
 
-    kind: Literal["equal", "delete", "insert"]
+    kind: Fate
     words: str
     behind: str = " "
 
@@ -42,32 +44,30 @@ _COMPARED = 4_000_000
 
 
 def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[Part]:
-    """A correction with what was deleted from and inserted into the source, in reading order."""
-    found = _parts(source, correction)
+    """Return a correction with what was deleted from and inserted into it, in reading order."""
+    parts = _parts(source.split(), correction.split())
     shown = []
-    for part, after in zip(found, [*found[1:], None], strict=True):
+    for (kind, words), after in zip(parts, [*parts[1:], None], strict=True):
         gap = " "
         if after is not None:
-            ends = part.words.split()[-1], after.words.split()[0]
+            ends = words.split()[-1], after[1].split()[0]
             gap = language.joined(" ".join(ends))[len(ends[0]) : -len(ends[1])]
-        shown.append(Part(part.kind, language.joined(part.words), gap))
+        shown.append(Part(kind, language.joined(words), gap))
     return shown
 
 
-def _parts(source: str, correction: str) -> list[Part]:
-    old, new = source.split(), correction.split()
+def _parts(old: Sequence[str], new: Sequence[str]) -> list[tuple[Fate, str]]:
     if len(old) * len(new) > _COMPARED:
-        return [Part("delete", " ".join(old)), Part("insert", " ".join(new))]
-    parts: list[Part] = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            parts.append(Part("equal", " ".join(old[a:b])))
-            continue
-        if b > a:
-            parts.append(Part("delete", " ".join(old[a:b])))
-        if d > c:
-            parts.append(Part("insert", " ".join(new[c:d])))
-    return parts
+        return [("delete", " ".join(old)), ("insert", " ".join(new))]
+    parts: list[tuple[Fate, str]] = []
+    done = 0
+    for edit in differing_spans(old, new):
+        parts.append(("equal", " ".join(old[done : edit.start])))
+        parts.append(("delete", " ".join(old[edit.start : edit.end])))
+        parts.append(("insert", edit.correction))
+        done = edit.end
+    parts.append(("equal", " ".join(old[done:])))
+    return [(kind, words) for kind, words in parts if words]
 
 
 def sentence_browser(

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.corpus.edits import Edit, apply_edits, counted_edits
+from gecjury.corpus.edits import (
+    Edit,
+    apply_edits,
+    counted_edits,
+    differing_spans,
+    marked_edits,
+)
 from gecjury.errors import InputError
 
 TOKENS = ["I", "has", "two", "cat"]
@@ -79,3 +85,17 @@ def test_which_edits_count() -> None:
     assert types() == ["Um", "R:NOUN", ""]
     assert types(unknown=True) == ["UNK", "Um", "R:NOUN", ""]
     assert types(unclear=False) == ["R:NOUN", ""]
+
+
+def test_edits_are_shown_in_brackets() -> None:
+    edits = [Edit(3, 3, "z"), Edit(1, 2, "B"), Edit(3, 3, "y"), Edit(2, 3, ""), Edit(4, 4, "")]
+    assert marked_edits(list("abcd"), edits) == "a [b→B] [c→] [→z] [→y] d"
+    # an edit inside another does not bring its tokens back
+    assert marked_edits(list("abcd"), [Edit(0, 3, "x"), Edit(1, 2, "B")]) == "[a b c→x] [b→B] d"
+
+
+def test_spans_that_differ_make_the_correction() -> None:
+    old, new = ["He", "go", "to", "the", "home", "."], ["He", "goes", "home", "now", "."]
+    edits = differing_spans(old, new)
+    assert marked_edits(old, edits) == "He [go to the→goes] home [→now] ."
+    assert apply_edits(old, edits) == new

@@ -145,12 +145,13 @@ def typed() -> Corpus:
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
     found = gecjury.score(typed, metrics="errant")
-    counts = type_counts(found.tables[0], level)  # type: ignore[arg-type]  # of 1, 2 and 3
-    assert counts is not None
+    counted = type_counts(found.tables[0], level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    assert counted is not None
+    kinds, counts = counted
     sums = {
-        (system, kind): counts.counts[number, :, place].sum(axis=0).tolist()
+        (system, kind): counts[number, :, place].sum(axis=0).tolist()
         for number, system in enumerate(("old", "new"))
-        for place, kind in enumerate(counts.kinds)
+        for place, kind in enumerate(kinds)
     }
     own = found.by_type(level)  # type: ignore[arg-type]  # of 1, 2 and 3
     told = {(each.system, each.type): [each.tp, each.fp, each.fn] for each in own}
@@ -162,26 +163,28 @@ def test_weights_by_type_are_the_metric_s_own(
     typed: Corpus, tiny_bert: Path, metric: str, option: str
 ) -> None:
     found = gecjury.score(typed, metrics=gecjury.load(metric, **{option: str(tiny_bert)}))
-    counts = type_counts(found.tables[0], 3)
-    assert counts is not None
+    counted = type_counts(found.tables[0], 3)
+    assert counted is not None
+    kinds, counts = counted
     own = {(e.system, e.type): (e.tp, e.fp, e.fn) for e in found.by_type(3)}
-    for place, kind in enumerate(counts.kinds):
-        both = counts.counts[:, :, place].sum(axis=1)
+    for place, kind in enumerate(kinds):
+        both = counts[:, :, place].sum(axis=1)
         for system, sums in zip(("old", "new"), both, strict=True):
             assert sums == pytest.approx(own.get((system, kind), (0, 0, 0)))
-    assert len(type_differences(counts, HOW)) == len(counts.kinds) > 2
+    assert len(type_differences(counts, HOW)) == len(kinds) > 2
 
 
 def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
-    counts = type_counts(gecjury.score(typed, metrics="errant").tables[0], 1)
-    assert counts is not None
-    differences = dict(zip(counts.kinds, type_differences(counts, HOW), strict=True))
+    counted = type_counts(gecjury.score(typed, metrics="errant").tables[0], 1)
+    assert counted is not None
+    kinds, counts = counted
+    differences = dict(zip(kinds, type_differences(counts, HOW), strict=True))
 
     def f(sums: np.ndarray) -> float:
         return float(precision_recall_f(*sums, beta=0.5)[2])
 
-    for place, kind in enumerate(counts.kinds):
-        both = counts.counts[:, :, place]
+    for place, kind in enumerate(kinds):
+        both = counts[:, :, place]
         changes = []
         for swaps in product((0, 1), repeat=len(typed)):
             rows = range(len(typed))

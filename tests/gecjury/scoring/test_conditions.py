@@ -94,6 +94,14 @@ def test_parts_keep_their_text() -> None:
     ]
     assert condition.names == ("some", "green:beta=1", "a", "b")
     assert len(parse_condition("a > 1 or b > 1").parts) == 1
+    for text in ("(a > 1 and b > 1)", "not (a > 1 and b > 1)"):
+        assert [part.text for part in parse_condition(text).parts] == [text]
+    either = parse_condition("(a > 1) or `x or y` < 2 and b < 1\nor (c > 1 or c < 0)")
+    assert [part.text for part in either.alternatives] == [
+        "(a > 1)",
+        "`x or y` < 2 and b < 1",
+        "(c > 1 or c < 0)",
+    ]
 
 
 def test_operators_bind_as_usual() -> None:
@@ -109,13 +117,21 @@ def test_operators_bind_as_usual() -> None:
         ("a", "column 2: a comparison"),
         ("a = 1", "column 3: .*equality is written =="),
         ("a < 1 < 2", "column 7: a second comparison"),
-        ("(a < 1", "column 7: a closing parenthesis"),
-        ("a < 1)", "column 6: '\\)' is not expected"),
+        ("(a < 1", r"column 1: '\(' was never closed"),
+        ("a < 1)", r"column 6: unmatched '\)'"),
         ("1 < 2", "two numbers are compared"),
         ("a > 1 && b > 1", "column 7: .*write and, or, not"),
         ("a < 1.2.3", "column 5"),
         ("__import__('os')", "column 12: .*cannot be read"),
-        ("(" * 200 + "a < 1" + ")" * 200, "nested deeper"),
+        ("a < 1 or", "column 9: a score's name or a number is missing"),
+        ("a < 1 # b < 1", "column 7: '# b < 1' cannot be read"),
+        ("a(b) < 1", "column 1: .*cannot be read"),
+        ("() < 1", "column 1: .*cannot be read"),
+        ("a << 1", "column 1: .*cannot be read"),
+        ("a is b", "column 3: .*cannot be read"),
+        ("(" * 300 + "a < 1" + ")" * 300, "too many nested parentheses"),
+        ("not " * 200 + "a < 1", "nested deeper"),
+        ("not " * 2_400 + "a < 1", "nested deeper"),
         ("a" * 20_000, "at most 10000"),
     ],
 )

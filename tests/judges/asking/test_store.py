@@ -8,16 +8,18 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OutputError
-from gecjury.judges.asking.ask import Question, count_work
+from gecjury.judges.asking.ask import Question, plan_work
 from gecjury.judges.asking.exchange import Model, Reply, Request, TokenLogprob, key_of
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
-from gecjury.judges.asking.verdicts import verdict_from_json, verdict_to_json
-from gecjury.judges.replies.reply import Failure
+from gecjury.judges.replies.reply import Failure, verdict_from_json, verdict_to_json
 from gecjury.runtime import Runtime
+from tests.judges.test_llm import FakeModel
 
 REQUEST = Request(
     backend="openai",
@@ -94,12 +96,43 @@ def test_a_prompt_kept_under_the_number_of_a_permutation_is_answered(path: Path)
     with Store(path, IDENTITY) as store:
         assert store.replies(other(7).key) == [REPLY]
         assert len(store) == 4
-    question = Question(other(7), lambda reply: 3.0)
+    question = Question(other(7), lambda reply: [3.0])
     folder = path.parent / "cache" / "judgments"
     folder.mkdir(parents=True)
     path.rename(store_path(folder, IDENTITY))
-    work = count_work([question], MODEL, Runtime(cache=path.parent / "cache"), 2)
-    assert (work.requests, work.stored) == (0, 1)
+    plan = plan_work([question], MODEL, Runtime(cache=path.parent / "cache"), 2)
+    assert (plan.requests, plan.details["stored"]) == (0, 1)
+
+
+def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
+    corpus: Corpus, runtime: Runtime
+) -> None:
+    """Replies that users have paid for: probabilities, retries, a question that was given up."""
+    (written,) = (Path(__file__).parent / "written").glob("*.jsonl")
+    folder = runtime.cache_folder("judgments")
+    folder.mkdir(parents=True)
+    (folder / written.name).write_bytes(written.read_bytes())
+    nobody = FakeModel()
+    judge = nobody.load("llm-s:scoring=expected")
+    assert judge.plan(corpus, runtime).requests == 0
+    table = judge.score_corpus(corpus, runtime)
+    assert nobody.attempts == []
+    # 4 with .5 and 5 with .25 are 13/3, 2 with .5 and 5 with .25 are 3
+    assert table.sentences[:, 1:].tolist() == [[3.0, 3.0], [3.0, 3.0], [pytest.approx(13 / 3)] * 2]
+    assert np.isnan(table.sentences[:, 0]).all()
+    (member,) = table.statistics.details["audit"]["members"]
+    assert member["requests"] == {
+        "distinct": 3, "ballots": 3, "asked": 0, "stored": 3, "retried": 2
+    }  # fmt: skip
+    assert member["failures"] == {"refused": 1}
+    assert (folder / written.name).read_bytes() == written.read_bytes()
+    # What is written today has the same form, byte for byte.
+    identity, records, _ = read_store(written)
+    with Store(store_path(folder / "anew", identity), identity) as store:
+        for record in records:
+            reply = Reply.from_json(record["reply"])
+            store.append_record({**record, "reply": reply.to_json()})
+        assert store.path.read_bytes() == written.read_bytes()
 
 
 @pytest.mark.parametrize("cut", [1, 5, 60, 200])
@@ -161,9 +194,10 @@ UNREADABLE = {
     "cost": lambda line: reshaped(line, cost=float("nan")),
     "sent": lambda line: reshaped(line, sent=[]),
     "cap": lambda line: reshaped(line, sent={"max_tokens": "x"}),
+    "no cap": lambda line: reshaped(line, sent={"max_tokens": None}),
     "logprobs": lambda line: reshaped(line, logprobs=[["a", [["b", 1e308]]]]),
     "logprobs 2": lambda line: reshaped(line, logprobs=7),
-    "unknown": lambda line: reshaped(line, more=1),
+    "logprobs 3": lambda line: reshaped(line, logprobs=[["a", [["b"]]]]),
     "no reply": lambda line: with_sum({"key": "x", "parts": {}, "reply": []}),
     "no parts": lambda line: with_sum({"key": ["x"], "parts": [], "reply": None}),
 }

@@ -780,6 +780,6 @@ def test_a_proxy_is_used(
     from gecjury.judges.backends.bounded import bounded_client
 
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    client = bounded_client(Limits(), asynchronous=True)
+    client = bounded_client(Limits())
     assert client._transport_for_url(client.base_url.copy_with(scheme="http", host="a.example")) \
         is not client._transport  # fmt: skip

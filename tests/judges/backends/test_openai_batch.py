@@ -23,11 +23,11 @@ Make = Callable[..., Scorer]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
+    import asyncio
 
-    real = time.sleep
+    real = asyncio.sleep
     monkeypatch.setattr(
-        "gecjury.judges.backends.openai_batch.time.sleep", lambda seconds: real(seconds / 500)
+        "gecjury.judges.backends.openai_batch.asyncio.sleep", lambda seconds: real(seconds / 500)
     )
 
 

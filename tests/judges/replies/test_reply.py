@@ -88,16 +88,16 @@ def test_bad_replies_are_named(text: str, kind: str) -> None:
 
 
 def test_one_score_choice_and_validity() -> None:
-    assert read_score('{"score": 5}') == 5
-    assert read_score('Score: {"Score": "3"}') == 3
+    assert read_score('{"score": 5}') == [5]
+    assert read_score('Score: {"Score": "3"}') == [3]
     assert read_score('{"score": 9}') == Failure("out-of-range", "score: 9, expected 1 to 5")
-    assert read_choice('{"better": "A"}') == "A"
-    assert read_choice('{"better": "b"}') == "B"
-    assert read_choice('{"better": "Tie"}') == "tie"
+    assert read_choice('{"better": "A"}') == [1, 0]
+    assert read_choice('{"better": "b"}') == [0, 1]
+    assert read_choice('{"better": "Tie"}') == [0.5, 0.5]
     assert isinstance(read_choice('{"better": "C"}'), Failure)
-    assert read_validity('{"valid": true}') is True
-    assert read_validity('{"valid": "invalid"}') is False
-    assert read_validity('```json\n{"valid": No}\n```') is False
+    assert read_validity('{"valid": true}') == [1]
+    assert read_validity('{"valid": "invalid"}') == [0]
+    assert read_validity('```json\n{"valid": No}\n```') == [0]
     assert isinstance(read_validity('{"valid": 1}'), Failure)
     assert isinstance(read_validity('{"valid": true}{"valid": false}'), Failure)
 

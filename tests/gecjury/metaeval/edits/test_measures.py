@@ -190,3 +190,17 @@ def test_auc_knows_only_order(rows: list[tuple[bool, int]]) -> None:
     )
     turned = edit_agreement(cases, -scores)
     np.testing.assert_allclose(one.auc, 1 - turned.auc)
+
+
+def test_edit_agreement_by_hand() -> None:
+    votes = [1.0, 1.0, 0.0, 0.0, 0.5, 1.0]
+    cases = [EditCase(0, "s", ("", ""), Edit(0, 1, "x"), (), vote) for vote in votes]
+    found = edit_agreement(cases, np.array([0.9, 0.4, 0.4, 0.1, 0.9, NAN]))
+    # pairs valid × invalid: .9 > .4, .9 > .1, .4 = .4 (half), .4 > .1: 3.5 of 4
+    assert found.auc == 3.5 / 4
+    # at 0.5: right, wrong, right, right
+    assert found.accuracy == 0.75
+    assert found.balanced == 0.75
+    # said valid 1/4, are valid 2/4: chance .25·.5 + .75·.5 = .5
+    assert found.kappa == 0.5
+    assert (found.cases, found.valid, found.missing, found.split) == (4, 2, 1, 1)

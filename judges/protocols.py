@@ -1,0 +1,202 @@
+"""Judging the corrections of a source side by side: the protocols, and the judges that follow them.
+
+- *listwise*: all corrections of a set at once, in `orders` permutations, scored 1 to 5 (Kobayashi
+  et al. 2024). The prompt is the published one, word for word, which shows every target on a line
+  of its own;
+- *pointwise*: each correction by itself, scored 1 to 5;
+- *pairwise*: every two corrections of a set; a win is worth 1, a tie one half. A correction that
+  stood against no other one has no score: it was not compared.
+
+A correction's score is the mean over the ballots that speak of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any, ClassVar, Literal
+
+from gecjury.corpus.corpus import Corpus, Group
+from gecjury.corpus.language import ENGLISH, Language
+from gecjury.errors import OptionError, nearest_of
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Model
+from gecjury.judges.audit import systems_by_text
+from gecjury.judges.judge import Judge, Render, Wording, context_lines, load_wording, render_fenced
+from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
+from gecjury.judges.showing import CandidateSet, collect_sets, cut_context, permutations
+from gecjury.prompts import CRITERIA
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import GroupScorer
+from gecjury.scoring.scores import Statistics
+
+Sheet = tuple[Form, Render, tuple[int, ...], int]
+"""A prompt of a protocol: its answer's form, its renderer, the corrections at each position in it,
+and the number of their order."""
+
+_MOST_ORDERS = {"listwise": 1_000, "pointwise": 1, "pairwise": 2}
+
+
+@dataclass(frozen=True)
+class GroupJudge(Judge, GroupScorer):
+    """A judge of the corrections of a source side by side.
+
+    Annotators' sets are shown in the annotators' order. Other corrections are shown in an order
+    drawn for every sentence by `seed`, so that a preference for a position is no system's gain.
+
+    Attributes:
+        criterion: what to focus on, one of those published for the prompt.
+        protocol: `listwise` as published; `pointwise`; `pairwise`.
+        orders: how many permutations of each set are judged and averaged.
+    """
+
+    wording_name: ClassVar[str]
+    subject: ClassVar[str]
+    """Words for what is judged, in prompts of our own."""
+    version: ClassVar[int] = 2
+
+    criterion: str | None = None
+    protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
+    orders: int = 1
+
+    def __post_init__(self) -> None:
+        criteria = CRITERIA[self.wording_name]
+        if self.criterion is not None and self.criterion not in criteria:
+            raise OptionError(
+                f"{self.name}: unknown criterion {self.criterion!r}: "
+                f"{nearest_of(self.criterion, tuple(criteria))}"
+            )
+        most = _MOST_ORDERS[self.protocol]
+        if not 1 <= self.orders <= most:
+            raise OptionError(
+                f"{self.name}: orders={self.orders} is out of range; "
+                f"protocol={self.protocol} takes 1 to {most}"
+            )
+        if self.protocol == "pairwise" and self.scoring == "expected":
+            raise OptionError(
+                f"{self.name}: scoring=expected is for scores, and protocol=pairwise has none"
+            )
+        super().__post_init__()
+
+    def wording(self, language: Language = ENGLISH) -> Wording:
+        """Return the published prompt, or the protocol's own."""
+        name = self.wording_name if self.protocol == "listwise" else self.protocol
+        return load_wording(name, self.criterion, language)
+
+    @property
+    def draw_seed(self) -> int:
+        """The judge's seed."""
+        return self.seed
+
+    @abstractmethod
+    def shown(self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime) -> Mapping[Any, str]:
+        """Return how each (row, text) is shown."""
+
+    def sets(
+        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+    ) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
+        """Return the distinct candidate sets, and where the groups' places stand in them."""
+        shown = self.shown(corpus, groups, runtime)
+        return collect_sets(corpus, groups, self.contexts(corpus), shown)
+
+    def pose_sets(
+        self, sets: Sequence[CandidateSet], model: Model, language: Language = ENGLISH
+    ) -> list[Question]:
+        """Return what is asked of a model about candidate sets."""
+        wording, protocol = self.wording(language), _PROTOCOLS[self.protocol]
+        return [
+            question
+            for number, candidates in enumerate(sets)
+            for form, render, texts, order in protocol(self, wording, candidates)
+            for question in self.pose(model, wording, form, render, number, texts, order)
+        ]
+
+    def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
+        """Return all that is asked of a model; once for every group that poses a question."""
+        sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
+        by_set: dict[int, list[Question]] = {}
+        for question in self.pose_sets(sets, model, corpus.language):
+            by_set.setdefault(question.set, []).append(question)
+        return [question for number, _ in places for question in by_set.get(number, ())]
+
+    def judge(
+        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+    ) -> tuple[list[list[float]], Statistics]:
+        """Score the distinct texts of every group; the audit stands in the details."""
+        sets, places = self.sets(corpus, groups, runtime)
+        scores, report = self.verdicts(
+            lambda model: self.pose_sets(sets, model, corpus.language),
+            [candidates.row for candidates in sets],
+            [len(candidates.texts) for candidates in sets],
+            runtime,
+            systems_by_text(groups, places, len(sets)),
+        )
+        return [[scores[number][at] for at in indices] for number, indices in places], report
+
+
+def _listwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+    form = scores_form(len(candidates.texts))
+    for order, shown in enumerate(permutations(candidates, judge.orders, judge.seed)):
+        yield form, partial(render_listwise, wording, candidates, shown), shown, order
+
+
+def _pointwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+    for index, shown in enumerate(candidates.shown):
+        around = wording, candidates.source, candidates.context
+        render = partial(render_fenced, *around, {"target": shown}, subject=judge.subject)
+        yield SCORE, render, (index,), 0
+
+
+def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+    for pair in combinations(range(len(candidates.texts)), 2):
+        # The texts alone decide which is shown first in order 0, so that a pair which stands in
+        # several sets is asked once.
+        first, second = sorted(pair, key=lambda index: _rank(candidates.texts[index]))
+        for order, (a, b) in enumerate(((first, second), (second, first))[: judge.orders]):
+            around = wording, candidates.source, candidates.context
+            texts = {"first": candidates.shown[a], "second": candidates.shown[b]}
+            yield (
+                CHOICE,
+                partial(render_fenced, *around, texts, subject=judge.subject),
+                (a, b),
+                order,
+            )
+
+
+def _rank(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Wording, CandidateSet], Iterator[Sheet]]] = {
+    "listwise": _listwise,
+    "pointwise": _pointwise,
+    "pairwise": _pairwise,
+}
+
+
+def render_listwise(
+    wording: Wording,
+    candidates: CandidateSet,
+    order: Sequence[int] | None = None,
+    words: int | None = None,
+) -> str:
+    """Render the published prompt for one candidate set.
+
+    Args:
+        wording: `sentence` or `edit` with its criterion.
+        candidates: what is judged.
+        order: indices of the corrections by position; by default as they stand.
+        words: see `gecjury.judges.showing.cut_context`.
+    """
+    order = range(len(candidates.shown)) if order is None else order
+    line = wording.prompt.head["score_line"]
+    numbers = range(1, len(candidates.shown) + 1)
+    return wording.render(
+        context=context_lines(candidates.source, cut_context(candidates.context, words)),
+        targets="\n".join(candidates.shown[index] for index in order),
+        scores="\n".join(line.replace("{{number}}", str(number)) for number in numbers),
+    )

@@ -1,0 +1,166 @@
+"""The forms of answers: what a judge asks for, and how replies are read, as written or expected.
+
+An expected score is the probability-weighted mean over the tokens that could stand for the score.
+At the place where a reply's score stands, the model gave every score token a probability; their
+mean, with the probabilities scaled to sum to 1 over the score tokens, tells more than the most
+likely one alone (as in G-Eval, Liu et al. 2023). Whether a server reports probabilities before or
+after its grammar mask makes no difference after that scaling.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gecjury.errors import OptionError
+from gecjury.judges.asking.exchange import Reply, TokenLogprob
+from gecjury.judges.replies.reply import (
+    Failure,
+    Verdict,
+    read_choice,
+    read_score,
+    read_scores,
+    read_validity,
+    target_key,
+)
+
+TOP_TOKENS = 20
+"""Alternatives asked for at every token: the most that the OpenAI API gives."""
+
+_DIGITS = {str(number): float(number) for number in range(1, 6)}
+_WORDS = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of an answer.
+
+    Attributes:
+        fields: JSON schema of the value under each key.
+        typical: such an answer, from which the length of others is estimated.
+        read: gives the verdict of a reply's text.
+        places: for each score of the verdict a regular expression of its key.
+        values: what the tokens of a score stand for; empty where a verdict holds no score.
+    """
+
+    fields: Mapping[str, Mapping[str, Any]]
+    typical: Mapping[str, Any]
+    read: Callable[[str], Verdict]
+    places: Sequence[str] = ()
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of an answer."""
+        return {
+            "type": "object",
+            "properties": dict(self.fields),
+            "required": list(self.fields),
+            "additionalProperties": False,
+        }
+
+    def read_plain(self, reply: Reply) -> Verdict:
+        """Return the verdict as a reply has it written."""
+        return self.read(reply.text)
+
+    def read_expected(self, reply: Reply) -> Verdict:
+        """Return the expected scores of a reply; as written where a score has no token.
+
+        Raises:
+            OptionError: the backend gave no probabilities.
+        """
+        plain = self.read(reply.text)
+        if isinstance(plain, Failure):
+            return plain
+        means = [_at(reply, place, self.values) for place in self.places]
+        return [score if mean is None else mean for score, mean in zip(plain, means, strict=True)]
+
+
+_POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+SCORE = Form({"score": _POINTS}, {"score": 3}, read_score, ("score",), _DIGITS)
+"""One score of 1 to 5."""
+CHOICE = Form(
+    {"better": {"type": "string", "enum": ["A", "B", "tie"]}}, {"better": "A"}, read_choice
+)
+"""The better one of two corrections, or a tie."""
+VALIDITY = Form({"valid": {"type": "boolean"}}, {"valid": True}, read_validity, ("valid",), _WORDS)
+"""The validity of an edit."""
+
+
+@functools.cache
+def scores_form(count: int) -> Form:
+    """Return the form of the scores of `count` targets shown together, 1 to 5 each."""
+    numbers = range(1, count + 1)
+    keys = [target_key(number) for number in numbers]
+    return Form(
+        dict.fromkeys(keys, _POINTS),
+        dict.fromkeys(keys, 3),
+        functools.partial(read_scores, count=count),
+        [rf"target[\s_-]*{number}(?!\d)" for number in numbers],
+        _DIGITS,
+    )
+
+
+def _at(reply: Reply, key: str, values: Mapping[str, float]) -> float | None:
+    """Return the expected value at the last place where one follows a key; None if none does."""
+    if not reply.logprobs or not any(token.top for token in reply.logprobs):
+        raise OptionError(
+            "scoring=expected needs the probabilities of tokens, and the backend gave none; "
+            "take another model or server, or scoring=argmax"
+        )
+    text = "".join(token.token for token in reply.logprobs)
+    place = _last_value(text, key, "|".join(values))
+    if place is None:
+        return None
+    token, start = _covering(reply.logprobs, place)
+    return _mean(token, token.token[: place - start], values)
+
+
+def _last_value(text: str, key: str, value: str) -> int | None:
+    """Return where the last value begins that stands behind a key, its line's rest and a colon.
+
+    One search for all of that would go over the rest of the line anew from every key.
+    """
+    ends = [match.start() for match in re.finditer("[:\n]", text)]
+    begins = re.compile(rf":\s*\"?(?={value})", re.IGNORECASE)
+    tried = -1
+    for match in reversed(list(re.finditer(key, text, re.IGNORECASE))):
+        number = bisect_left(ends, match.end())
+        if number == len(ends) or number == tried or text[ends[number]] != ":":
+            continue
+        tried = number
+        if behind := begins.match(text, ends[number]):
+            return behind.end()
+    return None
+
+
+def _covering(tokens: Sequence[TokenLogprob], place: int) -> tuple[TokenLogprob, int]:
+    """Return the token that holds a character, and where it starts."""
+    start = 0
+    for token in tokens:
+        if place < start + len(token.token):
+            return token, start
+        start += len(token.token)
+    raise IndexError(place)
+
+
+def _mean(token: TokenLogprob, before: str, values: Mapping[str, float]) -> float | None:
+    """Return the mean of the values of a token's alternatives; `before` stands in front of them."""
+    weights: dict[str, float] = {}
+    for text, logprob in token.top:
+        if not text.startswith(before):
+            continue
+        rest = text[len(before) :].lower()
+        # A token may hold the first letters of a word only, and more than the value.
+        name = next((v for v in values if rest and (rest.startswith(v) or v.startswith(rest))), "")
+        if name and not (rest.startswith(name) and rest[len(name) : len(name) + 1].isdigit()):
+            weights[name] = weights.get(name, 0.0) + math.exp(logprob)
+    total = sum(weights.values())
+    if not total:
+        return None
+    return sum(values[name] * weight for name, weight in weights.items()) / total

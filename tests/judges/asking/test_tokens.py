@@ -1,0 +1,83 @@
+"""Token counts: by a tokenizer in a process of its own, or estimated."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gecjury.errors import InputError
+from gecjury.judges.asking.tokens import counter_for
+
+
+def test_an_estimate_says_that_it_is_one() -> None:
+    counter = counter_for("no/such-model")
+    assert not counter.exact
+    assert "estimate" in counter.how
+    assert counter.prompt([{"role": "user", "content": "x" * 400}]) == 104
+
+
+def test_a_model_that_is_not_at_hand_costs_no_import() -> None:
+    """Importing transformers takes seconds, and a hosted model has no tokenizer here."""
+    code = (
+        "import sys; from gecjury.judges.asking.tokens import counter_for; "
+        "print(counter_for('gpt-4o').exact, 'transformers' in sys.modules, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "False"]
+
+
+def with_template(folder: Path, template: str) -> str:
+    """A folder with a tokenizer of two words and a chat template."""
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "?": 1}, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?")
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_tokenizer_in_a_folder_is_used(tmp_path: Path) -> None:
+    template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
+    counter = counter_for(with_template(tmp_path, template))
+    assert counter.exact
+    assert counter.prompt([{"role": "user", "content": "a b c"}]) == 3
+    assert counter.text("a a") == 2
+
+
+HOSTILE = """
+{%- set asked = messages[0]['content'] -%}
+{%- if asked == 'code' -%} {{ ''.__class__.__mro__[1].__subclasses__() }}
+{%- elif asked == 'role' -%} {{ raise_exception('no such role') }}
+{%- elif asked == 'memory' -%} {{ 'a' * 10 ** 11 }}
+{%- elif asked == 'time' -%}
+{%- for i in range(99999) -%}{%- for j in range(99999) -%}{%- endfor -%}{%- endfor -%}
+{%- else -%} a a {%- endif -%}
+"""
+
+
+@pytest.mark.security
+def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = counter_for(with_template(tmp_path, HOSTILE))
+
+    def tokens(content: str) -> int:
+        return counter.prompt([{"role": "user", "content": content}])
+
+    for asked, said in (
+        ("code", r"cannot be used \(SecurityError: .*anew"),
+        ("role", r"cannot be used \(TemplateError: no such role\)"),
+        ("memory", r"cannot be used \(MemoryError"),
+    ):
+        with pytest.raises(InputError, match=said):
+            tokens(asked)
+    assert tokens("other") == 2
+    monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"template does not end within 0\.5 seconds"):
+            tokens("time")

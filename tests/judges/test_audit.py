@@ -1,0 +1,101 @@
+"""Audits of verdicts: by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gecjury.judges.asking.ask import Answer, Asked, Question
+from gecjury.judges.asking.exchange import Request
+from gecjury.judges.audit import (
+    Scored,
+    order_flips,
+    position_effects,
+    position_means,
+    repeat_agreement,
+    scored_questions,
+    system_positions,
+)
+from gecjury.judges.replies.reply import Failure
+
+
+def scored(
+    texts: tuple[int, ...], scores: tuple[float, ...], order: int = 0, repeat: int = 0
+) -> Scored:
+    request = Request(
+        backend="vllm",
+        model="m",
+        base_url="",
+        messages=(),
+        schema=None,
+        sampling={"max_tokens": 1},
+        repeat=repeat,
+    )
+    return Question(request, lambda reply: list(scores), 0, texts, order), scores
+
+
+def test_flips_are_counted_by_pair() -> None:
+    # texts 0, 1, 2: order 0 gives 5 4 4, order 1 gives (2, 1, 0) → 4 5 4
+    # pair 0-1: + then −: flipped; 0-2: + then 0: changed; 1-2: 0 then +: changed
+    ballots = [scored((0, 1, 2), (5, 4, 4)), scored((2, 1, 0), (4, 5, 4), order=1)]
+    assert order_flips(ballots) == {"compared": 3, "flipped": 1 / 3, "changed": 1.0}
+    assert order_flips(ballots[:1]) is None
+
+
+def test_what_cannot_be_read_is_no_ballot() -> None:
+    (sound, _), (bad, _) = scored((0, 1), (5, 4)), scored((0, 1), (5, 4), repeat=1)
+    answers = {sound.request.key: Answer([5, 4]), bad.request.key: Answer(Failure("empty"))}
+    assert scored_questions([sound, bad], Asked(answers)) == [(sound, [5, 4])]
+
+
+def test_the_same_permutation_twice_is_no_other_order() -> None:
+    ballots = [scored((0, 1), (5, 4)), scored((0, 1), (5, 4), order=2)]
+    assert order_flips(ballots) is None
+    ballots.append(scored((1, 0), (5, 4), order=1))
+    assert order_flips(ballots) == {"compared": 1, "flipped": 1.0, "changed": 1.0}
+
+
+def judged(orders: list[tuple[int, ...]], quality: list[float], bias: list[float]) -> list[Scored]:
+    """One set an order, whose judge adds a bias of the position to each text's quality."""
+    judgments = []
+    for number, texts in enumerate(orders):
+        scores = tuple(quality[text] + bias[at] for at, text in enumerate(texts))
+        judgments.append((replace(scored(texts, scores)[0], set=number), scores))
+    return judgments
+
+
+def test_position_and_system_are_told_apart_where_the_order_is_drawn() -> None:
+    orders = [(0, 1, 2), (2, 0, 1), (1, 0), (0, 2), (2, 1, 0)]
+    shown = [{0: ("a",), 1: ("b", "c"), 2: ("d",)}] * len(orders)
+    items = judged(orders, [4.0, 2.0, 3.0], [0.5, 0.0, -0.5])
+    effects = position_effects(items, shown)
+    assert effects == pytest.approx([0.5, 0.0, -0.5])
+    together = system_positions([question for question, _ in items], shown)
+    assert together is not None
+    assert together["sets"] == 5
+    assert together["cramers_v"] < 0.3
+
+
+def test_a_system_that_owns_its_position_is_told() -> None:
+    items = judged([(0, 1)] * 4, [4.0, 2.0], [0.5, -0.5])
+    shown = [{0: ("mine",), 1: ("theirs",)}] * 4
+    assert system_positions([question for question, _ in items], shown) == {
+        "cramers_v": pytest.approx(1.0),
+        "sets": 4,
+    }
+    # the difference may be the systems' or the positions'
+    assert position_effects(items, shown) is None
+    # what stands alone has no order
+    alone = judged([(0,)] * 3, [4.0], [0.0])
+    assert system_positions([question for question, _ in alone], shown) is None
+    assert position_effects(alone, shown) is None
+
+
+def test_repeats_and_positions() -> None:
+    ballots = [scored((0, 1), (5, 3)), scored((0, 1), (5, 1), repeat=1)]
+    assert repeat_agreement(ballots) == {"compared": 2, "equal": 0.5}
+    assert position_means(ballots) == [
+        {"position": 1, "count": 2, "mean": 5.0, "distance": 1.5},  # (5−4 + 5−3) / 2
+        {"position": 2, "count": 2, "mean": 2.0, "distance": -1.5},
+    ]
