@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,25 +20,6 @@ from gecjury.metaeval.uncertainty import Difference, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.preferences import PairTable
-from gecjury.wording import padded, width
-
-HEADINGS: Mapping[str, str] = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall": "τ sys",
-    "pairwise_accuracy": "pair acc",
-    "spa": "SPA",
-    "system_cluster": "cl sys",
-    "accuracy": "sent acc",
-    "sentence_kendall": "τ sent",
-    "sentence_cluster": "cl sent",
-    "tied": "tied %",
-    "seconds": "s",
-    "average_precision": "AP valid",
-    "average_precision_invalid": "AP invalid",
-    "kappa": "κ",
-}
-"""How the figures of the main table, and of that of single edits, are headed."""
 
 
 @dataclass(frozen=True)
@@ -279,46 +259,10 @@ class Comparison:
             records.append({**record, **counts, "seconds": float(seconds)})
         return records
 
-    def __str__(self) -> str:
-        """The main table as aligned text."""
-        heads, cells = self._cells()
-        wide = [max(width(line[at]) for line in (heads, *cells)) for at in range(len(heads))]
-        lines = [self.title]
-        for line in (heads, *cells):
-            # Names to the left, figures to the right.
-            named = [padded(cell, size) for cell, size in zip(line[:3], wide[:3], strict=True)]
-            rest = zip(line[3:], wide[3:], strict=True)
-            figures = [padded(cell, size, right=True) for cell, size in rest]
-            lines.append("  ".join([*named, *figures]).rstrip())
-        return "\n".join(lines)
-
     def __repr__(self) -> str:
         """What was compared; `print` shows the figures."""
         metrics = ", ".join(dict.fromkeys(result.label for result in self.results))
         return f"<Comparison on {self.benchmark.name} ({', '.join(self.views)}): {metrics}>"
-
-    def _repr_html_(self) -> str:
-        """The main table for a notebook."""
-        heads, cells = self._cells()
-
-        def line(tag: str, items: Sequence[str]) -> str:
-            return "".join(f"<{tag}>{html.escape(item)}</{tag}>" for item in items)
-
-        body = "".join(f"<tr>{line('td', row)}</tr>" for row in cells)
-        return (
-            f"<table><caption>{html.escape(self.title)}</caption>"
-            f"<thead><tr>{line('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
-        )
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """Headings, and every row of the main table as people read it."""
-        records = self.rows()
-        hidden = {"signature"} | {
-            f"{key}_{end}" for record in records for key in record for end in ("low", "high")
-        }
-        keys = [k for k in dict.fromkeys(k for r in records for k in r) if k not in hidden]
-        cells = [[_cell(record, key) for key in keys] for record in records]
-        return [HEADINGS.get(key, key) for key in keys], cells
 
 
 def _ends(name: str, bounds: Interval | None) -> dict[str, float]:
@@ -326,15 +270,3 @@ def _ends(name: str, bounds: Interval | None) -> dict[str, float]:
     if bounds is None:
         return {}
     return {f"{name}_low": float(bounds[0]), f"{name}_high": float(bounds[1])}
-
-
-def _cell(record: Mapping[str, Any], key: str) -> str:
-    """One figure, with its interval where it has one: `0.912 [0.84, 0.96]`."""
-    value = record.get(key)
-    if value is None or value != value:
-        return "–"
-    if not isinstance(value, float):
-        return str(value)
-    text = f"{value:.{1 if key in ('tied', 'seconds') else 3}f}"
-    low, high = record.get(f"{key}_low"), record.get(f"{key}_high")
-    return text if low is None or low != low else f"{text} [{low:.2f}, {high:.2f}]"

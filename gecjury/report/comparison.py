@@ -11,7 +11,6 @@ from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.result import (
-    HEADINGS,
     Annotators,
     Comparison,
     IntervalsAndTests,
@@ -35,6 +34,25 @@ _STATISTICS = {
     "spa": "SPA",
 }
 """How a note calls what metrics are told apart by at system level."""
+
+
+HEADINGS: Mapping[str, str] = {
+    "pearson": "r",
+    "spearman": "ρ",
+    "kendall": "τ sys",
+    "pairwise_accuracy": "pair acc",
+    "spa": "SPA",
+    "system_cluster": "cl sys",
+    "accuracy": "sent acc",
+    "sentence_kendall": "τ sent",
+    "sentence_cluster": "cl sent",
+    "tied": "tied %",
+    "seconds": "s",
+    "average_precision": "AP valid",
+    "average_precision_invalid": "AP invalid",
+    "kappa": "κ",
+}
+"""How the figures of the main table, and of that of single edits, are headed."""
 
 
 def tables(found: Comparison) -> list[Table]:

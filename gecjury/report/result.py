@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from gecjury.report.table import Column as Column
 from gecjury.report.table import Record as Record
 from gecjury.report.table import Table as Table
-from gecjury.report.tables import print_tables, tables_text
+from gecjury.report.tables import print_tables, shown_cells, tables_text
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +60,20 @@ class Result:
     def __str__(self) -> str:
         """Return the tables as plain text."""
         return tables_text([table for table in self.tables if table.columns])
+
+    def _repr_html_(self) -> str:
+        """Return the main table for a notebook."""
+        table = self.tables[0]
+        headings, _, rows = shown_cells(table)
+
+        def line(tag: str, cells: list[str]) -> str:
+            return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+
+        body = "".join(f"<tr>{line('td', cells)}</tr>" for cells in rows)
+        return (
+            f"<table><caption>{html.escape(table.title)}</caption>"
+            f"<thead><tr>{line('th', headings)}</tr></thead><tbody>{body}</tbody></table>"
+        )
 
     def __repr__(self) -> str:
         """Return the kind of result and its size."""

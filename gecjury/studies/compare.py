@@ -49,17 +49,9 @@ class Compared(Result):
         """Return what JSON shows; docs/meta-evaluation.md explains its keys."""
         return document(self.comparison)
 
-    def __str__(self) -> str:
-        """Return the main table as aligned text."""
-        return str(self.comparison)
-
     def __repr__(self) -> str:
         """Return what was compared."""
         return repr(self.comparison)
-
-    def _repr_html_(self) -> str:
-        """Return the main table for a notebook."""
-        return self.comparison._repr_html_()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,48 @@
+"""Comparisons from Python: tables, notebooks, and what the command prints."""
+
+from __future__ import annotations
+
+import json
+
+import gecjury
+from gecjury import Compare, Resampling
+from gecjury.report.tables import to_json
+from tests.shell import Shell
+
+FEW = Resampling(resamples=20, permutations=100)
+
+
+def test_a_comparison_shows_its_main_table() -> None:
+    result = gecjury.compare("sample", ["green", "gleu:n=3"], Compare(resampling=FEW))
+    title, _, heads, _, first, *_ = str(result).splitlines()
+    assert title.startswith("SAMPLE, NOT EVIDENCE: sample, ")
+    assert heads.split()[:4] == ["metric", "family", "human", "r"]
+    assert first.split()[:4] == ["green", "[1]", "refbased", "edit"]
+    best = result.comparison.results[0].system.pearson
+    assert f"{best:.3f}".removeprefix("0") + " [" in first
+    assert repr(result) == "<Comparison on sample (edit): green, gleu:n=3>"
+    page = result._repr_html_()
+    assert page.startswith("<table><caption>SAMPLE, NOT EVIDENCE")
+    assert page.count("<tr>") == len(result.rows()) + 1
+    assert "<td>gleu:n=3</td>" in page
+
+
+def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
+    settings = Compare(resampling=Resampling(resamples=20), human="both", statistic="spa", seed=2)
+    document = gecjury.compare("sample", "green", settings).document()
+    options = ["--resamples", "20", "--human", "both", "--statistic", "spa", "--seed", "2"]
+    status, out, _ = shell("compare", "sample", "-m", "green", *options, "--format", "json")
+    own, printed = json.loads(to_json(document)), json.loads(out)
+    for rows in (own["rows"], printed["rows"]):
+        for row in rows:
+            row.pop("seconds")
+    assert (status, printed) == (0, own)
+
+
+def test_a_dash_stands_for_an_underscore(shell: Shell) -> None:
+    words = ["compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "5"]
+    words += ["--statistic", "pairwise-accuracy", "--format", "json"]
+    _, out, _ = shell(*words)
+    assert json.loads(out)["significance"][0]["statistic"] == "pairwise_accuracy"
+    status, _, err = shell(*words[:-3], "pairwise_accuracy")
+    assert (status, "pairwise-accuracy" in err) == (2, True)
