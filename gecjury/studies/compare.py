@@ -13,7 +13,8 @@ from gecjury.metaeval.effort import effort, told
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
-from gecjury.report.result import Result
+from gecjury.report.figure import figures_of
+from gecjury.report.result import Result, Table
 from gecjury.scoring.scores import Plan
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.wording import number
@@ -101,7 +102,8 @@ class Compare(Settings, Study):
             score_files=work.folder,
         )
         notes = tuple(caution.text for caution in comparison.cautions)
-        shown = tuple(tables(comparison))
+        figures = [vars(figure) for figure in figures_of(document(comparison))]
+        shown = (*tables(comparison), Table((), figures, name="figures"))
         return Compared(shown, {}, notes, int(comparison.incomplete), comparison=comparison)
 
     def html(self, result: Result) -> str:

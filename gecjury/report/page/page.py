@@ -23,11 +23,17 @@ from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.comparison import document as document_of
+from gecjury.report.figure import figures_of
 from gecjury.report.page.browser import sentence_browser
 from gecjury.report.page.glossary import TERMS, Term, metric_names, term
 from gecjury.report.page.markup import clean, render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters, windows
-from gecjury.report.page.sections import edit_section, rating_section, segment_section
+from gecjury.report.page.sections import (
+    edit_section,
+    label_section,
+    rating_section,
+    segment_section,
+)
 from gecjury.report.page.tables import (
     PageTable,
     extents_of,
@@ -65,6 +71,7 @@ _SECTIONS = {
     "edits": ("Edits", "Single edits"),
     "ratings": ("Ratings", "Ratings of single corrections"),
     "segments": ("Segments", "Segment level"),
+    "labels": ("Labels", "Labels of whole corrections"),
     "scatter": ("Systems", "Systems: people against metrics"),
     "windows": ("Windows", "Systems of like quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
@@ -155,13 +162,15 @@ def sections(
         for view, scores in (document.get("human_values") or {}).items()
         if view in views
     }
+    figures = figures_of(document)
     content: dict[str, Markup | None] = {
         "summary": _summary(document, views, human, material, names),
         "metrics": _metrics(document, views) if any(map(is_compared, document["rows"])) else None,
         "significance": _significance(document, views),
-        "edits": edit_section(document),
-        "ratings": rating_section(document),
-        "segments": segment_section(document),
+        "edits": edit_section(figures, document),
+        "ratings": rating_section(figures),
+        "segments": segment_section(figures, document),
+        "labels": label_section(figures),
         "scatter": scatters(document, human, names),
     }
     if material is not None:
