@@ -24,7 +24,7 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
 
     Args:
         kind: a dataclass, or what its fields may be: `str`, `int`, `float`, `bool`, `None`,
-            `Any`, a `Literal`, a union, a `tuple` of one type or a `Sequence` (both from a list), a
+            `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a list), a
             `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are ignored;
             fields with a default may be missing.
         value: from `json.loads`.
@@ -67,9 +67,12 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         if value in inner and type(value) in map(type, inner):
             return value
     elif origin in (tuple, Sequence):
-        if isinstance(value, list):
-            items = [_read(inner[0], v, f"{where}[{n}]") for n, v in enumerate(value)]
-            return tuple(items) if origin is tuple else items
+        if isinstance(value, list | tuple):
+            every = origin is Sequence or inner[-1] is Ellipsis
+            kinds = inner[:1] * len(value) if every else inner
+            if len(kinds) == len(value):
+                items = [_read(kinds[n], v, f"{where}[{n}]") for n, v in enumerate(value)]
+                return tuple(items) if origin is tuple else items
     elif origin is Mapping:
         if isinstance(value, dict):
             return {key: _read(inner[1], v, _below(where, key)) for key, v in value.items()}
@@ -123,9 +126,11 @@ def _error(value: Any, expected: str, where: str) -> ValueError:
 
 def _named(kind: Any) -> str:
     """Return what a type is called in messages."""
-    origin = get_origin(kind)
+    origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return " or ".join(map(repr, get_args(kind)))
+        return " or ".join(map(repr, inner))
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return f"a list of {len(inner)}"
     if origin in (tuple, Sequence):
         return "a list"
     if origin is Mapping or is_dataclass(kind):

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from gecjury.durable import OPEN_FILES_STAY, lock
 from gecjury.errors import DataError
 from gecjury.runtime import check_address, public_address
-from gecjury.textfiles import OPEN_FILES_STAY, lock
 from gecjury.wording import visible
 
 CHUNK = 1 << 16

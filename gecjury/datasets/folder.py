@@ -22,10 +22,10 @@ from gecjury.datasets.output import (
     written,
 )
 from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.durable import lock
 from gecjury.errors import InputError, OutputError
 from gecjury.records import from_record, read_record
 from gecjury.scoring.result_folder import RESULTS, SIDES, refuse_pipes
-from gecjury.textfiles import lock
 
 MANIFEST = "dataset.json"
 """What the run is: settings, columns and files; written before the first part."""

@@ -6,10 +6,8 @@ import gzip
 import hashlib
 import io
 import json
-import os
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +16,8 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.datasets.files import pyarrow
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
-from gecjury.errors import InputError, OutputError
+from gecjury.durable import whole_file
+from gecjury.errors import InputError
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.result_folder import SIDES
 
@@ -26,9 +25,8 @@ UNFINISHED = ".unfinished"
 """Folder of files that are being written; what a killed run leaves there is swept away."""
 
 
-@contextmanager
-def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
-    """A file that stands in its place, whole and on the disk, once the context has ended.
+def written(folder: Path, path: Path) -> AbstractContextManager[IO[bytes]]:
+    """Open a file that stands in its place, whole and on the disk, once the context has ended.
 
     Args:
         folder: of the run; what is not whole yet lies in its `UNFINISHED`.
@@ -37,31 +35,7 @@ def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
     Raises:
         OutputError: it cannot be written (a full disk, no right).
     """
-    half = folder / UNFINISHED / f"{path.name}.{secrets.token_hex(8)}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.parent.mkdir(exist_ok=True)
-        with half.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
-        _settle(path.parent)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        half.unlink(missing_ok=True)
-
-
-def _settle(folder: Path) -> None:
-    """Have a folder's entries on the disk, where the system can do that."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return whole_file(path, folder / UNFINISHED)
 
 
 def part_path(job: Job, shard: Shard) -> Path:

@@ -457,14 +457,13 @@ def test_parquet_that_breaks_in_the_middle_names_the_row(tmp_path: Path, made: A
 
 
 def test_a_full_disk_is_told(tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gecjury.datasets import output
 
     path = made.write(tmp_path / "a.parquet", made.rows(5))
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\)"):
         score_dataset(path, tmp_path / "out", metrics=["changes"])
     assert not list((tmp_path / "out").glob("part-*"))
