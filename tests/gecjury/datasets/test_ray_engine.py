@@ -140,7 +140,7 @@ def test_an_actor_answers_with_a_summary(tmp_path: Path) -> None:
     actor = Fake(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
     for shard in SHARDS:
         record = answer_of(actor, shard)
-        assert ShardSummary.from_json(record["summary"]) == ShardSummary(shard.number, 10)
+        assert ShardSummary.from_json(record["answer"]) == ShardSummary(shard.number, 10)
     assert [entry.name for entry in (tmp_path / UNFINISHED).iterdir()] == ["run-m"]
 
 

@@ -592,7 +592,7 @@ def test_a_worker_that_always_dies_names_its_rows(
     tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = made.write(tmp_path / "a.parquet", made.rows(30))
-    monkeypatch.setattr("gecjury.datasets.engines.sys.executable", "/bin/false")
+    monkeypatch.setattr("gecjury.processes.sys.executable", "/bin/false")
     with pytest.raises(IncompleteError, match=r"a\.parquet, rows \d+ to \d+: the worker died 3"):
         score(path, tmp_path / "out", runtime=Runtime(workers=2))
 
