@@ -228,9 +228,8 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _zstd(data: bytes) -> bytes:
-    import zstandard
-
-    return zstandard.ZstdCompressor().compress(data)
+    packed: bytes = pyarrow().Codec("zstd").compress(data, asbytes=True)
+    return packed
 
 
 _PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": _gzip, ".zst": _zstd}
