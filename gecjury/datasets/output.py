@@ -54,14 +54,6 @@ def id_hashes(ids: Sequence[str]) -> Any:
     return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
 
 
-def column_signatures(job: Job) -> dict[str, str]:
-    """By label, the signature as one line."""
-    from gecjury.scoring.signature import Signature
-
-    lines = [str(Signature.from_json(record)) for record in job.signatures]
-    return dict(zip(job.labels, lines, strict=True))
-
-
 def write_part(
     job: Job,
     shard: Shard,
@@ -97,7 +89,9 @@ def write_part(
     import pyarrow.parquet as parquet
 
     metadata = {
-        "_signature": json.dumps(column_signatures(job), ensure_ascii=False),
+        "_signature": json.dumps(
+            dict(zip(job.labels, map(str, job.signatures), strict=True)), ensure_ascii=False
+        ),
         "_summary": json.dumps(told),
     }
     arrays = [arrow.array(ids, arrow.string())]

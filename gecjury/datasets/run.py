@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.signature import Signature
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,32 +296,27 @@ def _job(
     if keep:
         parse_condition(keep).check(names)
     return Job(
-        str(target),
-        tuple(map(_typed, scorers)),
-        tuple(labels),
-        tuple(signatures),
-        columns.id,
-        columns.source,
-        columns.hypotheses,
-        columns.references,
-        tuple(files),
-        shard_rows,
-        keep,
-        form,
-        strict,
-        _runtime_record(runtime),
-        {k: v for k, v in asdict(language).items() if v != getattr(ENGLISH, k)},
+        **vars(columns),
+        folder=str(target),
+        metrics=tuple(map(_typed, scorers)),
+        labels=tuple(labels),
+        signatures=tuple(signatures),
+        files=tuple(files),
+        shard_rows=shard_rows,
+        keep=keep,
+        form=form,
+        strict=strict,
+        runtime=_runtime_record(runtime),
+        language=language,
     )
 
 
-def _labels(scorers: Sequence[Scorer], signatures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A metric's name, or with its options where others have the name as well."""
-    from gecjury.scoring.signature import Signature
-
+def _labels(scorers: Sequence[Scorer], signatures: Sequence[Signature]) -> list[str]:
+    """Return a metric's name, or with its options where others have the name as well."""
     count = Counter(scorer.name for scorer in scorers)
     labels = [
-        scorer.name if count[scorer.name] == 1 else Signature.from_json(record).label
-        for scorer, record in zip(scorers, signatures, strict=True)
+        scorer.name if count[scorer.name] == 1 else signature.label
+        for scorer, signature in zip(scorers, signatures, strict=True)
     ]
     if len(set(labels)) < len(labels):
         return [_typed(scorer) for scorer in scorers]
@@ -333,8 +329,8 @@ def _signature(
     files: Sequence[InputFile],
     language: Language,
     runtime: Runtime,
-) -> dict[str, Any]:
-    """What makes the scores, with the dataset in the place of texts."""
+) -> Signature:
+    """Return what makes the scores, with the dataset in the place of texts."""
     from gecjury.corpus.corpus import Corpus, Version, fingerprint
     from gecjury.corpus.tokens import in_language
 
@@ -347,7 +343,7 @@ def _signature(
     parts = [f"{file.name}:{file.rows}:{file.mark}" for file in files]
     read = f"column:{columns.references}" if made.references else ""
     data = {"dataset": fingerprint([*parts, columns.source, *columns.hypotheses.values(), read])}
-    return replace(made, data=data, references=read).to_json()
+    return replace(made, data=data, references=read)
 
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
@@ -460,7 +456,7 @@ def _put_together(
         made, why = _corpus_scores(scorer, label, list(job.hypotheses), ordered)
         records += [
             {"system": system, "metric": label, "family": scorer.family,
-             "signature": _line(signature), **scores}
+             "signature": str(signature), **scores}
             for system, scores in made.items()
         ]  # fmt: skip
         if why:
@@ -497,12 +493,6 @@ def _put_together(
     return DatasetScores(
         Path(job.folder), tuple(records), rows, bad, plain, kept, tuple(conditions), tuple(notes)
     )
-
-
-def _line(signature: Mapping[str, Any]) -> str:
-    from gecjury.scoring.signature import Signature
-
-    return str(Signature.from_json(signature))
 
 
 def _corpus_scores(

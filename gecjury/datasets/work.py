@@ -18,7 +18,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import Language, unparted_note
+from gecjury.corpus.language import unparted_note
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import KeptRows, id_hashes, side_path, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
@@ -115,7 +115,7 @@ class Worker:
             self._metrics.append(_Metric(scorer, label, runtime if asks else bare))
         self._condition = parse_condition(job.keep) if job.keep else None
         self._reader = RowReader(job)
-        self._language = Language(**job.language)
+        self._language = job.language
 
     def finish(self, shard: Shard) -> ShardSummary:
         """Score a shard and write its part whole or not at all.

@@ -30,6 +30,7 @@ from gecjury.errors import (
     MissingExtraError,
     OptionError,
 )
+from gecjury.scoring.signature import Signature
 
 FILE = InputFile("/data/mine.jsonl", "mine.jsonl", "jsonl", 60)
 with_ray = [
@@ -41,8 +42,9 @@ with_ray = [
 
 def job_of(folder: Path) -> Job:
     return Job(
-        str(folder), ("green",), ("green",), ({},), "", "source", {"": "hypothesis"},
-        "references", (FILE,), 10,
+        "", "source", {"": "hypothesis"}, "references", folder=str(folder), metrics=("green",),
+        labels=("green",), signatures=(Signature("green", "refbased", {}),), files=(FILE,),
+        shard_rows=10,
     )  # fmt: skip
 
 
