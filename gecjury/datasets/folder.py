@@ -25,7 +25,7 @@ from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.durable import lock
 from gecjury.errors import OutputError
 from gecjury.records import from_record, read_record
-from gecjury.scoring.result_folder import RESULTS, SIDES, refuse_pipes
+from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
 
 MANIFEST = "dataset.json"
 """What the run is: settings, columns and files; written before the first part."""
@@ -289,11 +289,11 @@ def part_ids(job: Job, shard: Shard) -> list[str]:
         raise damaged_part(path, error) from None
 
 
-def write_results(job: Job, record: Mapping[str, Any]) -> None:
+def write_results(job: Job, results: Results) -> None:
     """Write what the run found; the folder is finished with that."""
     folder = Path(job.folder)
     with written(folder, folder / RESULTS) as file:
-        file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+        file.write((json.dumps(asdict(results), indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def tidy(job: Job) -> None:

@@ -355,7 +355,7 @@ class TestOnRay:
         class Broken(RayEngine):
             actor = actor_of(divide)
 
-        with pytest.raises(RuntimeError, match=r"in a worker of the cluster:\n(.|\n)*in divide"):
+        with pytest.raises(RuntimeError, match=r"in a worker:\n(.|\n)*in divide"):
             Broken("local", 2).finish(job_of(tmp_path), SHARDS, lambda summary: None)
         with pytest.raises(OptionError, match="--address head:6379: this process has a Ray sess"):
             RayEngine("head:6379").finish(job_of(tmp_path), SHARDS, lambda summary: None)
