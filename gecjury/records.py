@@ -66,14 +66,13 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if origin is Literal:
         if value in inner and type(value) in map(type, inner):
             return value
-    elif origin is tuple and inner[-1] is not Ellipsis:
-        if isinstance(value, list) and len(value) == len(inner):
-            parts = enumerate(zip(inner, value, strict=True))
-            return tuple(_read(part, v, f"{where}[{n}]") for n, (part, v) in parts)
     elif origin in (tuple, Sequence):
-        if isinstance(value, list):
-            items = [_read(inner[0], v, f"{where}[{n}]") for n, v in enumerate(value)]
-            return tuple(items) if origin is tuple else items
+        if isinstance(value, list | tuple):
+            every = origin is Sequence or inner[-1] is Ellipsis
+            kinds = inner[:1] * len(value) if every else inner
+            if len(kinds) == len(value):
+                items = [_read(kinds[n], v, f"{where}[{n}]") for n, v in enumerate(value)]
+                return tuple(items) if origin is tuple else items
     elif origin is Mapping:
         if isinstance(value, dict):
             return {key: _read(inner[1], v, _below(where, key)) for key, v in value.items()}
@@ -127,9 +126,11 @@ def _error(value: Any, expected: str, where: str) -> ValueError:
 
 def _named(kind: Any) -> str:
     """Return what a type is called in messages."""
-    origin = get_origin(kind)
+    origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return " or ".join(map(repr, get_args(kind)))
+        return " or ".join(map(repr, inner))
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return f"a list of {len(inner)}"
     if origin in (tuple, Sequence):
         return "a list"
     if origin is Mapping or is_dataclass(kind):

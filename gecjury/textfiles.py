@@ -1,7 +1,4 @@
-"""Reading and writing text files: one sentence a line, plain or gzip, UTF-8 and nothing else.
-
-The lock that keeps processes from writing one file side by side stands here as well.
-"""
+"""Reading and writing text files: one sentence a line, plain or gzip, UTF-8 and nothing else."""
 
 from __future__ import annotations
 
@@ -11,14 +8,13 @@ import json
 import os
 import re
 import stat
-import sys
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from gecjury.durable import unwritable, whole_file
 from gecjury.errors import InputError, OutputError
 
 MOST_BYTES = 512_000_000
@@ -35,9 +31,6 @@ MOST_DEPTH = 100
 
 PIPE_SECONDS = 10.0
 """How long a pipe that nobody writes to is waited for."""
-
-OPEN_FILES_STAY = sys.platform == "win32"
-"""Whether the system neither renames nor removes an open file, nor shows what is locked."""
 
 _PIECE = 1 << 20
 # Windows has no such flag, and no pipes among its files.
@@ -325,33 +318,17 @@ def write_text(path: str | Path, text: str) -> None:
             f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is no text); "
             "a file name that is not UTF-8 leads to this: rename the file"
         ) from None
-    if _is_special(target):
-        # A device or a pipe is written into; in the place of /dev/null a file would do harm.
-        try:
-            with os.fdopen(os.open(target, os.O_WRONLY | _NO_WAIT), "wb") as file:
-                _wait_again(file.fileno())
-                file.write(data)
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-        return
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+    if not _is_special(target):
+        with whole_file(target, synced=False) as file:
             file.write(data)
-        # mkstemp makes files private to their owner; results are as readable as any new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(target)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-        raise
+        return
+    # A device or a pipe is written into; in the place of /dev/null a file would do harm.
+    try:
+        with os.fdopen(os.open(target, os.O_WRONLY | _NO_WAIT), "wb") as file:
+            _wait_again(file.fileno())
+            file.write(data)
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def _is_special(target: Path) -> bool:
@@ -380,35 +357,3 @@ def file_name(*parts: str, ending: str) -> str:
     """
     plain = [re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-")[-60:] for part in parts]
     return "-".join(plain).lstrip(".-") + ending
-
-
-def lock(file: IO[Any], *, wait: bool, beside: bool = OPEN_FILES_STAY) -> IO[Any] | None:
-    """Lock an open file for this process alone.
-
-    The lock binds only those who ask for it. A file system that knows none (some network ones)
-    locks nothing: what is written there is as safe as its writers are few.
-
-    Args:
-        file: open for writing.
-        wait: until another process has let go of it.
-        beside: lock an empty file `NAME.lock` in its place, as on Windows, where nobody else can
-            read what is locked.
-
-    Returns:
-        What holds the lock, the file itself where none is beside it: closing it ends the lock.
-        None if another process holds it, which cannot be when waiting.
-
-    Raises:
-        OSError: the file beside it cannot be made.
-    """
-    from filelock import lock_descriptor
-
-    held = Path(f"{file.name}.lock").open("ab") if beside else file  # noqa: SIM115  # the caller's
-    try:
-        if lock_descriptor(held.fileno(), blocking=wait):
-            return held
-    except OSError:
-        return held
-    if beside:
-        held.close()
-    return None

@@ -23,6 +23,7 @@ from typing import Any
 
 from gecjury.datasets.ray_engine import RayEngine, ShardActor
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
+from gecjury.scoring.signature import Signature
 from speed.harness import Claim, Options, checked, needs
 from speed.refless import HIDDEN, LAYERS, make_models
 from speed.scale_made import make_files
@@ -122,8 +123,9 @@ def _ceiling(folder: Path, counts: Sequence[int]) -> tuple[float, float]:
         place.mkdir(parents=True)
         file = InputFile("/nowhere.jsonl", "nowhere.jsonl", "jsonl", count)
         job = Job(
-            str(place), ("green",), ("green",), ({},), "", "source", {"": "hypothesis"}, "",
-            (file,), 1,
+            "", "source", {"": "hypothesis"}, "", folder=str(place), metrics=("green",),
+            labels=("green",), signatures=(Signature("green", "refbased", {}),), files=(file,),
+            shard_rows=1,
         )  # fmt: skip
         begin = time.perf_counter()
         answers = _answered(job, list(shards_of([file], 1)))

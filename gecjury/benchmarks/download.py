@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from gecjury.addresses import check_address, public_address
+from gecjury.durable import OPEN_FILES_STAY, lock
 from gecjury.errors import DataError
-from gecjury.textfiles import OPEN_FILES_STAY, lock
 from gecjury.wording import visible
 
 CHUNK = 1 << 16

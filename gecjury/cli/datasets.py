@@ -113,7 +113,7 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
 
 def run_dataset(args: argparse.Namespace) -> int:
     """Score a dataset into its folder, and print what `score` prints."""
-    from dataclasses import replace
+    from dataclasses import asdict, replace
 
     from gecjury.cli.progress import RowProgress
     from gecjury.datasets.run import score_dataset
@@ -139,7 +139,7 @@ def run_dataset(args: argparse.Namespace) -> int:
         runtime=runtime,
         tell=None if args.quiet else tell,
     )
-    print_tables(_tables(found), found.to_json(), args.format)
+    print_tables(_tables(found), asdict(found.results), args.format)
     if found.done and not args.quiet:
         rate = found.done / max(found.seconds, 1e-9)
         tell(f"{found.done} rows in {found.seconds:.1f} s, {rate:,.0f} rows/s")
@@ -147,23 +147,25 @@ def run_dataset(args: argparse.Namespace) -> int:
 
 
 def _tables(found: DatasetScores) -> list[Table]:
-    rows = found.rows()
+    rows, results = found.rows(), found.results
     columns = [Column("system")] if any(row["system"] for row in rows) else []
     columns += [Column("metric"), Column("score", digits=4)]
     columns += [Column(k, digits=4) for k in ("precision", "recall") if any(k in r for r in rows)]
     notes = list(dict.fromkeys(row["signature"] for row in rows))
-    notes.append(f"{found.rows_read} rows, {found.bad} of them bad")
-    shown = [Table(columns, rows, notes=[*notes, *found.notes])]
-    if found.nulls:
+    notes.append(f"{results.read} rows, {results.bad} of them bad")
+    shown = [Table(columns, rows, notes=[*notes, *results.notes])]
+    if results.nulls:
         missing = [
             {"column": column, "reason": reason, "rows": count}
-            for column, reasons in found.nulls.items()
+            for column, reasons in results.nulls.items()
             for reason, count in reasons.items()
         ]
         keys = ("column", "reason", "rows")
         shown.append(Table([Column(key) for key in keys], missing, "Scores that are missing"))
-    if found.kept is not None:
-        about = f"{found.kept} of {found.rows_read} rows are kept"
+    if results.kept is not None:
+        about = f"{results.kept} of {results.read} rows are kept"
         heads = [Column("condition"), Column("removed"), Column("failed", "not fulfilled")]
-        shown.append(Table(heads, found.conditions, "Kept rows", [about]))
+        shown.append(
+            Table(heads, [vars(part) for part in results.conditions], "Kept rows", [about])
+        )
     return shown

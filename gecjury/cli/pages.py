@@ -10,7 +10,7 @@ from gecjury.cli.numbers import up_to
 from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
-    from gecjury.web.guards import Guard
+    from gecjury.web.guards import PageGuard
 
 
 def add_server_options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def serve_page(app: Guard, listening: socket.socket, args: argparse.Namespace) -> None:
+def serve_page(app: PageGuard, listening: socket.socket, args: argparse.Namespace) -> None:
     """Tell the address with its secret, and answer until the program is interrupted.
 
     Args:
@@ -34,9 +34,9 @@ def serve_page(app: Guard, listening: socket.socket, args: argparse.Namespace) -
         listening: from `listen`, before anything is read: a port that is taken costs nothing then.
         args: as `add_server_options` declared them.
     """
-    from gecjury.web.running import serve
+    from gecjury.web.running import serve_pages
 
-    serve(
+    serve_pages(
         app,
         listening,
         lambda address: tell(f"gecjury: open {address} (end with Ctrl-C)"),

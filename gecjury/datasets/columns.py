@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gecjury.errors import InputError, OptionError, nearest
@@ -24,7 +24,7 @@ class Columns:
 
     id: str
     source: str
-    hypotheses: dict[str, str]
+    hypotheses: Mapping[str, str]
     references: str
 
     @property

@@ -269,75 +269,31 @@ def damaged(path: str, error: BaseException) -> InputError:
 
 
 def open_lines(path: str) -> IO[bytes]:
-    """Open JSON lines, plain or packed; what is cut short raises `EOFError` when its end is read.
+    """Open JSON lines, plain or packed.
+
+    Packed data that is cut short or altered raises `OSError`, `EOFError` or `zlib.error` when it
+    is read.
 
     Raises:
         InputError: the file cannot be opened.
-        MissingExtraError: it is packed by zstd, and zstandard is not installed.
+        MissingExtraError: it is packed by zstd, and pyarrow is not installed.
     """
     try:
         if path.lower().endswith(".gz"):
             return gzip.open(path, "rb")  # type: ignore[return-value]  # reads bytes as others do
-        file = Path(path).open("rb")  # noqa: SIM115  # the caller's
+        if path.lower().endswith(".zst"):
+            packed = pyarrow("files packed by zstd").input_stream(path, compression="zstd")
+            return io.BufferedReader(packed, _PIECE)
+        return Path(path).open("rb")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    if path.lower().endswith(".zst"):
-        return io.BufferedReader(_Zstd(file), _PIECE)
-    return file
 
 
-class _Zstd(io.RawIOBase):
-    """Frames of zstd one after another; a frame that is cut short is an error."""
+def pyarrow(what: str = "Parquet files") -> Any:
+    """Return the package pyarrow.
 
-    def __init__(self, file: IO[bytes]) -> None:
-        try:
-            import zstandard
-        except ModuleNotFoundError as error:
-            raise missing("files packed by zstd", error) from None
-        self._file = file
-        self._make = zstandard.ZstdDecompressor().decompressobj
-        self._error = zstandard.ZstdError
-        self._frame: Any = None
-        self._left = b""
-        self._packed = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            piece = self._packed or self._file.read(_END)
-            self._packed = b""
-            if not piece:
-                if self._frame is not None:
-                    raise EOFError("a frame of zstd ends too early")
-                return 0
-            frame = self._make() if self._frame is None else self._frame
-            try:
-                self._left = frame.decompress(piece)
-            except self._error as error:
-                raise ValueError(str(error)) from None
-            self._frame = None if frame.eof else frame
-            self._packed = frame.unused_data if frame.eof else b""
-        count = min(len(buffer), len(self._left))
-        buffer[:count] = self._left[:count]
-        self._left = self._left[count:]
-        return count
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def missing(what: str, error: ModuleNotFoundError) -> MissingExtraError:
-    """The error for a package of the extra `scale`."""
-    return MissingExtraError(
-        f"{what} need the package {error.name}, which is not installed: {install_hint('scale')}"
-    )
-
-
-def pyarrow() -> Any:
-    """The package pyarrow.
+    Args:
+        what: needs it, for messages.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -345,7 +301,9 @@ def pyarrow() -> Any:
     try:
         import pyarrow
     except ModuleNotFoundError as error:
-        raise missing("Parquet files", error) from None
+        raise MissingExtraError(
+            f"{what} need the package {error.name}, which is not installed: {install_hint('scale')}"
+        ) from None
     return pyarrow
 
 

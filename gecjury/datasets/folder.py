@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,15 +22,13 @@ from gecjury.datasets.output import (
     written,
 )
 from gecjury.datasets.shards import Job, Shard, ShardSummary
-from gecjury.errors import InputError, OutputError
+from gecjury.durable import lock
+from gecjury.errors import OutputError
 from gecjury.records import from_record, read_record
-from gecjury.scoring.result_folder import RESULTS, SIDES, refuse_pipes
-from gecjury.textfiles import lock
+from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
 
 MANIFEST = "dataset.json"
 """What the run is: settings, columns and files; written before the first part."""
-
-FORMAT = "gecjury-dataset/1"
 
 
 @dataclass(frozen=True)
@@ -39,11 +37,11 @@ class _Manifest:
 
     Attributes:
         format: of the folder.
-        job: fields of `Job`, apart from those of one run alone.
+        job: what is done, apart from where and how one run does it.
     """
 
     format: Literal["gecjury-dataset/1"]
-    job: Mapping[str, Any]
+    job: Job
 
 
 @contextmanager
@@ -85,12 +83,9 @@ def manifest_of(folder: Path) -> Job | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
-    what, remedy = "the manifest of a run", "name another folder, or delete this one"
-    manifest = read_record(_Manifest, path, what, remedy)
-    try:
-        return Job.from_json(json.dumps({**manifest.job, "folder": str(folder)}))
-    except ValueError as error:
-        raise InputError(f"{path}: is not {what} (job: {error}): {remedy}") from None
+    remedy = "name another folder, or delete this one"
+    job = read_record(_Manifest, path, "the manifest of a run", remedy).job
+    return replace(job, folder=str(folder))
 
 
 def begin(job: Job, old: Job | None) -> None:
@@ -111,8 +106,7 @@ def begin(job: Job, old: Job | None) -> None:
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if old is None:
         # Where and how a run is carried out is each run's own affair.
-        told = {k: v for k, v in asdict(job).items() if k not in ("folder", "runtime")}
-        record = {"format": FORMAT, "job": told}
+        record = asdict(_Manifest("gecjury-dataset/1", replace(job, folder="", runtime={})))
         with written(folder, folder / MANIFEST) as file:
             file.write(json.dumps(record, indent=1).encode())
 
@@ -124,26 +118,27 @@ def _differences(old: Job, new: Job) -> list[str]:
              "references": "column of references", "form": "--output-format",
              "shard_rows": "--shard-rows"}  # fmt: skip
     for field, what in names.items():
-        before, now = getattr(old, field), getattr(new, field)
-        if before != now:
-            found.append(f"{what}: {before or 'none'} then, {now or 'none'} now")
+        one, two = getattr(old, field), getattr(new, field)
+        if one != two:
+            found.append(f"{what}: {one or 'none'} then, {two or 'none'} now")
     if dict(old.hypotheses) != dict(new.hypotheses):
         one, two = (", ".join(j.hypotheses.values()) for j in (old, new))
         found.append(f"columns of hypotheses: {one} then, {two} now")
     if old.labels != new.labels:
         found.append(f"metrics: {', '.join(old.labels)} then, {', '.join(new.labels)} now")
     else:
-        for label, before, now in zip(old.labels, old.signatures, new.signatures, strict=True):
-            found += [f"{label}: {line}" for line in _signature_differences(before, now)]
-    then, here = {f.path: f for f in old.files}, {f.path: f for f in new.files}
-    for path in [*then, *(p for p in here if p not in then)]:
-        if path not in here or path not in then:
-            found.append(f"{path}: {'read then, not now' if path in then else 'not read then'}")
-        elif (then[path].size, then[path].mark) != (here[path].size, here[path].mark):
+        for label, then, now in zip(old.labels, old.signatures, new.signatures, strict=True):
+            lines = _signature_differences(then.to_json(), now.to_json())
+            found += [f"{label}: {line}" for line in lines]
+    before, here = {f.path: f for f in old.files}, {f.path: f for f in new.files}
+    for path in [*before, *(p for p in here if p not in before)]:
+        if path not in here or path not in before:
+            found.append(f"{path}: {'read then, not now' if path in before else 'not read then'}")
+        elif (before[path].size, before[path].mark) != (here[path].size, here[path].mark):
             found.append(
-                f"{path}: {then[path].size} bytes then, {here[path].size} now, of other content"
+                f"{path}: {before[path].size} bytes then, {here[path].size} now, of other content"
             )
-        elif then[path].changed != here[path].changed:
+        elif before[path].changed != here[path].changed:
             found.append(f"{path}: has been written anew since")
     if not found and [f.path for f in old.files] != [f.path for f in new.files]:
         found.append("the order of the files")
@@ -294,11 +289,11 @@ def part_ids(job: Job, shard: Shard) -> list[str]:
         raise damaged_part(path, error) from None
 
 
-def write_results(job: Job, record: Mapping[str, Any]) -> None:
+def write_results(job: Job, results: Results) -> None:
     """Write what the run found; the folder is finished with that."""
     folder = Path(job.folder)
     with written(folder, folder / RESULTS) as file:
-        file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+        file.write((json.dumps(asdict(results), indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def tidy(job: Job) -> None:

@@ -6,10 +6,8 @@ import gzip
 import hashlib
 import io
 import json
-import os
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +16,8 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.datasets.files import pyarrow
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
-from gecjury.errors import InputError, OutputError
+from gecjury.durable import whole_file
+from gecjury.errors import InputError
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.result_folder import SIDES
 
@@ -26,9 +25,8 @@ UNFINISHED = ".unfinished"
 """Folder of files that are being written; what a killed run leaves there is swept away."""
 
 
-@contextmanager
-def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
-    """A file that stands in its place, whole and on the disk, once the context has ended.
+def written(folder: Path, path: Path) -> AbstractContextManager[IO[bytes]]:
+    """Open a file that stands in its place, whole and on the disk, once the context has ended.
 
     Args:
         folder: of the run; what is not whole yet lies in its `UNFINISHED`.
@@ -37,31 +35,7 @@ def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
     Raises:
         OutputError: it cannot be written (a full disk, no right).
     """
-    half = folder / UNFINISHED / f"{path.name}.{secrets.token_hex(8)}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.parent.mkdir(exist_ok=True)
-        with half.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
-        _settle(path.parent)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        half.unlink(missing_ok=True)
-
-
-def _settle(folder: Path) -> None:
-    """Have a folder's entries on the disk, where the system can do that."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return whole_file(path, folder / UNFINISHED)
 
 
 def part_path(job: Job, shard: Shard) -> Path:
@@ -78,14 +52,6 @@ def id_hashes(ids: Sequence[str]) -> Any:
     """Hashes of 64 bits, sorted; they tell two ids apart but once in billions of billions."""
     parts = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids]
     return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
-
-
-def column_signatures(job: Job) -> dict[str, str]:
-    """By label, the signature as one line."""
-    from gecjury.scoring.signature import Signature
-
-    lines = [str(Signature.from_json(record)) for record in job.signatures]
-    return dict(zip(job.labels, lines, strict=True))
 
 
 def write_part(
@@ -123,7 +89,9 @@ def write_part(
     import pyarrow.parquet as parquet
 
     metadata = {
-        "_signature": json.dumps(column_signatures(job), ensure_ascii=False),
+        "_signature": json.dumps(
+            dict(zip(job.labels, map(str, job.signatures), strict=True)), ensure_ascii=False
+        ),
         "_summary": json.dumps(told),
     }
     arrays = [arrow.array(ids, arrow.string())]
@@ -254,9 +222,8 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _zstd(data: bytes) -> bytes:
-    import zstandard
-
-    return zstandard.ZstdCompressor().compress(data)
+    packed: bytes = pyarrow().Codec("zstd").compress(data, asbytes=True)
+    return packed
 
 
 _PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": _gzip, ".zst": _zstd}

@@ -16,7 +16,6 @@ import re
 import socket
 import sys
 import threading
-import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from gecjury.errors import (
     OutputError,
     install_hint,
 )
+from gecjury.processes import answered, failure
 from gecjury.runtime import silenced
 
 _PATIENCE = 5.0
@@ -95,7 +95,7 @@ class ShardActor:
 
             self._worker = self.load(self._job)
         except Exception as error:  # told by the first answer: Ray would start it for ever
-            self._failure = _failed(error)
+            self._failure = json.dumps(failure(error))
 
     def load(self, job: Job) -> Any:
         """What finishes shards, made once.
@@ -119,8 +119,8 @@ class ShardActor:
             with _tried(self._job, shard):
                 summary: ShardSummary = self._worker.finish(shard)
         except Exception as error:
-            return _failed(error)
-        return json.dumps({"summary": summary.to_json()})
+            return json.dumps(failure(error))
+        return json.dumps({"answer": summary.to_json()})
 
 
 class RayEngine:
@@ -222,7 +222,7 @@ class RayEngine:
         far = self.address.startswith("ray://")
         try:
             for answer in _answers_from_afar(ray, pool, lines) if far else _answers(pool, lines):
-                summary = _summary_of(answer)
+                summary = ShardSummary.from_json(answered(json.loads(answer)))
                 if summary.number in left:  # a lost answer may come twice
                     left.remove(summary.number)
                     done(summary)
@@ -625,28 +625,6 @@ def _tried(job: Job, shard: Shard) -> Iterator[None]:
         yield
     finally:  # also where it raised, which is an end; a death leaves the note
         note.unlink(missing_ok=True)
-
-
-def _failed(error: Exception) -> str:
-    """What a worker raised, as its answer."""
-    trace = "" if isinstance(error, GecjuryError) else traceback.format_exc()
-    return json.dumps({"error": type(error).__name__, "message": str(error), "trace": trace})
-
-
-def _summary_of(answer: str) -> ShardSummary:
-    """What an answer says.
-
-    Raises:
-        GecjuryError: of the class that the worker raised, with its message.
-        RuntimeError: the worker raised something else, which nobody foresaw.
-    """
-    record = json.loads(answer)
-    if "summary" in record:
-        return ShardSummary.from_json(record["summary"])
-    kind = getattr(errors, record["error"], None)
-    if isinstance(kind, type) and issubclass(kind, GecjuryError):
-        raise kind(record["message"])
-    raise RuntimeError(f"in a worker of the cluster:\n{record['trace']}")
 
 
 def _failure(error: Exception, shards: int, left: set[int]) -> IncompleteError:

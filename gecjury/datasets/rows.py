@@ -118,8 +118,7 @@ class _Arrow:
 
     def __init__(self, file: InputFile, job: Job, whole: bool) -> None:
         self._file, self._job = file, job
-        named = [job.id, job.source, *job.hypotheses.values(), job.references]
-        self._columns = None if whole else list(dict.fromkeys(filter(None, named)))
+        self._columns = None if whole else job.read
         self._whole = whole
         self._arrow = pyarrow()
         if file.kind == "hf":
@@ -271,7 +270,7 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
         return any(check(kind) for check in lists) and is_text(kind.value_type)
 
     known = set(schema.names)
-    for column in filter(None, (job.id, job.source, *job.hypotheses.values(), job.references)):
+    for column in job.read:
         if column not in known:
             raise InputError(
                 f"{file.path}: has no column {column!r:.60}, as other files have; expected the "

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,58 +20,36 @@ if TYPE_CHECKING:
     from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
     from gecjury.runtime import Runtime
     from gecjury.scoring.registry import Metric
+    from gecjury.scoring.result_folder import Results
     from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.signature import Signature
 
 
 @dataclass(frozen=True, repr=False)
 class DatasetScores:
-    """What scoring a dataset found; the scores of its rows lie in the folder.
+    """The result of scoring a dataset; the scores of its rows lie in the folder.
 
     Attributes:
         folder: of the results.
-        records: one a metric and system: its corpus score, precision and recall where there are.
-        rows: of the dataset, bad ones included.
-        bad: rows without any score.
-        nulls: by column, how many scores are missing, by reason.
-        kept: rows that fulfil the condition; None where there is none.
-        conditions: one a part of the condition: its text, how many rows it removed first, and how
-            many do not fulfil it.
-        notes: what there is to tell, each remark once.
+        results: corpus scores, counts and notes.
         done: rows scored by this run; less than all where an earlier one was continued.
         seconds: this run took.
     """
 
     folder: Path
-    records: tuple[dict[str, Any], ...]
-    rows_read: int
-    bad: int
-    nulls: Mapping[str, Mapping[str, int]]
-    kept: int | None
-    conditions: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...]
+    results: Results
     done: int = 0
     seconds: float = 0.0
 
     def rows(self) -> list[dict[str, Any]]:
-        """One record a metric and system, as JSON shows them."""
-        return [dict(record) for record in self.records]
+        """Return one record a metric and system, as JSON shows them."""
+        return [dict(row) for row in self.results.rows]
 
     @property
     def unanswered(self) -> int:
         """How many scores of good rows are missing."""
-        return sum(sum(reasons.values()) - self.bad for reasons in self.nulls.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """What the folder's `results.json` holds: nothing of place or time."""
-        return {
-            "rows": self.rows(),
-            "read": self.rows_read,
-            "bad": self.bad,
-            "nulls": {column: dict(reasons) for column, reasons in self.nulls.items()},
-            "kept": self.kept,
-            "conditions": [dict(part) for part in self.conditions],
-            "notes": list(self.notes),
-        }
+        missing = self.results.nulls.values()
+        return sum(sum(reasons.values()) - self.results.bad for reasons in missing)
 
     def __str__(self) -> str:
         """The corpus scores as a table of text."""
@@ -81,7 +59,7 @@ class DatasetScores:
 
     def __repr__(self) -> str:
         """What it is and how much."""
-        return f"<DatasetScores: {self.rows_read} rows in {self.folder}>"
+        return f"<DatasetScores: {self.results.read} rows in {self.folder}>"
 
 
 def score_dataset(
@@ -134,7 +112,7 @@ def score_dataset(
     from gecjury.datasets.files import column_names, counted, dataset_files
     from gecjury.datasets.shards import shards_of
     from gecjury.runtime import Runtime
-    from gecjury.scoring.result_folder import RESULTS
+    from gecjury.scoring.result_folder import RESULTS, read_results
 
     runtime = runtime or Runtime()
     start = time.perf_counter()
@@ -187,10 +165,9 @@ def score_dataset(
             )
         done = sum(shard.stop - shard.start for shard in left)
         if not results.exists():
-            made = _put_together(job, scorers, shards, summaries)
-            place.write_results(job, made.to_json())
+            place.write_results(job, _put_together(job, scorers, shards, summaries))
         place.tidy(job)
-        return replace(_read_results(target), done=done, seconds=time.perf_counter() - start)
+        return DatasetScores(target, read_results(target), done, time.perf_counter() - start)
 
 
 def _assignments(columns: Mapping[str, str | Sequence[str]] | Sequence[str]) -> list[str]:
@@ -295,32 +272,27 @@ def _job(
     if keep:
         parse_condition(keep).check(names)
     return Job(
-        str(target),
-        tuple(map(_typed, scorers)),
-        tuple(labels),
-        tuple(signatures),
-        columns.id,
-        columns.source,
-        columns.hypotheses,
-        columns.references,
-        tuple(files),
-        shard_rows,
-        keep,
-        form,
-        strict,
-        _runtime_record(runtime),
-        {k: v for k, v in asdict(language).items() if v != getattr(ENGLISH, k)},
+        **vars(columns),
+        folder=str(target),
+        metrics=tuple(map(_typed, scorers)),
+        labels=tuple(labels),
+        signatures=tuple(signatures),
+        files=tuple(files),
+        shard_rows=shard_rows,
+        keep=keep,
+        form=form,
+        strict=strict,
+        runtime=_runtime_record(runtime),
+        language=language,
     )
 
 
-def _labels(scorers: Sequence[Scorer], signatures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A metric's name, or with its options where others have the name as well."""
-    from gecjury.scoring.signature import Signature
-
+def _labels(scorers: Sequence[Scorer], signatures: Sequence[Signature]) -> list[str]:
+    """Return a metric's name, or with its options where others have the name as well."""
     count = Counter(scorer.name for scorer in scorers)
     labels = [
-        scorer.name if count[scorer.name] == 1 else Signature.from_json(record).label
-        for scorer, record in zip(scorers, signatures, strict=True)
+        scorer.name if count[scorer.name] == 1 else signature.label
+        for scorer, signature in zip(scorers, signatures, strict=True)
     ]
     if len(set(labels)) < len(labels):
         return [_typed(scorer) for scorer in scorers]
@@ -333,8 +305,8 @@ def _signature(
     files: Sequence[InputFile],
     language: Language,
     runtime: Runtime,
-) -> dict[str, Any]:
-    """What makes the scores, with the dataset in the place of texts."""
+) -> Signature:
+    """Return what makes the scores, with the dataset in the place of texts."""
     from gecjury.corpus.corpus import Corpus, Version, fingerprint
     from gecjury.corpus.tokens import in_language
 
@@ -347,7 +319,7 @@ def _signature(
     parts = [f"{file.name}:{file.rows}:{file.mark}" for file in files]
     read = f"column:{columns.references}" if made.references else ""
     data = {"dataset": fingerprint([*parts, columns.source, *columns.hypotheses.values(), read])}
-    return replace(made, data=data, references=read).to_json()
+    return replace(made, data=data, references=read)
 
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
@@ -443,9 +415,10 @@ def _put_together(
     scorers: Sequence[Scorer],
     shards: Sequence[Shard],
     summaries: Mapping[int, ShardSummary],
-) -> DatasetScores:
-    """Corpus scores, counts and notes of all shards, whoever finished them."""
+) -> Results:
+    """Return corpus scores, counts and notes of all shards, whoever finished them."""
     from gecjury.datasets import folder as place
+    from gecjury.scoring.result_folder import ConditionCount, Results
 
     # In the order of shards, so that sums do not depend on who was first.
     ordered = [summaries[shard.number] for shard in shards]
@@ -460,12 +433,11 @@ def _put_together(
         made, why = _corpus_scores(scorer, label, list(job.hypotheses), ordered)
         records += [
             {"system": system, "metric": label, "family": scorer.family,
-             "signature": _line(signature), **scores}
+             "signature": str(signature), **scores}
             for system, scores in made.items()
         ]  # fmt: skip
         if why:
             notes[f"{label}: no corpus score: {why}"] = None
-    bad = sum(summary.bad for summary in ordered)
     told = place.gather_bad_rows(job, shards)
     if told:
         notes[f"{told} rows without a score, or without some: see bad-rows.jsonl"] = None
@@ -479,30 +451,27 @@ def _put_together(
         raise InputError(f"{twice}; make ids unique, or leave --strict out")
     if twice:
         notes[twice] = None
-    kept, conditions = None, []
+    conditions: tuple[ConditionCount, ...] = ()
     if job.keep:
         from gecjury.scoring.conditions import parse_condition
 
-        kept = sum(summary.kept.rows for summary in ordered)
-        conditions = [
-            {
-                "condition": part.text,
-                "removed": sum(summary.kept.removed[number] for summary in ordered),
-                "failed": sum(summary.kept.failed[number] for summary in ordered),
-            }
+        conditions = tuple(
+            ConditionCount(
+                part.text,
+                sum(summary.kept.removed[number] for summary in ordered),
+                sum(summary.kept.failed[number] for summary in ordered),
+            )
             for number, part in enumerate(parse_condition(job.keep).parts)
-        ]
-    rows = sum(summary.rows for summary in ordered)
-    plain = {column: dict(sorted(reasons.items())) for column, reasons in sorted(nulls.items())}
-    return DatasetScores(
-        Path(job.folder), tuple(records), rows, bad, plain, kept, tuple(conditions), tuple(notes)
+        )
+    return Results(
+        rows=tuple(records),
+        read=sum(summary.rows for summary in ordered),
+        bad=sum(summary.bad for summary in ordered),
+        nulls={column: dict(sorted(reasons.items())) for column, reasons in sorted(nulls.items())},
+        kept=sum(summary.kept.rows for summary in ordered) if job.keep else None,
+        conditions=conditions,
+        notes=tuple(notes),
     )
-
-
-def _line(signature: Mapping[str, Any]) -> str:
-    from gecjury.scoring.signature import Signature
-
-    return str(Signature.from_json(signature))
 
 
 def _corpus_scores(
@@ -526,20 +495,3 @@ def _corpus_scores(
         values = {key: float(part[row]) for key, part in parts.items() if part is not None}
         found[system] = {k: None if math.isnan(v) else v for k, v in values.items()}
     return found, ""
-
-
-def _read_results(folder: Path) -> DatasetScores:
-    """Return the results of a finished folder."""
-    from gecjury.scoring.result_folder import read_results
-
-    results = read_results(folder)
-    return DatasetScores(
-        folder,
-        tuple(dict(row) for row in results.rows),
-        results.read,
-        results.bad,
-        results.nulls,
-        results.kept,
-        tuple(asdict(count) for count in results.conditions),
-        results.notes,
-    )

@@ -5,13 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+from gecjury.corpus.language import ENGLISH, Language
+from gecjury.datasets.columns import Columns
 from gecjury.records import from_record
+from gecjury.scoring.signature import Signature
 from gecjury.textfiles import parse_json
 
 Form = Literal["parquet", "jsonl"]
 """How the scores are written."""
+
+
+class Plain:
+    """A dataclass that crosses processes as text."""
+
+    def to_json(self) -> str:
+        """Return it as one line."""
+        return json.dumps(asdict(self))  # type: ignore[call-overload]  # of a dataclass
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return what `to_json` wrote.
+
+        Raises:
+            ValueError: the text is nothing of the kind; names the value and what is expected.
+        """
+        return from_record(cls, parse_json(text, cls.__name__, f"a {cls.__name__}"))
 
 
 @dataclass(frozen=True)
@@ -40,7 +60,7 @@ class InputFile:
 
 
 @dataclass(frozen=True)
-class Shard:
+class Shard(Plain):
     """Rows of one file that are scored, written and finished together.
 
     Attributes:
@@ -62,75 +82,51 @@ class Shard:
         """Of the part that it becomes, without ending."""
         return f"part-{self.number:06d}"
 
-    def to_json(self) -> str:
-        """The shard as one line."""
-        return json.dumps(asdict(self))
 
-    @classmethod
-    def from_json(cls, text: str) -> Shard:
-        """The inverse of `to_json`."""
-        return from_record(cls, json.loads(text))
-
-
-@dataclass(frozen=True)
-class Job:
-    """All that a worker has to know, apart from the shard.
+@dataclass(frozen=True, kw_only=True)
+class Job(Columns, Plain):
+    """All that a worker has to know, apart from the shard; what columns it reads among it.
 
     Attributes:
-        folder: where results go, absolute.
+        folder: where results go, absolute; empty in the manifest, which may be moved.
         metrics: names with options, as on the command line.
         labels: of each metric, what its column is called.
-        signatures: of each metric, as JSON (`Signature.to_json`).
-        id: column that names a row; empty where ids are FILE:ROW.
-        source: column of the sentence to correct.
-        hypotheses: column by system; one of the name `""` where there is only one.
-        references: column of the references; empty where no metric needs any.
+        signatures: of each metric.
         files: the dataset.
         shard_rows: rows in a shard, fewer in the last of each file.
         keep: condition that kept rows fulfil; empty where nothing is kept.
         form: of the results.
         strict: whether a bad row ends the run.
         runtime: fields of `Runtime` by name, as JSON values: how it is run, never what is computed.
-        language: fields of the texts' `Language` by name, those that are not English's.
+        language: of the texts.
     """
 
-    folder: str
+    folder: str = ""
     metrics: tuple[str, ...]
     labels: tuple[str, ...]
-    signatures: tuple[Mapping[str, Any], ...]
-    id: str
-    source: str
-    hypotheses: Mapping[str, str]
-    references: str
+    signatures: tuple[Signature, ...]
     files: tuple[InputFile, ...]
     shard_rows: int
     keep: str = ""
     form: Form = "parquet"
     strict: bool = False
     runtime: Mapping[str, Any] = field(default_factory=dict)
-    language: Mapping[str, str] = field(default_factory=dict)
+    language: Language = ENGLISH
 
-    def to_json(self) -> str:
-        """The job as one line."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Job:
-        """The inverse of `to_json`.
+    def __post_init__(self) -> None:
+        """Refuse parts that do not belong together.
 
         Raises:
-            ValueError: the text is no job; names the value and what is expected.
+            ValueError: names them.
         """
-        job = from_record(cls, parse_json(text, "job", "a job"))
-        if not len(job.metrics) == len(job.labels) == len(job.signatures):
+        if not len(self.metrics) == len(self.labels) == len(self.signatures):
             raise ValueError("metrics, labels and signatures are not equally many")
-        if job.shard_rows < 1:
-            raise ValueError(f"shard_rows is {job.shard_rows}; expected 1 or more")
-        for file in job.files:
-            shards = -(-file.rows // job.shard_rows)
+        if self.shard_rows < 1:
+            raise ValueError(f"shard_rows is {self.shard_rows}; expected 1 or more")
+        for file in self.files:
+            shards = -(-file.rows // self.shard_rows)
             if file.rows < 0 or len(file.offsets) not in (0, shards):
                 raise ValueError(f"the rows and offsets of {file.name:.60} do not belong together")
-        return job
 
 
 @dataclass(frozen=True)
@@ -162,7 +158,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class ShardSummary:
+class ShardSummary(Plain):
     """What is told of a finished shard.
 
     Attributes:
@@ -184,19 +180,6 @@ class ShardSummary:
     kept: Kept = Kept()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-
-    def to_json(self) -> str:
-        """The summary as one line."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> ShardSummary:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: the text is no summary; names the value and what is expected.
-        """
-        return from_record(cls, parse_json(text, "summary", "the summary of a shard"))
 
 
 def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:

@@ -1,33 +1,30 @@
 """A worker: scores a shard, writes its part, tells its summary.
 
-`python -m gecjury.datasets.work` answers shards line by line: a job first, then one shard a line;
-each answer is a summary or an error.
+`python -m gecjury.datasets.work` is one that another process asks; see `gecjury.processes`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import signal
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import Language, unparted_note
+from gecjury.corpus.language import unparted_note
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import KeptRows, id_hashes, side_path, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
-from gecjury.errors import GecjuryError, InputError
+from gecjury.errors import InputError
+from gecjury.processes import serve_standard_streams
 from gecjury.runtime import Runtime
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import load
@@ -118,7 +115,7 @@ class Worker:
             self._metrics.append(_Metric(scorer, label, runtime if asks else bare))
         self._condition = parse_condition(job.keep) if job.keep else None
         self._reader = RowReader(job)
-        self._language = Language(**job.language)
+        self._language = job.language
 
     def finish(self, shard: Shard) -> ShardSummary:
         """Score a shard and write its part whole or not at all.
@@ -296,28 +293,19 @@ class Worker:
         return left
 
 
-def serve(asked: IO[str], answers: IO[str]) -> None:
-    """Answer shards, one a line, until the input ends; the first line is the job."""
+def _answers() -> Callable[[str], str]:
+    """Return what answers the driver: to the job with nothing, to a shard with its summary."""
     worker: Worker | None = None
-    job = Job.from_json(asked.readline())
-    for line in _lines(asked):
-        try:
-            worker = Worker(job) if worker is None else worker
-            answer: dict[str, str] = {"summary": worker.finish(Shard.from_json(line)).to_json()}
-        except GecjuryError as error:
-            answer = {"error": type(error).__name__, "message": str(error)}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
 
+    def answer(question: str) -> str:
+        nonlocal worker
+        if worker is None:
+            worker = Worker(Job.from_json(question))
+            return ""
+        return worker.finish(Shard.from_json(question)).to_json()
 
-def _lines(asked: IO[str]) -> Iterator[str]:
-    while line := asked.readline():
-        yield line
+    return answer
 
 
 if __name__ == "__main__":
-    # Whatever a library prints must not mix with the answers; an interruption is the driver's.
-    _answers, sys.stdout = sys.stdout, sys.stderr
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(BrokenPipeError):
-        serve(sys.stdin, _answers)
+    serve_standard_streams(_answers)

@@ -3,38 +3,23 @@
 Where the system can, the others are forks of this process, made once the tagger is loaded, and
 cost nothing to start. That is so on Linux, with the embedded tagger or none, while nothing else
 runs in this process (another thread, spaCy on a GPU). Elsewhere, as in a notebook, they are plain
-child processes that load the tagger while this one works; so they start alike on every system and
-in scripts without a guarded main part. Both kinds read and write JSON lines.
-
-Not loky, which does that too: for 800 pairs and two workers with the embedded tagger it took 5.1 s
-of processor time where plain child processes took 4.2 s and as much memory, and what it sends is
-pickled.
+child processes that load the tagger while this one works.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import json
 import os
-import signal
-import subprocess
 import sys
 import threading
-import traceback
-import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
-from queue import SimpleQueue
-from typing import IO, Any
+from typing import Any
 
-from gecjury import errors
 from gecjury.corpus.edits import Edit
-from gecjury.errors import GecjuryError
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.taggers import analyser_of
+from gecjury.processes import ForkedProcess, Pool, SpawnedProcess, serve_standard_streams
 
 _SMALLEST, _LARGEST = 50, 2000
 
@@ -46,7 +31,7 @@ def extract_in_workers(
     workers: int,
     load: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
-    """The edits of distinct pairs, batch by batch as they are done.
+    """Return the edits of distinct pairs, batch by batch as they are done.
 
     The processes are started at once, before the first result is asked for.
 
@@ -60,31 +45,22 @@ def extract_in_workers(
     Raises:
         GecjuryError: what a worker raised, or that one ended unexpectedly.
     """
-
-    def extractor() -> Extractor:
-        return Extractor(_load(tagger, pos_scheme) if load is None else load())
-
     batches = _Batches(pairs, workers)
     others = min(workers - 1, max(len(pairs) - 1, 0) // _SMALLEST)
-    pool: list[_Process] = []
+    pool: Pool[_Result] = Pool()
     try:
         if others and not _may_fork(tagger):
-            _start(pool, others, lambda: _Spawned(tagger, pos_scheme))
-        own = extractor()
+            # The processes share the processor already: no further threads within one.
+            alone = {"OMP_NUM_THREADS": "1"}
+            words = "gecjury.extraction.workers", tagger, pos_scheme
+            pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
+        own = Extractor(analyser_of(tagger, pos_scheme) if load is None else load())
         if _may_fork(tagger):
-            _start(pool, others, lambda: _Forked(own, [process.streams for process in pool]))
+            pool.fill(others, lambda: ForkedProcess(_in_a_fork(own), pool.processes))
     except BaseException:
-        _end(pool)
+        pool.close()
         raise
-    return _with_own_share(_together(batches, own, pool), len(pool) + 1)
-
-
-def _with_own_share(
-    found: Iterator[tuple[TextPair, ExtractedEdits]], processes: int
-) -> Iterator[tuple[TextPair, ExtractedEdits]]:
-    """Pass on what is found while matrix products take this process's share of the processors."""
-    with _own_share(processes):
-        yield from found
+    return _together(batches, own, pool)
 
 
 def _own_share(processes: int) -> AbstractContextManager[Any]:
@@ -102,12 +78,8 @@ def _own_share(processes: int) -> AbstractContextManager[Any]:
     return limited
 
 
-def _load(tagger: str, pos_scheme: str) -> Any:
-    return analyser_of(tagger, pos_scheme)
-
-
 def _may_fork(tagger: str) -> bool:
-    """Whether a copy of this process would find everything in order that a worker needs."""
+    """Return whether a copy of this process would find all in order that a worker needs."""
     return (
         sys.platform == "linux"
         and tagger in ("embedded", "none")
@@ -142,39 +114,34 @@ _Result = tuple[list[TextPair], list[ExtractedEdits]]
 
 
 def _together(
-    batches: _Batches, own: Extractor, pool: Sequence[_Process]
+    batches: _Batches, own: Extractor, pool: Pool[_Result]
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Work beside the other processes until every batch is done."""
-    done: SimpleQueue[_Result | BaseException] = SimpleQueue()
-    threads = [threading.Thread(target=_feed, args=(each, batches, done)) for each in pool]
-    for thread in threads:
-        thread.start()
+
+    def feed(process: Any) -> None:
+        # No batch is taken before the process is loaded.
+        process.ask([])
+        while batch := batches.take(send=True):
+            pool.results.put((batch, [_read(row) for row in process.ask(batch)]))
+
     received = 0
-    try:
+    with contextlib.closing(pool), _own_share(len(pool.processes) + 1):
+        pool.work(feed)
         while True:
             batch = batches.take()
             # A process that has not loaded yet when nothing is left has nothing to wait for.
-            while not done.empty() or (not batch and received < batches.sent):
-                result = done.get()
-                if isinstance(result, BaseException):
-                    raise result
+            while not pool.results.empty() or (not batch and received < batches.sent):
+                result = pool.result()
                 received += 1
                 yield from zip(*result, strict=True)
             if not batch:
                 return
             yield from own.extract(batch)
-    finally:
-        _end(pool, threads)
 
 
-def _feed(process: _Process, batches: _Batches, done: SimpleQueue[_Result | BaseException]) -> None:
-    """Have one process work; runs in a thread of its own."""
-    try:
-        process.ask(None)
-        while batch := batches.take(send=True):
-            done.put((batch, [_read(row) for row in process.ask(batch)]))
-    except BaseException as error:
-        done.put(error)
+def _row(edits: ExtractedEdits) -> list[Any]:
+    """Return the edits of a pair as a JSON value, after whether they are coarse."""
+    return [edits.coarse, *((e.start, e.end, e.correction, e.type) for e in edits.edits)]
 
 
 def _read(row: list[Any]) -> ExtractedEdits:
@@ -182,191 +149,25 @@ def _read(row: list[Any]) -> ExtractedEdits:
     return ExtractedEdits(tuple(Edit(*edit) for edit in edits), coarse)
 
 
-def _start(pool: list[_Process], count: int, start: Callable[[], _Process]) -> None:
-    """Fill the pool as far as the system lets us: fewer processes change nothing but the time."""
-    with contextlib.suppress(OSError):
-        while len(pool) < count:
-            pool.append(start())
+def _answers(extractor: Extractor) -> Callable[[Any], Any]:
+    """Return what answers batches of pairs."""
+
+    def answer(batch: list[list[str]]) -> list[list[Any]]:
+        pairs = [(source, corrected) for source, corrected in batch]
+        return [_row(edits) for _, edits in extractor.extract(pairs)]
+
+    return answer
 
 
-def _end(pool: Sequence[_Process], threads: Sequence[threading.Thread] = ()) -> None:
-    for process in pool:
-        process.kill()
-    for thread in threads:
-        thread.join()
-    for process in pool:
-        process.close()
+def _in_a_fork(extractor: Extractor) -> Callable[[], Callable[[Any], Any]]:
+    """Return how a fork begins: its matrix products keep to one processor."""
 
+    def start() -> Callable[[Any], Any]:
+        _own_share(os.cpu_count() or 1)
+        return _answers(extractor)
 
-class _Process(ABC):
-    """A worker: asks are lines of JSON, and so are answers."""
-
-    streams: tuple[IO[str], IO[str]]
-    """What it is asked by, and what it answers by: our ends."""
-
-    def ask(self, pairs: list[TextPair] | None) -> list[list[Any]]:
-        """Have pairs done; None waits until the process is ready.
-
-        Returns:
-            For each pair whether it was too long to be aligned exactly, and its edits as rows.
-        """
-        asked, answers = self.streams
-        try:
-            if pairs is not None:
-                asked.write(json.dumps(pairs) + "\n")
-                asked.flush()
-            line = answers.readline()
-        except (OSError, ValueError):  # ValueError: closed
-            line = ""
-        if not line.endswith("\n"):
-            raise GecjuryError(
-                f"a worker process ended unexpectedly (status {self.wait()}): "
-                "see its message above, or run with one worker"
-            )
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            kind = getattr(errors, answer["error"], GecjuryError)
-            raise kind(answer["message"])
-        found: list[list[Any]] = answer["found"]
-        return found
-
-    @abstractmethod
-    def kill(self) -> None:
-        """End the process, if it has not ended."""
-
-    @abstractmethod
-    def wait(self) -> int:
-        """Its exit status once it has ended; negative for a signal."""
-
-    def close(self) -> None:
-        """Forget a process that was killed."""
-        self.wait()
-        for stream in self.streams:
-            # What was not sent cannot be any more.
-            with contextlib.suppress(OSError):
-                stream.close()
-
-
-class _Spawned(_Process):
-    """A process of its own, which loads the tagger first."""
-
-    def __init__(self, tagger: str, pos_scheme: str) -> None:
-        root = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        # The processes share the processor already: no further threads within one.
-        environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "gecjury.extraction.workers", tagger, pos_scheme],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            encoding="utf-8",
-            errors="surrogatepass",
-        )
-        if self._process.stdin is None or self._process.stdout is None:
-            raise GecjuryError("a worker process has no streams")
-        self.streams = self._process.stdin, self._process.stdout
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def wait(self) -> int:
-        return self._process.wait()
-
-
-class _Forked(_Process):
-    """A copy of this process."""
-
-    def __init__(self, extractor: Extractor, others: Sequence[tuple[IO[str], IO[str]]]) -> None:
-        """Fork; `others` are our ends of the pipes to those forked before, which it lets go."""
-        theirs, ours = os.pipe(), os.pipe()
-        with warnings.catch_warnings():
-            # Python 3.12 warns of threads; the ones there are belong to OpenBLAS, which sees to it.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            try:
-                self._pid = os.fork()
-            except OSError:
-                for descriptor in (*theirs, *ours):
-                    os.close(descriptor)
-                raise
-        self._status: int | None = None
-        self._lock = threading.Lock()
-        if not self._pid:
-            for streams in others:
-                for stream in streams:
-                    os.close(stream.fileno())
-            os.close(theirs[1])
-            os.close(ours[0])
-            _serve_and_end(extractor, theirs[0], ours[1])
-        os.close(theirs[0])
-        os.close(ours[1])
-        self.streams = _text(theirs[1], "w"), _text(ours[0], "r")
-
-    def kill(self) -> None:
-        with self._lock:
-            if self._status is None:
-                os.kill(self._pid, signal.SIGKILL)
-
-    def wait(self) -> int:
-        with self._lock:
-            if self._status is None:
-                try:
-                    self._status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
-                except ChildProcessError:  # somebody else in this process waits for all children
-                    self._status = 0
-            return self._status
-
-
-def _text(descriptor: int, mode: str) -> IO[str]:
-    return os.fdopen(descriptor, mode, encoding="utf-8", errors="surrogatepass")
-
-
-def _serve_and_end(extractor: Extractor, asked: int, answers: int) -> None:
-    """What a fork does; it never returns, and leaves all that it copied as it is."""
-    status = 1
-    try:
-        # The one who interrupts or ends this run means the process that we are a copy of.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        gc.freeze()
-        # Whatever a library prints must not come among what the run prints.
-        os.dup2(2, 1)
-        sys.stdout = sys.stderr
-        with _own_share(os.cpu_count() or 1):
-            _serve(lambda: extractor, _text(asked, "r"), _text(answers, "w"))
-        status = 0
-    except BrokenPipeError:
-        pass
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(BaseException):
-            sys.stderr.flush()
-        os._exit(status)
-
-
-def _serve(load: Callable[[], Extractor], asked: IO[str], answers: IO[str]) -> None:
-    """Say that the extractor is loaded, then answer batches of pairs, until the input ends."""
-    extractor: Extractor | None = None
-    line = "[]"
-    while line:
-        try:
-            extractor = extractor or load()
-            pairs = [(source, corrected) for source, corrected in json.loads(line)]
-            found = [
-                [edits.coarse, *((e.start, e.end, e.correction, e.type) for e in edits.edits)]
-                for _, edits in extractor.extract(pairs)
-            ]
-            answer: dict[str, Any] = {"found": found}
-        except GecjuryError as error:
-            answer = {"error": type(error).__name__, "message": str(error)}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-        line = asked.readline()
+    return start
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the process that started this one
-    # Whatever a library prints must not mix with the answers.
-    _answers, sys.stdout = sys.stdout, sys.stderr
-    _serve(lambda: Extractor(_load(*sys.argv[1:3])), sys.stdin, _answers)
+    serve_standard_streams(lambda: _answers(Extractor(analyser_of(*sys.argv[1:3]))))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,15 +19,16 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import LANGUAGES
 from gecjury.corpus.leakage import sentence_key
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import OptionError
+from gecjury.records import read_record
 from gecjury.scoring.options import parse, split_name
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
-from gecjury.textfiles import read_json, write_text
+from gecjury.textfiles import write_text
 from gecjury.wording import listed
 
-JURY_FORMAT = "gecjury-jury/1"
 _MOST_MEMBERS = 1_000
+_LONGEST = 10_000  # characters of a metric with its options
 _LARGEST = 1e100  # of a number whose products have to be numbers as well
 
 
@@ -162,58 +163,38 @@ class JuryModel:
             "members' scores are worth there, it has not learned"
         ]
 
-    def to_json(self) -> dict[str, Any]:
-        """The file's content."""
-        members = [
-            {
-                "metric": _without_server(member.metric),
-                "references": member.references,
-                "center": self.center[k],
-                "scale": self.scale[k],
-                "weight": self.weights[k],
-                "identity": placeless(self.identities[k]),
-            }
+    def to_file(self) -> _JuryFile:
+        """Return the content of the jury's file."""
+        members = tuple(
+            _TrainedMember(
+                _without_server(member.metric),
+                member.references,
+                self.center[k],
+                self.scale[k],
+                self.weights[k],
+                placeless(self.identities[k]),
+            )
             for k, member in enumerate(self.members)
-        ]
-        return {
-            "format": JURY_FORMAT,
-            "members": members,
-            "record": dict(self.record),
-            "sources": sorted(self.sources),
-        }
+        )
+        return _JuryFile("gecjury-jury/1", members, self.record, tuple(sorted(self.sources)))
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> JuryModel:
-        """The inverse of `to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is not the content of a jury's file.
-        """
-        if document["format"] != JURY_FORMAT:
-            raise ValueError(f"format {document['format']!r:.60}, expected {JURY_FORMAT!r}")
-        rows = document["members"]
-        if len(rows) > _MOST_MEMBERS:
-            raise ValueError(f"{len(rows)} members; expected at most {_MOST_MEMBERS}")
-        center, scale, weights = (
-            tuple(float(row[key]) for row in rows) for key in ("center", "scale", "weight")
-        )
-        numbers = [*center, *weights, *scale, *(1 / part for part in scale if part)]
-        if not rows or not all(abs(number) <= _LARGEST for number in numbers) or min(scale) <= 0:
-            raise ValueError("no members, or numbers that cannot be used")
+    def from_file(cls, file: _JuryFile) -> JuryModel:
+        """Return the jury of a file."""
         return cls(
-            tuple(Member(_text(row["metric"]), _text(row["references"])) for row in rows),
-            center,
-            scale,
-            weights,
-            tuple(_identity(row["identity"]) for row in rows),
-            frozenset(map(_text, document["sources"])),
-            dict(document["record"]),
+            tuple(Member(row.metric, row.references) for row in file.members),
+            tuple(row.center for row in file.members),
+            tuple(row.scale for row in file.members),
+            tuple(row.weight for row in file.members),
+            tuple(row.identity for row in file.members),
+            frozenset(file.sources),
+            file.record,
         )
 
     @property
     def print(self) -> str:
         """Fingerprint of all that decides a score: 12 hexadecimal digits."""
-        text = json.dumps(self.to_json()["members"], sort_keys=True)
+        text = json.dumps(asdict(self.to_file())["members"], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -223,29 +204,64 @@ def read_jury(path: str | Path) -> JuryModel:
     Raises:
         InputError: there is none, or it is not a jury's.
     """
-    document = read_json(path, "the file of a jury; `gecjury train jury` writes one")
-    try:
-        return JuryModel.from_json(document)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InputError(
-            f"{path}: not the file of a jury ({type(error).__name__}: {error!s:.200}); "
-            "`gecjury train jury` writes one"
-        ) from None
+    remedy = "`gecjury train jury` writes one"
+    return JuryModel.from_file(read_record(_JuryFile, path, "the file of a jury", remedy))
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > 10_000 or "\0" in value:
-        raise TypeError(f"{value!r:.60} where a text belongs")
-    return value
+@dataclass(frozen=True)
+class _TrainedMember:
+    """A member in a jury's file.
+
+    Attributes:
+        metric: see `Member`.
+        references: see `Member`.
+        center: see `JuryModel`, as for the rest.
+        scale: above 0.
+        weight: on standardised scores.
+        identity: what its scores depend on.
+    """
+
+    metric: str
+    references: str
+    center: float
+    scale: float
+    weight: float
+    identity: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Refuse what nobody could have trained: files of juries are passed on.
+
+        Raises:
+            ValueError: names what cannot be used.
+        """
+        if any(len(text) > _LONGEST or "\0" in text for text in (self.metric, self.references)):
+            raise ValueError(f"{self.metric!r:.60} with {self.references!r:.60} is no metric")
+        numbers = self.center, self.weight, self.scale, 1 / (self.scale or 1)
+        if not all(abs(number) <= _LARGEST for number in numbers) or self.scale <= 0:
+            raise ValueError(f"numbers of {self.metric:.60} cannot be used")
+        for part in ("settings", "extra"):
+            table = self.identity.get(part, {})
+            if not isinstance(table, Mapping):
+                raise ValueError(f"identity.{part} is {table!r:.60}; expected an object")
 
 
-def _identity(value: Any) -> dict[str, Any]:
-    """What a member's scores depend on, with the tables that it is compared by."""
-    found = dict(value)
-    for part in ("settings", "extra"):
-        if not isinstance(found.get(part, {}), Mapping):
-            raise TypeError(f"{part} {found[part]!r:.60} is no table")
-    return found
+@dataclass(frozen=True)
+class _JuryFile:
+    """The content of a jury's file; see `JuryModel`."""
+
+    format: Literal["gecjury-jury/1"]
+    members: tuple[_TrainedMember, ...]
+    record: Mapping[str, Any]
+    sources: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a jury without members, or with more than anybody combines.
+
+        Raises:
+            ValueError: says how many there are.
+        """
+        if not 1 <= len(self.members) <= _MOST_MEMBERS:
+            raise ValueError(f"{len(self.members)} members; expected 1 to {_MOST_MEMBERS}")
 
 
 def write_jury(path: str | Path, model: JuryModel) -> None:
@@ -254,7 +270,7 @@ def write_jury(path: str | Path, model: JuryModel) -> None:
     Raises:
         OutputError: it cannot be written; what stood there before is kept.
     """
-    write_text(path, json.dumps(model.to_json(), indent=1, allow_nan=False) + "\n")
+    write_text(path, json.dumps(asdict(model.to_file()), indent=1, allow_nan=False) + "\n")
 
 
 def _without_server(metric: str) -> str:

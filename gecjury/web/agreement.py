@@ -12,7 +12,7 @@ import numpy as np
 from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, cohen_kappa
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.web import Task
-from gecjury.web.answers import Answer
+from gecjury.web.answers import ItemAnswer
 from gecjury.web.tasks import ASPECTS
 
 
@@ -37,14 +37,14 @@ class Agreement:
     pairs: Mapping[tuple[str, str], tuple[float, int]]
 
 
-def ranked_items(answers: Sequence[Answer]) -> tuple[RankedItem, ...]:
+def ranked_items(answers: Sequence[ItemAnswer]) -> tuple[RankedItem, ...]:
     """Rankings as `compare` has them."""
     return tuple(
         RankedItem(a.item, a.sentence - 1, a.annotator, a.systems, a.values) for a in answers
     )
 
 
-def agreement(task: Task, answers: Sequence[Answer], systems: Sequence[str]) -> list[Agreement]:
+def agreement(task: Task, answers: Sequence[ItemAnswer], systems: Sequence[str]) -> list[Agreement]:
     """Agreement so far; empty while nothing was judged by two annotators.
 
     Rankings: `gecjury.benchmarks.annotators`, the figures of `compare`: the shares over pairs of
@@ -73,7 +73,7 @@ def agreement(task: Task, answers: Sequence[Answer], systems: Sequence[str]) -> 
     return found
 
 
-def _rankings(answers: Sequence[Answer], systems: Sequence[str]) -> list[Agreement]:
+def _rankings(answers: Sequence[ItemAnswer], systems: Sequence[str]) -> list[Agreement]:
     items = ranked_items(answers)
     pairs = annotator_agreement(judged_entries(items, systems))
     if not pairs.pairs:

@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web import Task
 from gecjury.web.agreement import agreement
-from gecjury.web.answers import Answer
-from gecjury.web.guards import Form, Guard, Refused, read_form
+from gecjury.web.answers import ItemAnswer
+from gecjury.web.guards import Form, PageGuard, Refused, read_form
 from gecjury.web.pages import answer, page, static_routes
-from gecjury.web.study import Study, annotator_name
+from gecjury.web.study import AnnotationStudy, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
 from gecjury.wording import number, visible
 
@@ -28,7 +28,7 @@ _MOST_PEOPLE = 1_000
 _MOST_SECONDS = 86_400.0
 
 
-def annotate_app(study: Study) -> Guard:
+def annotate_app(study: AnnotationStudy) -> PageGuard:
     """The application: pages and what their forms do, behind the guard."""
     from starlette.applications import Starlette
     from starlette.routing import Route
@@ -52,7 +52,7 @@ def annotate_app(study: Study) -> Guard:
         ),
         *static_routes(),
     ]
-    return Guard(Starlette(routes=routes))
+    return PageGuard(Starlette(routes=routes))
 
 
 _TITLES: Mapping[Task, str] = {
@@ -70,9 +70,9 @@ _ASKED: Mapping[Task, str] = {
 class _Pages:
     """What each address shows or does."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: AnnotationStudy) -> None:
         self.study = study
-        self._back: dict[tuple[str, str], Answer] = {}
+        self._back: dict[tuple[str, str], ItemAnswer] = {}
 
     async def _form(self, request: Request) -> tuple[Form, str, str]:
         """A form of ours, whose it is, and from which window."""
@@ -176,7 +176,7 @@ class _Pages:
             raise Refused("not everything is chosen yet", 400, "incomplete")
         study.watched.check()
         study.journal.save(
-            Answer(
+            ItemAnswer(
                 key=form("key", 40),
                 annotator=name,
                 item=item.id,

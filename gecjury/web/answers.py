@@ -9,23 +9,21 @@ and told, when the journal is opened again.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Literal
 
+from gecjury.durable import GrowingFile
 from gecjury.errors import InputError, OutputError
-from gecjury.textfiles import MOST_BYTES, lock, parse_json, read_bytes, read_text, write_text
+from gecjury.records import from_record
+from gecjury.textfiles import parse_json, read_text, write_text
 from gecjury.web import Task
 from gecjury.web.guards import Refused
 from gecjury.web.tasks import ASPECTS
-
-FORMAT = "gecjury-answers/1"
 
 COLUMNS: Mapping[Task, tuple[str, ...]] = {
     "rank": ("sentence", "system", "rank", "annotator", "item"),
@@ -37,8 +35,33 @@ COLUMNS: Mapping[Task, tuple[str, ...]] = {
 _EXPECTED = "one answer a line, as `gecjury annotate` writes them"
 
 
+@dataclass(frozen=True, kw_only=True)
+class StudyHead:
+    """The first line of a journal: what is judged, and how.
+
+    Attributes:
+        format: of the file.
+        task: what is asked.
+        sets_of: most corrections in a set.
+        edits: whether edits are marked.
+        seed: of everything that is drawn.
+        language: code, tokens and folding of the texts.
+        source: fingerprint of the sources.
+        systems: fingerprint of each system's output.
+    """
+
+    format: Literal["gecjury-answers/1"] = "gecjury-answers/1"
+    task: Task
+    sets_of: int
+    edits: Literal["marked", "hidden"]
+    seed: int
+    language: str
+    source: str
+    systems: Mapping[str, str]
+
+
 @dataclass(frozen=True)
-class Answer:
+class ItemAnswer:
     """What one annotator said of one item.
 
     Attributes:
@@ -86,51 +109,56 @@ class Answer:
             for edit, value in zip(self.edits, self.values, strict=True)
         ]
 
+    def __post_init__(self) -> None:
+        """Refuse more or fewer values than were asked for.
+
+        Raises:
+            ValueError: there are more or fewer.
+        """
+        asked = len(self.edits) or (len(self.systems) if len(self.systems) > 1 else len(ASPECTS))
+        if len(self.values) != asked:
+            raise ValueError(f"values are {len(self.values)}; expected {asked}")
+
     def record(self) -> dict[str, Any]:
-        """As a line of the journal."""
-        found = {"answer": self.key, **{k: v for k, v in vars(self).items() if k != "key"}}
-        return {key: value for key, value in found.items() if value not in ("", (), 0.0)}
+        """Return the answer as a line of the journal."""
+        record = {"answer": self.key, **{k: v for k, v in vars(self).items() if k != "key"}}
+        return {key: value for key, value in record.items() if value not in ("", (), 0.0)}
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Answer:
+    def of(cls, record: Mapping[str, Any]) -> ItemAnswer:
         """Return the answer in a line of the journal.
 
         Raises:
-            AttributeError, KeyError, OverflowError, TypeError, ValueError: it holds none.
+            ValueError: it holds none; names the value and what is expected.
         """
-        systems = tuple(tuple(map(_text, names)) for names in record["systems"])
-        edits = tuple((_whole(a), _whole(b), _text(c)) for a, b, c in record.get("edits", ()))
-        values = tuple(_whole(value) for value in record["values"])
-        if len(values) != (len(edits) or (len(systems) if len(systems) > 1 else len(ASPECTS))):
-            raise ValueError("values")
-        return cls(
-            _text(record["answer"]),
-            _text(record["annotator"]),
-            _text(record["item"]),
-            _whole(record["sentence"]),
-            systems,
-            values,
-            edits,
-            _text(record.get("comment", "")),
-            float(record.get("seconds", 0.0)),
-            _text(record.get("time", "")),
-        )
+        return from_record(cls, {**record, "key": record["answer"]})
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("no text")
-    return value
+@dataclass(frozen=True)
+class _Step:
+    """A line of the journal that is no answer.
 
+    Attributes:
+        annotator: who.
+        undo: the item whose answer is taken back.
+        skip: the item that is set aside.
+        again: whether what was set aside is asked again.
+        time: when, UTC.
+    """
 
-def _whole(value: object) -> int:
-    if not isinstance(value, int):
-        raise ValueError("no whole number")
-    return value
+    annotator: str
+    undo: str = ""
+    skip: str = ""
+    again: bool = False
+    time: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return the step as a line of the journal."""
+        return {key: value for key, value in vars(self).items() if value not in ("", False)}
 
 
 @dataclass
-class Progress:
+class AnnotatorState:
     """Where one annotator stands.
 
     Attributes:
@@ -138,7 +166,7 @@ class Progress:
         skipped: items that were set aside, in order.
     """
 
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, ItemAnswer] = field(default_factory=dict)
     skipped: dict[str, None] = field(default_factory=dict)
 
 
@@ -159,12 +187,12 @@ class Journal:
             "" where they are.
     """
 
-    def __init__(self, output: Path, about: Mapping[str, Any], tell: Callable[[str], None]) -> None:
+    def __init__(self, output: Path, head: StudyHead, tell: Callable[[str], None]) -> None:
         """Open or begin a journal, and bring its CSV file up to date.
 
         Args:
             output: the CSV file.
-            about: task, settings, and fingerprints of what is judged; a journal of others is
+            head: task, settings, and fingerprints of what is judged; a journal of others is
                 refused.
             tell: is told what was found and mended.
 
@@ -174,60 +202,44 @@ class Journal:
             OutputError: another process writes it, or it cannot be written.
         """
         self.output, self.path = output, journal_path(output)
-        self.task: Task = about["task"]
-        self._systems = frozenset(about["systems"])
-        self.people: dict[str, Progress] = {}
+        self.task: Task = head.task
+        self._systems = frozenset(head.systems)
+        self.people: dict[str, AnnotatorState] = {}
         self.behind = ""
-        self._made: dict[tuple[str, str], tuple[Answer, str]] = {}
+        self._made: dict[tuple[str, str], tuple[ItemAnswer, str]] = {}
         self._tell = tell
-        if self.path.exists() and not self.path.is_file():
-            # Opening a pipe would wait for somebody who reads it.
-            raise OutputError(
-                f"{self.path}: cannot be written (it is no file); move it away, or give another -o"
-            )
+        self._file = GrowingFile(
+            self.path,
+            busy="another `gecjury annotate` is writing it; go to its page, end it, or give "
+            "another -o",
+            lost="the answer is not saved",
+        )
         try:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = self.path.open("ab")
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written ({error.strerror})") from None
-        held = lock(self._file, wait=False)
-        if held is None:
-            self._file.close()
-            raise OutputError(
-                f"{self.path}: another `gecjury annotate` is writing it; go to its page, end it, "
-                "or give another -o"
-            )
-        self._held = held
-        try:
-            self._open(about)
+            self._open(head)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Let go of the files; everything is on disk already."""
-        self._held.close()
         self._file.close()
 
-    def _open(self, about: Mapping[str, Any]) -> None:
-        header = {"format": FORMAT, **about}
-        data = read_bytes(self.path, most=MOST_BYTES) if self.path.stat().st_size else b""
-        whole = data[: data.rfind(b"\n") + 1]
-        torn = len(data) - len(whole)
+    def _open(self, head: StudyHead) -> None:
+        # What is said of a line is on the disk with its end: the rest was never told to be saved.
+        whole = self.path.read_bytes().rfind(b"\n") + 1
+        torn = self._file.size - whole
         if torn:
-            self._cut(len(whole))
-        self._size = len(whole)
+            self._file.cut(whole)
         records: list[Any] = []
         if whole:
-            records = self._read(whole, header)
+            records = self._read(read_text(self.path).split("\n")[:-1], head)
         elif self.output.exists():
             raise InputError(
                 f"{self.output}: exists, and there is no {self.path.name} beside it with the "
                 "answers that it was made of; give another -o, or move the file away"
             )
         else:
-            self._append(header)
-            _sync_folder(self.path.parent)
+            self._append(asdict(head))
         if torn:
             self._tell(
                 f"{self.path}: its last line was cut off ({torn} bytes of an answer that was never "
@@ -236,29 +248,33 @@ class Journal:
         self._check_output(records)
         self._write_output()
 
-    def _read(self, data: bytes, header: Mapping[str, Any]) -> list[Any]:
-        """Take over what a journal says, and return its lines without the header."""
-        try:
-            lines = data.decode("utf-8").split("\n")[:-1]
-        except UnicodeDecodeError:
-            raise InputError(f"{self.path}: is not UTF-8; expected {_EXPECTED}") from None
-        self._check_header(parse_json(lines[0], f"{self.path}, line 1", _EXPECTED), header)
+    def _append(self, record: Mapping[str, Any]) -> None:
+        self._file.append((json.dumps(record) + "\n").encode())
+
+    def _read(self, lines: Sequence[str], head: StudyHead) -> list[Any]:
+        """Take over what a journal says, and return its lines without the head."""
+        self._check_head(parse_json(lines[0], f"{self.path}, line 1", _EXPECTED), head)
         records = []
         for number, line in enumerate(lines[1:], 2):
             where = f"{self.path}, line {number}"
             records.append(parse_json(line, where, _EXPECTED))
             try:
                 self._take(records[-1])
-            except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            except (LookupError, ValueError) as error:
                 raise InputError(
-                    f"{where}: is no answer; expected {_EXPECTED}: take the line out, or go on "
-                    "from a copy of the file that is sound"
+                    f"{where}: is no answer ({error!s:.100}); expected {_EXPECTED}: take the line "
+                    "out, or go on from a copy of the file that is sound"
                 ) from None
         return records
 
-    def _check_header(self, found: Any, wanted: Mapping[str, Any]) -> None:
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise InputError(f"{self.path}: holds no answers; expected {_EXPECTED}")
+    def _check_head(self, record: Any, wanted: StudyHead) -> None:
+        """Refuse to go on with answers to something else."""
+        try:
+            begun = from_record(StudyHead, record)
+        except ValueError as error:
+            raise InputError(
+                f"{self.path}: holds no answers ({error}); expected {_EXPECTED}"
+            ) from None
         words = {
             "task": "--task {}",
             "sets_of": "--sets-of {}",
@@ -267,47 +283,50 @@ class Journal:
             "language": "language {} (--lang, --tokens, --fold)",
         }
         for key, words_of in words.items():
-            if found.get(key) != wanted[key]:
+            then, now = (words_of.format(getattr(head, key)) for head in (begun, wanted))
+            if then != now:
                 raise InputError(
-                    f"{self.path}: was begun with {words_of.format(found.get(key))}, not "
-                    f"{words_of.format(wanted[key])}; go on as it was begun, or give another -o"
+                    f"{self.path}: was begun with {then}, not {now}; go on as it was begun, or "
+                    "give another -o"
                 )
-        if found.get("source") != wanted["source"]:
+        if begun.source != wanted.source:
             raise InputError(
                 f"{self.path}: was begun with other sources; the source file has changed since, or "
                 "is another one: give the one it was begun with, or another -o"
             )
-        if found.get("systems") != wanted["systems"]:
-            known = found.get("systems")
-            known = known if isinstance(known, dict) else {}
-            names = {*known, *wanted["systems"]}
-            differ = sorted(n for n in names if known.get(n) != wanted["systems"].get(n))
+        if begun.systems != wanted.systems:
+            differ = sorted({name for name, _ in begun.systems.items() ^ wanted.systems.items()})
             raise InputError(
                 f"{self.path}: was begun with other outputs ({', '.join(differ)[:300]} differ): "
                 "give those it was begun with, or another -o"
             )
 
     def _take(self, record: Mapping[str, Any]) -> None:
-        """Let one line change what is known."""
-        person = self.people.setdefault(_text(record["annotator"]), Progress())
+        """Let one line change what is known.
+
+        Raises:
+            LookupError, ValueError: it is no line of a journal of this study.
+        """
+        step = from_record(_Step, record)
+        person = self.people.setdefault(step.annotator, AnnotatorState())
         if "answer" in record:
-            given = Answer.of(record)
-            given.rows(self.task)  # what does not fit the task is no answer
-            if not self._systems.issuperset(name for names in given.systems for name in names):
-                raise ValueError("systems")
-            person.answers.pop(given.item, None)
-            person.skipped.pop(given.item, None)
-            person.answers[given.item] = given
-        elif "undo" in record:
-            del person.answers[_text(record["undo"])]
-        elif "skip" in record:
-            person.skipped[_text(record["skip"])] = None
-        elif "again" in record:
+            answer = ItemAnswer.of(record)
+            answer.rows(self.task)  # what does not fit the task is no answer
+            if not self._systems.issuperset(name for names in answer.systems for name in names):
+                raise ValueError("systems are others")
+            person.answers.pop(answer.item, None)
+            person.skipped.pop(answer.item, None)
+            person.answers[answer.item] = answer
+        elif step.undo:
+            del person.answers[step.undo]
+        elif step.skip:
+            person.skipped[step.skip] = None
+        elif step.again:
             person.skipped.clear()
         else:
-            raise ValueError("kind")
+            raise ValueError("it is neither an answer nor a step")
 
-    def save(self, answer: Answer) -> None:
+    def save(self, answer: ItemAnswer) -> None:
         """Keep an answer; the same sent twice is kept once, another one of its page replaces it.
 
         Raises:
@@ -315,7 +334,7 @@ class Journal:
             OutputError: the journal cannot be written, and nothing of the answer was. (Where only
                 the CSV file cannot be written, see `behind`.)
         """
-        known = self.people.get(answer.annotator, Progress()).answers.get(answer.item)
+        known = self.people.get(answer.annotator, AnnotatorState()).answers.get(answer.item)
         if known is not None and known.key != answer.key:
             raise Refused(
                 f"{answer.annotator} has answered this one already, in another window; load the "
@@ -329,21 +348,21 @@ class Journal:
 
     def skip(self, annotator: str, item: str, time: str) -> None:
         """Set an item aside."""
-        if item not in self.people.get(annotator, Progress()).skipped:
-            self._keep({"skip": item, "annotator": annotator, "time": time})
+        if item not in self.people.get(annotator, AnnotatorState()).skipped:
+            self._keep(_Step(annotator, skip=item, time=time).record())
 
-    def undo(self, annotator: str, time: str) -> Answer | None:
+    def undo(self, annotator: str, time: str) -> ItemAnswer | None:
         """Take back an annotator's last answer; None where there is none."""
-        answers = self.people.get(annotator, Progress()).answers
+        answers = self.people.get(annotator, AnnotatorState()).answers
         if not answers:
             return None
         last = next(reversed(answers.values()))
-        self._keep({"undo": last.item, "annotator": annotator, "time": time})
+        self._keep(_Step(annotator, undo=last.item, time=time).record())
         return last
 
     def again(self, annotator: str, time: str) -> None:
         """Ask an annotator again what was set aside."""
-        self._keep({"again": True, "annotator": annotator, "time": time})
+        self._keep(_Step(annotator, again=True, time=time).record())
 
     def _keep(self, record: Mapping[str, Any]) -> None:
         self._check_underneath()
@@ -355,38 +374,9 @@ class Journal:
             # The answer is on disk: the file is made of the journal, and follows once it can.
             self.behind = str(error)
 
-    def _append(self, record: Mapping[str, Any]) -> None:
-        data = (json.dumps(record, ensure_ascii=True) + "\n").encode()
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._file.fileno(), view) :]
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            # A full disk may have taken half a line.
-            with contextlib.suppress(OSError, OutputError):
-                self._cut(self._size)
-            raise OutputError(
-                f"{self.path}: cannot be written ({error.strerror}); the answer is not saved"
-            ) from None
-        self._size += len(data)
-
-    def _cut(self, size: int) -> None:
-        try:
-            os.ftruncate(self._file.fileno(), size)
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written ({error.strerror})") from None
-
     def _check_underneath(self) -> None:
         """Refuse to write where somebody else has."""
-        mine = os.fstat(self._file.fileno())
-        try:
-            there = self.path.stat()
-            same = (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev)
-        except OSError:
-            same = False
-        if not same or mine.st_size != self._size:
+        if not self._file.is_untouched():
             raise Refused(
                 f"{self.path.name} was changed or moved by another program: nothing more is "
                 "written. End the program, see what became of the file, and start it again",
@@ -435,10 +425,10 @@ class Journal:
         lines = [self._lines(answer) for answer in sorted(answers, key=lambda a: a.time)]
         return _csv([COLUMNS[self.task]]) + "".join(lines)
 
-    def _lines(self, answer: Answer) -> str:
+    def _lines(self, answer: ItemAnswer) -> str:
         """An answer's lines of the CSV file, made once."""
-        known, text = self._made.get((answer.annotator, answer.item), (None, ""))
-        if known is not answer:
+        kept, text = self._made.get((answer.annotator, answer.item), (None, ""))
+        if kept is not answer:
             text = _csv(answer.rows(self.task))
             self._made[answer.annotator, answer.item] = answer, text
         return text
@@ -450,7 +440,7 @@ class Journal:
         finally:
             self._mark = _mark(self.output)
 
-    def answers(self) -> Sequence[Answer]:
+    def answers(self) -> Sequence[ItemAnswer]:
         """The answers that stand, annotator by annotator."""
         return [a for person in self.people.values() for a in person.answers.values()]
 
@@ -468,13 +458,3 @@ def _mark(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new file's name last as well, on systems that can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

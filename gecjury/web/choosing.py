@@ -14,7 +14,7 @@ from gecjury.errors import OptionError
 from gecjury.metaeval.disagreement import sentence_views
 from gecjury.scoring.scores import ScoreTable
 from gecjury.web import Order, Task
-from gecjury.web.answers import Answer
+from gecjury.web.answers import ItemAnswer
 from gecjury.web.tasks import Item
 
 _SHARED = 4
@@ -24,11 +24,18 @@ _MOST_CELLS = 20_000_000
 """Sets × pairs of systems that are looked at for each choice."""
 
 
+People = Mapping[str, Sequence[ItemAnswer]]
+"""All answers that stand, by annotator."""
+
+
 class Chooser(Protocol):
     """Chooses among what an annotator has not judged."""
 
     def choose(
-        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+        self,
+        annotator: str,
+        open_items: Collection[str],
+        people: People,
     ) -> str:
         """The item to ask next.
 
@@ -47,7 +54,10 @@ class FixedOrder:
         self._names = list(names)
 
     def choose(
-        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+        self,
+        annotator: str,
+        open_items: Collection[str],
+        people: People,
     ) -> str:
         """See `Chooser`."""
         return next(name for name in self._names if name in open_items)
@@ -80,11 +90,14 @@ class Settling:
         self._places = {name: place for place, name in enumerate(systems)}
         self._pairs: dict[str, IntArray] = {}
         # What has been counted, so that an answer is looked at once.
-        self._counted: dict[tuple[str, str], Answer] = {}
+        self._counted: dict[tuple[str, str], ItemAnswer] = {}
         self._lead, self._seen = (np.zeros((len(systems),) * 2) for _ in range(2))
 
     def choose(
-        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+        self,
+        annotator: str,
+        open_items: Collection[str],
+        people: People,
     ) -> str:
         """See `Chooser`."""
         shared = self._shared(annotator, open_items, people)
@@ -100,7 +113,10 @@ class Settling:
         return best.id
 
     def _shared(
-        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+        self,
+        annotator: str,
+        open_items: Collection[str],
+        people: People,
     ) -> str | None:
         if len(people.get(annotator, ())) % _SHARED != _SHARED - 1:
             return None
@@ -128,7 +144,7 @@ class Settling:
             self._pairs[item.id] = found
         return found
 
-    def _open(self, people: Mapping[str, Sequence[Answer]]) -> FloatArray:
+    def _open(self, people: People) -> FloatArray:
         """How open each pair of systems is, a flat table of systems × systems."""
         from scipy.special import ndtr
 
@@ -143,7 +159,7 @@ class Settling:
         root = np.sqrt(self._seen + 1)
         return np.asarray(2 * (1 - ndtr(np.abs(self._lead) / root)) / root).ravel()
 
-    def _count(self, answer: Answer, times: int) -> None:
+    def _count(self, answer: ItemAnswer, times: int) -> None:
         """Add an answer to what is counted, or take it away."""
         ranked = list(zip(answer.systems, answer.values, strict=True))
         for (one, rank_one), (two, rank_two) in combinations(ranked, 2):

@@ -13,7 +13,7 @@ def punctual_protocol() -> type[asyncio.Protocol]:
 
     Connections count towards `limit_concurrency` while they are open. Without a time limit, a few
     hundred that never finish their headers would keep everybody else out. Idle connections are
-    closed by uvicorn's `timeout_keep_alive`, bodies are limited by `gecjury.web.guards.Guard`.
+    closed by uvicorn's `timeout_keep_alive`, bodies are limited by `gecjury.web.guards.PageGuard`.
     """
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol

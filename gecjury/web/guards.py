@@ -65,7 +65,7 @@ class Refused(InputError):
         self.kind = kind
 
 
-class Guard:
+class PageGuard:
     """An application that only this machine's own pages reach, in browsers that know its secret.
 
     Every answer carries the policy, refusals too. Bodies are read whole, within `MOST_BODY` and

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gecjury.errors import MissingExtraError, OptionError, install_hint
 
 if TYPE_CHECKING:
-    from gecjury.web.guards import Guard
+    from gecjury.web.guards import PageGuard
 
 FIRST_PORT = 8765
 """Where pages are looked for first; the next free ones follow."""
@@ -76,8 +76,8 @@ def _bound(port: int) -> socket.socket:
     return made
 
 
-def serve(
-    app: Guard, listening: socket.socket, ready: Callable[[str], None], browser: bool
+def serve_pages(
+    app: PageGuard, listening: socket.socket, ready: Callable[[str], None], browser: bool
 ) -> None:
     """Answer requests until the program is interrupted.
 

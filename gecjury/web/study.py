@@ -23,7 +23,7 @@ from gecjury.experiments.score import score
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_bytes, read_text, write_text
 from gecjury.web import Order, Task
-from gecjury.web.answers import Journal, Progress
+from gecjury.web.answers import AnnotatorState, Journal, StudyHead
 from gecjury.web.choosing import Chooser, chooser
 from gecjury.web.guards import Refused, new_token
 from gecjury.web.tasks import Item, task_items
@@ -103,7 +103,7 @@ class _Holder:
 
 
 @dataclass
-class Study:
+class AnnotationStudy:
     """What is judged, by whom, and what became of it so far.
 
     Attributes:
@@ -140,9 +140,9 @@ class Study:
         self._holders: dict[str, _Holder] = {}
         self._shown: dict[str, str] = {}
 
-    def person(self, name: str) -> Progress:
+    def person(self, name: str) -> AnnotatorState:
         """An annotator's progress; of one who has not begun, none."""
-        return self.journal.people.get(name, Progress())
+        return self.journal.people.get(name, AnnotatorState())
 
     def hold(self, name: str, window: str, *, take: bool = False) -> None:
         """Let a window have a name, unless another one has it.
@@ -203,7 +203,7 @@ def open_study(
     language: Language = ENGLISH,
     runtime: Runtime | None = None,
     tell: Callable[[str], None] = lambda text: None,
-) -> Study:
+) -> AnnotationStudy:
     """Read what is to be judged, and the answers that there are.
 
     Args:
@@ -254,22 +254,22 @@ def open_study(
         (lambda: score(corpus, metrics=scorers, runtime=runtime).tables) if scorers else None,
         len(scorers),
     )
-    about = {
-        "task": task,
-        "sets_of": sets_of if task == "rank" else 1,
-        "edits": "hidden" if hide_edits else "marked",
-        "seed": seed,
-        "language": "-".join((language.code, language.tokens, language.fold)),
-        "source": corpus.source_print,
-        "systems": corpus.system_prints,
-    }
-    journal = Journal(target, about, tell)
+    head = StudyHead(
+        task=task,
+        sets_of=sets_of if task == "rank" else 1,
+        edits="hidden" if hide_edits else "marked",
+        seed=seed,
+        language="-".join((language.code, language.tokens, language.fold)),
+        source=corpus.source_print,
+        systems=corpus.system_prints,
+    )
+    journal = Journal(target, head, tell)
     try:
         command = _write_table(target, task, files, len(outputs), language, tell)
     except BaseException:
         journal.close()
         raise
-    return Study(
+    return AnnotationStudy(
         corpus, task, items, journal, choice, seed, hide_edits, name, watched, command
     )  # fmt: skip
 

@@ -184,7 +184,7 @@ def checked_values(item: Item, task: Task, given: Sequence[str]) -> tuple[int, .
 
 
 @dataclass(frozen=True)
-class Question:
+class FormQuestion:
     """One thing to choose on a page.
 
     Attributes:
@@ -202,21 +202,21 @@ class Question:
 
 def questions(
     item: Item, task: Task, corpus: Corpus, annotator: str, seed: int, hide_edits: bool
-) -> list[Question]:
+) -> list[FormQuestion]:
     """What is asked of an item, in the order in which it is shown."""
     if task == "rate":
         return [
-            Question(place, f"{name.capitalize()}: {asked}", (), scale)
+            FormQuestion(place, f"{name.capitalize()}: {asked}", (), scale)
             for place, (name, (asked, scale)) in enumerate(ASPECTS.items())
         ]
     if task == "edits":
         return [
-            Question(place, f"Edit {place + 1}", _edit_parts(corpus, item.row, edit), _VERDICTS)
+            FormQuestion(place, f"Edit {place + 1}", _edit_parts(corpus, item.row, edit), _VERDICTS)
             for place, edit in enumerate(item.edits)
         ]
     ranks = tuple((rank, "best" if rank == 1 else "") for rank in range(1, len(item.texts) + 1))
     return [
-        Question(place, chr(ord("A") + at), marked(corpus, item, place, hide_edits), ranks)
+        FormQuestion(place, chr(ord("A") + at), marked(corpus, item, place, hide_edits), ranks)
         for at, place in enumerate(shown_order(item, annotator, seed))
     ]
 

@@ -26,7 +26,7 @@ from gecjury.report.page.markup import lang_attribute
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
-from gecjury.web.guards import Form, Guard, Refused, new_token, read_form
+from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import answer, page, static_routes
 from gecjury.web.stored import Filters, StoredComparison, StoredFile, leaderboards
 from gecjury.wording import number
@@ -135,7 +135,7 @@ def open_desk(
     return Desk(every, stored, folder, runtime, language)
 
 
-def trying_app(desk: Desk) -> Guard:
+def trying_app(desk: Desk) -> PageGuard:
     """The application: pages and what their forms do, behind the guard."""
     from starlette.applications import Starlette
     from starlette.routing import Route
@@ -151,7 +151,7 @@ def trying_app(desk: Desk) -> Guard:
         Route("/leaderboard", answer(pages.leaderboard)),
         *static_routes(),
     ]
-    return Guard(Starlette(routes=routes))
+    return PageGuard(Starlette(routes=routes))
 
 
 @dataclass(frozen=True)

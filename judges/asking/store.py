@@ -14,15 +14,17 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
+from gecjury.durable import GrowingFile, append
 from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, key_of
-from gecjury.textfiles import file_name, lock, parse_json, read_bytes
+from gecjury.records import from_record
+from gecjury.textfiles import file_name, parse_json, read_bytes
 
 STORE_FORMAT = "gecjury-judgments/1"
 ASIDE = ".set-aside"
@@ -47,13 +49,8 @@ class Identity:
 
     @property
     def parts(self) -> dict[str, str]:
-        """As in the first line of the file."""
-        return {
-            "backend": self.backend,
-            "model": self.model,
-            "base_url": self.base_url,
-            "prompt": self.prompt,
-        }
+        """The identity as it stands in the first line of the file."""
+        return asdict(self)
 
 
 def store_path(folder: Path, identity: Identity) -> Path:
@@ -207,21 +204,23 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _identity(path: Path, number: int, record: Mapping[str, Any]) -> Identity:
-    if record.get("format") != STORE_FORMAT or not isinstance(record.get("identity"), dict):
-        raise InputError(
-            f"{path}, line {number}: not the head of a store of judgments ({STORE_FORMAT})"
-        )
+    """Return the identity in the head of a store.
+
+    Raises:
+        InputError: it is no head; names file, line and value.
+    """
+    where = f"{path}, line {number}: not the head of a store of judgments ({STORE_FORMAT})"
+    if record.get("format") != STORE_FORMAT:
+        raise InputError(where)
     try:
-        identity = Identity(**record["identity"])
-    except TypeError as error:
-        raise InputError(
-            f"{path}, line {number}: the head is not that of a store ({error})"
-        ) from None
+        identity = from_record(Identity, record.get("identity"))
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
     for name, value in identity.parts.items():
-        if not isinstance(value, str) or _CONTROLS.search(value):
+        if _CONTROLS.search(value):
             raise InputError(
-                f"{path}, line {number}: the head is not that of a store: {name} is "
-                f"{_shown(value)}, expected a text of one line without control characters"
+                f"{where}: {name} is {_shown(value)}; expected a text of one line without control "
+                "characters"
             )
     return identity
 
@@ -288,12 +287,16 @@ class Store(AbstractContextManager["Store"]):
         self.aside: tuple[int, ...] = ()
         self._replies: dict[str, list[Reply]] = {}
         self._read: dict[str, Any] = {}
-        self._file, self._held = self._open()
+        self._file = GrowingFile(
+            path,
+            busy="another run is writing this store; wait for it to end, or give this run its own "
+            "with --cache DIR",
+            lost="the replies before this one are kept. Make room and run the same command again",
+        )
         try:
             self._load()
         except BaseException:
             self._file.close()
-            self._held.close()
             raise
 
     def __exit__(
@@ -303,7 +306,7 @@ class Store(AbstractContextManager["Store"]):
         trace: TracebackType | None,
     ) -> None:
         """Close the file, which frees the lock; a store without a reply is not left behind."""
-        self._close()
+        self._file.close(remove=self._file.size == len(_head(self.identity)))
 
     def __len__(self) -> int:
         return sum(map(len, self._replies.values()))
@@ -336,7 +339,7 @@ class Store(AbstractContextManager["Store"]):
         """Keep a record of another store of the same identity; see `append`."""
         if wrong := _check(self.path, 0, self.identity, record):
             raise InputError(f"{self.path}: {wrong} was to be kept here")
-        self._write(_line(record))
+        self._file.append(_line(record))
         self._take(record)
 
     def _take(self, record: Mapping[str, Any]) -> None:
@@ -344,106 +347,48 @@ class Store(AbstractContextManager["Store"]):
         self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
         self._read[key] = record.get("read")
 
-    def _open(self) -> tuple[IO[bytes], IO[bytes]]:
-        """The file, and what holds its lock."""
-        while True:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                file = self.path.open("ab", buffering=0)
-            except OSError as error:
-                raise self._unwritable(error) from None
-            try:
-                held = lock(file, wait=False)
-                if held is None:
-                    raise InputError(
-                        f"{self.path}: another run is writing this store; wait for it to end, "
-                        "or give this run its own with --cache DIR"
-                    )
-                # Another run may have taken its empty store away in between.
-                if self.path.exists() and os.path.samestat(
-                    os.fstat(file.fileno()), self.path.stat()
-                ):
-                    return file, held
-            except OSError as error:
-                file.close()
-                raise self._unwritable(error) from None
-            except BaseException:
-                file.close()
-                raise
-            file.close()
-            held.close()
-
-    def _unwritable(self, error: OSError) -> OutputError:
-        return OutputError(f"{self.path}: the store cannot be written ({error.strerror})")
-
-    def _close(self) -> None:
-        """Close the file and free the lock; what holds nothing but its head is taken away."""
-        head = _head(self.identity)
-        with suppress(OSError):
-            if os.fstat(self._file.fileno()).st_size == len(head):
-                if self._held is not self._file:
-                    self._file.close()  # Windows removes no open file
-                if self.path.read_bytes() == head:
-                    self.path.unlink()
-        self._file.close()
-        self._held.close()
-
     def _load(self) -> None:
-        size = os.fstat(self._file.fileno()).st_size
+        """Read the store; cut off what a crash left, and set aside what cannot be read."""
+        size = self._file.size
         if size and not self._headless(size):
             found = find_lines(self.path)
-            (identity, records), sound = found.segments[0], found.sound
+            ((identity, records),) = found.segments
             if identity != self.identity:
                 raise InputError(
                     f"{self.path}: holds replies of {identity.model} to {identity.prompt}, not of "
                     f"{self.identity.model} to {self.identity.prompt}; move it away"
                 )
-            if sound < size:
-                self._keep_tail(sound)
-                self._file.truncate(sound)
-                os.fsync(self._file.fileno())
-                self.cut = size - sound
+            if found.sound < size:
+                self._keep_tail(found.sound)
+                self._file.cut(found.sound)
+                self.cut = size - found.sound
             if found.damaged:
                 self._set_aside(found.damaged)
             for record in records:
                 self._take(record)
             return
-        self._write(_head(self.identity))
-        try:
-            folder = os.open(self.path.parent, os.O_RDONLY)
-        except PermissionError:
-            return  # Windows opens no folder
-        try:
-            os.fsync(folder)  # the new file's name has to last as well
-        finally:
-            os.close(folder)
+        self._file.append(_head(self.identity))
 
     def _keep_tail(self, sound: int) -> None:
-        """Whole lines of a tail are no remains of a crash: they are kept in a file of their own."""
+        """Keep whole lines of a tail, which are no remains of a crash, in a file of their own."""
         with self.path.open("rb") as store:
             store.seek(sound)
             tail = store.read()
         whole = tail[: tail.rfind(b"\n") + 1]
         if whole.strip(b"\0 \n"):
-            with self.path.with_suffix(ASIDE).open("ab") as kept:
-                kept.write(whole)
-                kept.flush()
-                os.fsync(kept.fileno())
+            append(self.path.with_suffix(ASIDE), whole)
 
     def _set_aside(self, damaged: list[Damage]) -> None:
         """Keep lines that cannot be read in a file of their own, and leave blanks for them."""
         side = self.path.with_suffix(ASIDE)
+        data = self.path.read_bytes()
         try:
+            # The lines are on the disk there before they are gone from the store.
+            append(side, b"".join(data[line.start : line.end] for line in damaged))
             with self.path.open("r+b") as store:
-                with side.open("ab") as kept:
-                    for damage in damaged:
-                        store.seek(damage.start)
-                        kept.write(store.read(damage.end - damage.start))
-                    kept.flush()
-                    os.fsync(kept.fileno())  # before it is gone from the store
-                for damage in damaged:
-                    store.seek(damage.start)
-                    store.write(b" " * (damage.end - damage.start - 1))
+                for line in damaged:
+                    store.seek(line.start)
+                    store.write(b" " * (line.end - line.start - 1))
                 store.flush()
                 os.fsync(store.fileno())
         except OSError as error:
@@ -451,27 +396,13 @@ class Store(AbstractContextManager["Store"]):
                 f"{self.path}, line {damaged[0].line}: {damaged[0].reason}, and it cannot be set "
                 f"aside in {side.name} ({error.strerror})"
             ) from None
-        self.aside = tuple(damage.line for damage in damaged)
+        self.aside = tuple(line.line for line in damaged)
 
     def _headless(self, size: int) -> bool:
-        """Whether a crash left less than a whole head line: nothing to lose, so begin anew."""
+        """Cut off less than a whole head line, which a crash left; return whether there was one."""
         data = self.path.read_bytes()
         if b"\n" in data or not _line({"format": STORE_FORMAT})[:12].startswith(data[:12]):
             return False
-        self._file.truncate(0)
+        self._file.cut(0)
         self.cut = size
         return True
-
-    def _write(self, line: bytes) -> None:
-        start = os.fstat(self._file.fileno()).st_size
-        try:
-            written = self._file.write(line)
-            if written != len(line):
-                raise OSError(28, "no space left")
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            self._file.truncate(start)
-            raise OutputError(
-                f"{self.path}: a reply could not be written ({error.strerror}); "
-                "those before it are kept. Make room and run the same command again"
-            ) from None

@@ -170,7 +170,7 @@ def dataset_words(path: Path, form: str) -> list[str]:
 
 def make_answers(task: Any) -> None:
     """Judgments of two annotators in the current folder, one taken back and one set aside."""
-    from gecjury.web.answers import Answer
+    from gecjury.web.answers import ItemAnswer
     from gecjury.web.study import open_study
 
     study = open_study("source.txt", ["a.txt", "b.txt"], "j.csv", references=["ref.txt"], task=task)
@@ -180,7 +180,7 @@ def make_answers(task: Any) -> None:
                 time = f"2026-01-01T00:00:{number:02}"
                 values = tuple(1 + (number + place) % 2 for place in range(item.values))
                 study.journal.save(
-                    Answer(f"key{number}", name, item.id, item.row + 1, item.systems, values,
+                    ItemAnswer(f"key{number}", name, item.id, item.row + 1, item.systems, values,
                            comment="so" * (number % 2), seconds=2.5, time=time)
                 )  # fmt: skip
         study.journal.undo("ben", time)

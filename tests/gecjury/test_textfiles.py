@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from gecjury.errors import InputError, OutputError
 from gecjury.textfiles import (
     file_name,
     lies_in,
-    lock,
     read_lines,
     read_text,
     refuse_special_files,
@@ -137,52 +135,6 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
         write_text(path, "lone surrogate \udcff")
     assert path.read_bytes() == b"old"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file.txt", "folder"]
-
-
-def test_a_lock_lasts_until_its_file_is_closed(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    with path.open("ab") as mine, path.open("ab") as other:
-        assert lock(mine, wait=False)
-        assert not lock(other, wait=False)
-    with path.open("ab") as other:
-        assert lock(other, wait=False)
-
-
-def test_waiting_for_a_lock_ends_when_it_is_free(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    program = (
-        "import sys, time; from gecjury.textfiles import lock\n"
-        "file = open(sys.argv[1], 'ab'); lock(file, wait=True); print('mine', flush=True)\n"
-        "sys.stdin.read()\n"
-        "file.write(b'done'); file.close()\n"
-    )
-    root = Path(__file__).resolve().parents[2]
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(path)],
-        cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process, path.open("ab") as file:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stdin is not None
-        assert process.stdout.readline() == "mine\n"
-        assert not lock(file, wait=False)
-        process.stdin.close()
-        assert lock(file, wait=True)
-        assert path.read_bytes() == b"done"
-
-
-def test_a_file_beside_is_locked_where_the_file_itself_cannot_be(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    with path.open("ab") as mine, path.open("ab") as other:
-        held = lock(mine, wait=False, beside=True)
-        assert held is not None
-        assert held is not mine
-        assert lock(other, wait=False, beside=True) is None
-        assert lock(other, wait=False) is other  # the file itself is free, for all to read
-        held.close()
-        held = lock(other, wait=True, beside=True)
-        assert held is not None
-        held.close()
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.lock"]
 
 
 @pytest.mark.security

@@ -250,13 +250,13 @@ def test_statistics_of_another_metric_are_refused(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"metric": 3}, "where a text belongs"),
+        ({"metric": 3}, "metric is 3; expected a text"),
         ({"metric": "jury:file=x.json"}, "a jury cannot be a member of a jury"),
-        ({"weight": 1e300}, "numbers that cannot be used"),
-        ({"scale": 1e-300}, "numbers that cannot be used"),
-        ({"center": "x"}, "could not convert"),
-        ({"identity": {"extra": [1]}}, "extra [1] is no table"),
-        ({"identity": 3}, "not iterable"),
+        ({"weight": 1e300}, "numbers of gleu cannot be used"),
+        ({"scale": 1e-300}, "numbers of gleu cannot be used"),
+        ({"center": "x"}, "center is 'x'; expected a number"),
+        ({"identity": {"extra": [1]}}, "identity.extra is [1]; expected an object"),
+        ({"identity": 3}, "identity is 3; expected an object"),
     ],
 )
 def test_a_changed_jury_is_refused(shell: Shell, change: dict[str, object], said: str) -> None:

@@ -7,7 +7,6 @@ import pytest
 from tests import datasets
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("zstandard")
 
 
 class Made:

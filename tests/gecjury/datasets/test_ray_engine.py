@@ -30,6 +30,7 @@ from gecjury.errors import (
     MissingExtraError,
     OptionError,
 )
+from gecjury.scoring.signature import Signature
 
 FILE = InputFile("/data/mine.jsonl", "mine.jsonl", "jsonl", 60)
 with_ray = [
@@ -41,8 +42,9 @@ with_ray = [
 
 def job_of(folder: Path) -> Job:
     return Job(
-        str(folder), ("green",), ("green",), ({},), "", "source", {"": "hypothesis"},
-        "references", (FILE,), 10,
+        "", "source", {"": "hypothesis"}, "references", folder=str(folder), metrics=("green",),
+        labels=("green",), signatures=(Signature("green", "refbased", {}),), files=(FILE,),
+        shard_rows=10,
     )  # fmt: skip
 
 
@@ -140,7 +142,7 @@ def test_an_actor_answers_with_a_summary(tmp_path: Path) -> None:
     actor = Fake(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
     for shard in SHARDS:
         record = answer_of(actor, shard)
-        assert ShardSummary.from_json(record["summary"]) == ShardSummary(shard.number, 10)
+        assert ShardSummary.from_json(record["answer"]) == ShardSummary(shard.number, 10)
     assert [entry.name for entry in (tmp_path / UNFINISHED).iterdir()] == ["run-m"]
 
 
@@ -353,7 +355,7 @@ class TestOnRay:
         class Broken(RayEngine):
             actor = actor_of(divide)
 
-        with pytest.raises(RuntimeError, match=r"in a worker of the cluster:\n(.|\n)*in divide"):
+        with pytest.raises(RuntimeError, match=r"in a worker:\n(.|\n)*in divide"):
             Broken("local", 2).finish(job_of(tmp_path), SHARDS, lambda summary: None)
         with pytest.raises(OptionError, match="--address head:6379: this process has a Ray sess"):
             RayEngine("head:6379").finish(job_of(tmp_path), SHARDS, lambda summary: None)

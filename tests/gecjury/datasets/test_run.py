@@ -60,7 +60,7 @@ def test_rows_and_corpus_are_scored_as_texts_are(tmp_path: Path, made: Any, name
             assert record["precision"] == pytest.approx(table.precision[0], rel=1e-12)
             parts = [row[f"{label}.precision"] for row in scored]
             np.testing.assert_array_equal(parts, table.by_sentence.precision[0])
-    assert (found.rows_read, found.bad, found.unanswered) == (60, 0, 0)
+    assert (found.results.read, found.results.bad, found.unanswered) == (60, 0, 0)
 
 
 def test_several_hypotheses_and_references_of_several_numbers(tmp_path: Path, made: Any) -> None:
@@ -82,7 +82,9 @@ def test_several_hypotheses_and_references_of_several_numbers(tmp_path: Path, ma
                 np.testing.assert_array_equal(mine, table.sentences[number])
     by_name = {(r["system"], r["metric"]): r["score"] for r in found.rows()}
     assert by_name["hypothesis", "gleu"] is None
-    assert any("gleu: no corpus score: with several references" in note for note in found.notes)
+    assert any(
+        "gleu: no corpus score: with several references" in note for note in found.results.notes
+    )
     assert by_name["other", "green"] is not None
 
 
@@ -137,9 +139,9 @@ def test_bad_rows_are_put_down_and_stay_in_their_place(
     for record, (_, expected) in zip(records, BAD, strict=True):
         assert record["file"] == name
         assert re.search(expected, record["reason"])
-    assert found.bad == len(BAD)
+    assert found.results.bad == len(BAD)
     assert found.unanswered == 0
-    assert sum(found.nulls["green"].values()) == len(BAD)
+    assert sum(found.results.nulls["green"].values()) == len(BAD)
     good = [row for place, row in enumerate(rows) if place % 2]
     expected_total = whole(good, ["green"], ["hypothesis"]).tables[0].totals["hypothesis"]
     assert found.rows()[0]["score"] == pytest.approx(expected_total, rel=1e-12)
@@ -153,7 +155,7 @@ def test_bad_lines_are_put_down(tmp_path: Path, made: Any) -> None:
     path.write_bytes(path.read_bytes() + b"".join(line + b"\n" for line, _ in BAD_LINES))
     found = score_dataset(path, tmp_path / "out", metrics=["green"], shard_rows=3)
     lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == len(BAD_LINES) == found.bad
+    assert len(lines) == len(BAD_LINES) == found.results.bad
     for line, (_, expected) in zip(lines, BAD_LINES, strict=True):
         assert re.search(expected, json.loads(line)["reason"]), line
 
@@ -193,7 +195,7 @@ def test_rows_that_a_metric_refuses_are_found(
     without = [row["id"][1:] for row in scored if row["changes"] is None]
     assert without == list(numbers)
     assert all(row["green"] is not None for row in scored)
-    assert (found.bad, found.unanswered) == (0, len(numbers))
+    assert (found.results.bad, found.unanswered) == (0, len(numbers))
     if not numbers:
         return
     lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
@@ -228,7 +230,7 @@ def test_duplicate_ids_are_told(tmp_path: Path, made: Any) -> None:
     rows[25]["id"] = rows[3]["id"]
     path = made.write(tmp_path / "a.jsonl", rows)
     found = score_dataset(path, tmp_path / "out", metrics=["changes"], shard_rows=10)
-    (note,) = [note for note in found.notes if "earlier row" in note]
+    (note,) = [note for note in found.results.notes if "earlier row" in note]
     assert note.startswith("1 rows have the id")
     assert "'r3' in a.jsonl row 4, a.jsonl row 26" in note
     with pytest.raises(InputError, match="make ids unique"):
@@ -265,8 +267,8 @@ def test_kept_rows_have_all_their_columns(tmp_path: Path, made: Any, name: str) 
                 kept += [json.loads(line) for line in lines]
     assert kept == wanted
     assert 0 < len(wanted) < 30
-    assert found.kept == len(wanted)
-    removed = [part["removed"] for part in found.conditions]
+    assert found.results.kept == len(wanted)
+    removed = [part.removed for part in found.results.conditions]
     assert sum(removed) == 30 - len(wanted)
     changes = [row["changes"] for row in scored]
     assert removed[0] == sum(value is None or value > 2 for value in changes)
@@ -457,14 +459,13 @@ def test_parquet_that_breaks_in_the_middle_names_the_row(tmp_path: Path, made: A
 
 
 def test_a_full_disk_is_told(tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gecjury.datasets import output
 
     path = made.write(tmp_path / "a.parquet", made.rows(5))
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\)"):
         score_dataset(path, tmp_path / "out", metrics=["changes"])
     assert not list((tmp_path / "out").glob("part-*"))
@@ -515,7 +516,7 @@ def test_a_dataset_saved_to_disk_is_scored(tmp_path: Path, made: Any) -> None:
     ]
     good = expected.sentences[0] > 0.5
     assert kept == [row for row, one in zip(rows, good, strict=True) if one]
-    assert found.kept == len(kept)
+    assert found.results.kept == len(kept)
 
 
 @pytest.mark.slow
@@ -593,7 +594,7 @@ def test_a_worker_that_always_dies_names_its_rows(
     tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = made.write(tmp_path / "a.parquet", made.rows(30))
-    monkeypatch.setattr("gecjury.datasets.engines.sys.executable", "/bin/false")
+    monkeypatch.setattr("gecjury.processes.sys.executable", "/bin/false")
     with pytest.raises(IncompleteError, match=r"a\.parquet, rows \d+ to \d+: the worker died 3"):
         score(path, tmp_path / "out", runtime=Runtime(workers=2))
 

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.corpus.language import Language
 from gecjury.datasets.shards import InputFile, Job, Kept, Shard, ShardSummary, Total, shards_of
+from gecjury.scoring.signature import Signature
 
 
 @given(st.lists(st.integers(0, 50), max_size=6), st.integers(1, 20))
@@ -26,8 +28,10 @@ def test_all_three_cross_processes_as_text() -> None:
     assert shard.name == "part-000003"
     file = InputFile("/a/b.jsonl", "b.jsonl", "jsonl", 60, 900, 17, "ab", (0, 812))
     job = Job(
-        "/out", ("green:n=2",), ("green",), ({"metric": "green"},), "id", "s", {"x": "h"}, "r",
-        (file,), 40, "green > .5", "jsonl", True, {"device": "cpu"},
+        "id", "s", {"x": "h"}, "r", folder="/out", metrics=("green:n=2",), labels=("green",),
+        signatures=(Signature("green", "refbased", {"n": 2}),), files=(file,), shard_rows=40,
+        keep="green > .5", form="jsonl", strict=True, runtime={"device": "cpu"},
+        language=Language("sv"),
     )  # fmt: skip
     assert Job.from_json(job.to_json()) == job
     summary = ShardSummary(

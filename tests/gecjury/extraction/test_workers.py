@@ -21,7 +21,8 @@ from gecjury.corpus.edits import Edit
 from gecjury.extraction import workers
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.tagger import load_tagger
-from gecjury.extraction.workers import _Batches, _Forked, _may_fork, _Spawned, extract_in_workers
+from gecjury.extraction.workers import _Batches, _in_a_fork, _may_fork, extract_in_workers
+from gecjury.processes import ForkedProcess, SpawnedProcess
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux alone")
 PAIRS = [
@@ -60,8 +61,8 @@ def another_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def forked() -> Iterator[_Forked]:
-    process = _Forked(Fake(), [])  # type: ignore[arg-type]
+def forked() -> Iterator[ForkedProcess]:
+    process = ForkedProcess(_in_a_fork(Fake()))  # type: ignore[arg-type]
     yield process
     process.kill()
     process.close()
@@ -74,8 +75,13 @@ def made(pairs: list[TextPair], nlp: Any) -> dict[TextPair, ExtractedEdits]:
 @pytest.mark.parametrize(
     "start",
     [
-        pytest.param(lambda nlp: _Forked(Extractor(nlp), []), marks=LINUX, id="fork"),
-        pytest.param(lambda nlp: _Spawned("embedded", "spacy2"), id="plain"),
+        pytest.param(lambda nlp: ForkedProcess(_in_a_fork(Extractor(nlp))), marks=LINUX, id="fork"),
+        pytest.param(
+            lambda nlp: SpawnedProcess(
+                "gecjury.extraction.workers", "embedded", "spacy2", environment={}
+            ),
+            id="plain",
+        ),
     ],
 )
 def test_a_process_gives_the_edits_that_are_made_here(
@@ -83,7 +89,7 @@ def test_a_process_gives_the_edits_that_are_made_here(
 ) -> None:
     process = start(nlp)
     try:
-        assert process.ask(None) == []
+        assert process.ask([]) == []
         rows = process.ask(PAIRS)
         expected = made(PAIRS, nlp)
         assert [workers._read(row) for row in rows] == [expected[pair] for pair in PAIRS]
@@ -97,8 +103,8 @@ def test_a_process_gives_the_edits_that_are_made_here(
 
 
 @LINUX
-def test_a_fork_outlives_an_interruption(forked: _Forked) -> None:
-    assert forked.ask(None) == []
+def test_a_fork_outlives_an_interruption(forked: ForkedProcess) -> None:
+    assert forked.ask([]) == []
     os.kill(forked._pid, signal.SIGINT)
     ((coarse, edit),) = forked.ask([("a", "long")])
     assert coarse is True
@@ -112,9 +118,9 @@ def test_errors_of_a_process_arrive(
 ) -> None:
     with (tmp_path / "stderr.txt").open("a") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)
-        forked: _Forked = request.getfixturevalue("forked")
+        forked: ForkedProcess = request.getfixturevalue("forked")
         monkeypatch.undo()
-    forked.ask(None)
+    forked.ask([])
     with pytest.raises(InputError, match=r"^line 3: not what was expected\n☃$"):
         forked.ask([("a", "input")])
     assert forked.ask([("a", "\udc80")])[0][1][2] == "\udc80"
@@ -124,8 +130,8 @@ def test_errors_of_a_process_arrive(
 
 
 @LINUX
-def test_a_process_that_is_killed_is_told_of(forked: _Forked) -> None:
-    forked.ask(None)
+def test_a_process_that_is_killed_is_told_of(forked: ForkedProcess) -> None:
+    forked.ask([])
     forked.kill()
     with pytest.raises(GecjuryError, match=r"ended unexpectedly \(status -9\)"):
         forked.ask([("a", "b")])
@@ -135,10 +141,10 @@ def test_a_process_that_is_killed_is_told_of(forked: _Forked) -> None:
 @LINUX
 def test_forks_end_with_whoever_asks_them() -> None:
     """A fork holds no end of an earlier fork's pipes, so that each sees its own close."""
-    pool = [_Forked(Fake(), [])]  # type: ignore[arg-type]
-    pool.append(_Forked(Fake(), [pool[0].streams]))  # type: ignore[arg-type]
+    pool = [ForkedProcess(_in_a_fork(Fake()))]  # type: ignore[arg-type]
+    pool.append(ForkedProcess(_in_a_fork(Fake()), pool))  # type: ignore[arg-type]
     for process in pool:
-        process.ask(None)
+        process.ask([])
         process.streams[0].close()
         assert process.wait() == 0
         process.close()

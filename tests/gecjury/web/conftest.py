@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from gecjury.web.annotate import annotate_app
-from gecjury.web.guards import Guard
-from gecjury.web.study import Study, open_study
+from gecjury.web.guards import PageGuard
+from gecjury.web.study import AnnotationStudy, open_study
 
 SOURCES = ["He go home .", "She have two cat .", "All is well .", "I likes it a lot ."]
 OUTPUTS = {
@@ -31,12 +31,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def begin(folder: Path) -> Iterator[Callable[..., Study]]:
+def begin(folder: Path) -> Iterator[Callable[..., AnnotationStudy]]:
     """Opens the study of that folder, again and again; what was open before is closed, as by a
     process that ends."""
-    opened: list[Study] = []
+    opened: list[AnnotationStudy] = []
 
-    def open_one(**options: Any) -> Study:
+    def open_one(**options: Any) -> AnnotationStudy:
         while opened:
             opened.pop().journal.close()
         told: list[str] = []
@@ -53,7 +53,7 @@ def begin(folder: Path) -> Iterator[Callable[..., Study]]:
         opened.pop().journal.close()
 
 
-def admitted(app: Guard) -> TestClient:
+def admitted(app: PageGuard) -> TestClient:
     """A browser, but for the scripts, that has opened the printed address of an application."""
     client = TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False)
     assert client.get("/", params={"secret": app.secret}).status_code == 303
@@ -63,7 +63,7 @@ def admitted(app: Guard) -> TestClient:
 class Browser:
     """What a browser does with the page, without one."""
 
-    def __init__(self, study: Study, name: str = "anna", window: str = "w1") -> None:
+    def __init__(self, study: AnnotationStudy, name: str = "anna", window: str = "w1") -> None:
         self.study, self.name, self.window = study, name, window
         self.app = annotate_app(study)
         self.client = admitted(self.app)
@@ -93,7 +93,7 @@ class Browser:
 
 
 @pytest.fixture
-def browser(begin: Callable[..., Study]) -> Callable[..., Browser]:
+def browser(begin: Callable[..., AnnotationStudy]) -> Callable[..., Browser]:
     """A browser of a study that is opened with the options given."""
 
     def made(name: str = "anna", window: str = "w1", **options: Any) -> Browser:

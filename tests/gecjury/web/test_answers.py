@@ -17,8 +17,8 @@ import pytest
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.errors import InputError, OutputError
 from gecjury.web import answers
-from gecjury.web.answers import Answer
-from gecjury.web.study import Study
+from gecjury.web.answers import ItemAnswer
+from gecjury.web.study import AnnotationStudy
 from tests.gecjury.web.conftest import OUTPUTS, Browser
 from tests.shell import REPOSITORY
 
@@ -342,11 +342,11 @@ def test_the_file_is_read_as_judgments(browser: Open, folder: Path, task: str) -
 
 
 def test_records_are_answers_again() -> None:
-    answer = Answer("k", "anna", "1.1", 1, (("a", "b"), ("c",)), (1, 2), (), "so", 2.5, "now")
-    assert Answer.of(json.loads(json.dumps(answer.record()))) == answer
+    answer = ItemAnswer("k", "anna", "1.1", 1, (("a", "b"), ("c",)), (1, 2), (), "so", 2.5, "now")
+    assert ItemAnswer.of(json.loads(json.dumps(answer.record()))) == answer
 
 
-def test_the_table_beside_the_file(begin: Callable[..., Study], folder: Path) -> None:
+def test_the_table_beside_the_file(begin: Callable[..., AnnotationStudy], folder: Path) -> None:
     study = begin()
     assert study.command == "gecjury compare j.toml -m METRIC"
     with (folder / "j.toml").open("a") as file:

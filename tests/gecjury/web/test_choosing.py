@@ -11,9 +11,9 @@ import pytest
 from gecjury.errors import OptionError
 from gecjury.experiments.score import score
 from gecjury.metaeval.disagreement import sentence_views
-from gecjury.web.answers import Answer
+from gecjury.web.answers import ItemAnswer
 from gecjury.web.choosing import Settling
-from gecjury.web.study import Study
+from gecjury.web.study import AnnotationStudy
 from gecjury.web.tasks import Item
 from tests.gecjury.web.conftest import Browser
 
@@ -28,7 +28,7 @@ def asked(page: Browser) -> list[str]:
     return found
 
 
-def test_fixed_orders(browser: Open, begin: Callable[..., Study]) -> None:
+def test_fixed_orders(browser: Open, begin: Callable[..., AnnotationStudy]) -> None:
     assert asked(browser(order="file")) == ["1.1", "2.1", "3.1", "4.1"]
     one = begin(order="random", seed=0)
     names = [one.chooser.choose("x", set(one.by_name), {}) for _ in range(2)]
@@ -62,8 +62,8 @@ def item(name: str, *systems: str) -> Item:
     )
 
 
-def ranked(who: str, one: Item, *values: int) -> Answer:
-    return Answer(f"{who} {one.id}", who, one.id, one.row + 1, one.systems, values)
+def ranked(who: str, one: Item, *values: int) -> ItemAnswer:
+    return ItemAnswer(f"{who} {one.id}", who, one.id, one.row + 1, one.systems, values)
 
 
 def test_pairs_that_are_open_come_before_those_that_are_settled() -> None:
@@ -98,7 +98,7 @@ def test_every_fourth_item_is_one_that_another_has_answered() -> None:
     items = [item(str(n), "a", "b") for n in range(1, 30)]
     chooser = Settling(items, ["a", "b"], 0)
     theirs = [ranked("ben", each, 1, 2) for each in items[20:25]]
-    mine: list[Answer] = []
+    mine: list[ItemAnswer] = []
     shared = []
     for _ in range(12):
         left = {each.id for each in items} - {answer.item for answer in mine}

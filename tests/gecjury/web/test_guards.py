@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from gecjury.web import guards
 from gecjury.web.annotate import annotate_app
-from gecjury.web.guards import Guard, Refused, read_form
+from gecjury.web.guards import PageGuard, Refused, read_form
 from tests.gecjury.web.conftest import Browser
 
 pytestmark = pytest.mark.security
@@ -199,7 +199,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
     async def app(scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError("it was passed on")
 
-    guard = Guard(app)
+    guard = PageGuard(app)
     headers = [(b"host", b"localhost"), (b"cookie", f"gecjury-80={guard.secret}".encode())]
     scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
     asyncio.run(guard(scope, never, send))

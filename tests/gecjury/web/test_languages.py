@@ -13,7 +13,7 @@ import pytest
 from gecjury.corpus.language import language_of
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
-from gecjury.web.study import Study, open_study
+from gecjury.web.study import AnnotationStudy, open_study
 from gecjury.web.trying import open_desk, trying_app
 from tests.gecjury.web.conftest import Browser, admitted
 from tests.shell import Shell
@@ -22,7 +22,7 @@ JAPANESE = language_of("ja", tokens="char")
 SOURCE, GOOD, BAD = "私は学校え行く。", "私は学校へ行く。", "私わ学校え行く。"
 
 
-def study(folder: Path, task: str = "rank", **options: object) -> Study:
+def study(folder: Path, task: str = "rank", **options: object) -> AnnotationStudy:
     for name, line in (("source", SOURCE), ("good", GOOD), ("bad", BAD)):
         (folder / f"{name}.txt").write_text(f"{line}\n")
     files = [str(folder / f"{name}.txt") for name in ("source", "good", "bad", "j")]

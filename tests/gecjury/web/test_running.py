@@ -19,8 +19,8 @@ import uvicorn
 
 from gecjury.errors import MissingExtraError, OptionError
 from gecjury.web import ORDERS, TASKS, connections, running
-from gecjury.web.guards import Guard
-from gecjury.web.running import check_installed, listen, serve
+from gecjury.web.guards import PageGuard
+from gecjury.web.running import check_installed, listen, serve_pages
 from tests.shell import REPOSITORY, Shell
 
 
@@ -97,7 +97,7 @@ def test_help_needs_no_server_and_no_numpy() -> None:
 def test_command_lines_of_browsers_hold_the_secret_that_works_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app = Guard(None)  # type: ignore[arg-type]  # never asked
+    app = PageGuard(None)  # type: ignore[arg-type]  # never asked
     told: list[str] = []
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
@@ -105,7 +105,7 @@ def test_command_lines_of_browsers_hold_the_secret_that_works_once(
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     with listen(None) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/?secret="
-        serve(app, listening, told.append, browser=True)
+        serve_pages(app, listening, told.append, browser=True)
     assert told == [address + app.secret]
     assert opened == [address + app.one_time_secret]
 

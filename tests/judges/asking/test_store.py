@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -321,7 +324,7 @@ def test_a_record_of_another_model_inside_is_refused(path: Path, tmp_path: Path)
 
 
 def test_two_runs_cannot_write_one_store(path: Path) -> None:
-    with Store(path, IDENTITY), pytest.raises(InputError, match="another run is writing"):
+    with Store(path, IDENTITY), pytest.raises(OutputError, match="another run is writing"):
         Store(path, IDENTITY)
     with Store(path, IDENTITY) as store:  # free again
         assert len(store) == 3
@@ -341,7 +344,7 @@ def test_a_store_without_a_reply_is_not_left_behind(tmp_path: Path) -> None:
     with Store(path, IDENTITY):
         assert path.exists()
     assert not list(tmp_path.iterdir())
-    with Store(path, IDENTITY), pytest.raises(InputError, match="another run is writing"):
+    with Store(path, IDENTITY), pytest.raises(OutputError, match="another run is writing"):
         Store(path, IDENTITY)
     with Store(path, IDENTITY) as store:
         store.append(other(7), REPLY)
@@ -350,30 +353,27 @@ def test_a_store_without_a_reply_is_not_left_behind(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def test_a_full_disk_keeps_what_was_there(path: Path) -> None:
+def test_a_full_disk_keeps_what_was_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = path.read_bytes()
+    real = os.write
+
+    def full(handle: int, data: Any) -> int:
+        real(handle, bytes(data)[:7])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     with Store(path, IDENTITY) as store:
-        real = store._file
-
-        class Full:
-            def write(self, data: bytes) -> int:
-                return real.write(data[:7])
-
-            def __getattr__(self, name: str) -> object:
-                return getattr(real, name)
-
-        store._file = Full()  # type: ignore[assignment]
-        with pytest.raises(OutputError, match="could not be written"):
-            store.append(other(7), REPLY)
-        store._file = real
-    assert path.read_bytes() == before
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", full)
+            with pytest.raises(OutputError, match=r"No space left on device\); the replies"):
+                store.append(other(7), REPLY)
+        assert path.read_bytes() == before
+        store.append(other(7), REPLY)
+    assert path.read_bytes().startswith(before)
 
 
 def test_a_reply_is_on_disk_before_it_is_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gecjury.judges.asking import store as module
-
     synced: list[int] = []
-    monkeypatch.setattr(module.os, "fsync", lambda number: synced.append(path.stat().st_size))
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append(path.stat().st_size))
     with Store(path, IDENTITY) as store:
         store.append(other(5), REPLY)
         assert synced == [path.stat().st_size]  # after the write, before returning

@@ -1,0 +1,176 @@
+"""Files that survive a crash: whole or as they were, held by one process at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.durable import GrowingFile, lock, whole_file
+from gecjury.errors import OutputError
+
+Grow = Callable[[Path], GrowingFile]
+
+
+@pytest.fixture
+def grown() -> Iterator[Grow]:
+    opened: list[GrowingFile] = []
+
+    def grow(path: Path) -> GrowingFile:
+        opened.append(GrowingFile(path, busy="somebody else writes it", lost="this line is lost"))
+        return opened[-1]
+
+    yield grow
+    for file in opened:
+        file.close()
+
+
+def test_lines_are_on_the_disk_in_order(
+    grown: Grow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "new" / "file"
+    file = grown(path)
+    synced: list[int] = []
+    real = os.fsync
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (synced.append(path.stat().st_size), real(handle))
+    )
+    file.append(b"one\n")
+    assert synced == [4, 4]  # the new file's name is synchronised as well
+    file.append(b"two\n")
+    assert synced == [4, 4, 8]
+    assert (path.read_bytes(), file.size) == (b"one\ntwo\n", 8)
+    file.cut(4)
+    file.close()
+    assert (path.read_bytes(), grown(path).size) == (b"one\n", 4)
+
+
+def test_one_process_holds_the_file(grown: Grow, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    file = grown(path)
+    with pytest.raises(OutputError, match="somebody else writes it"):
+        grown(path)
+    file.close(remove=True)
+    assert not path.exists()
+    grown(path).close()
+    assert path.exists()
+
+
+@pytest.mark.parametrize("how", ["longer", "moved", "replaced"])
+def test_changes_of_others_are_seen(grown: Grow, tmp_path: Path, how: str) -> None:
+    path = tmp_path / "file"
+    file = grown(path)
+    file.append(b"one\n")
+    assert file.is_untouched()
+    if how == "longer":
+        path.write_bytes(b"one\ntwo\n")
+    else:
+        path.rename(tmp_path / "elsewhere")
+    if how == "replaced":
+        path.write_bytes(b"one\n")
+    assert not file.is_untouched()
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_leaves_no_half_line(
+    grown: Grow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    file = grown(tmp_path / "file")
+    file.append(b"one\n")
+    real, calls = getattr(os, call), []
+
+    def full(handle: int, *data: Any) -> int:
+        calls.append(handle)
+        if len(calls) > 1:
+            return int(real(handle, *data) or 0)
+        if data:
+            real(handle, bytes(data[0])[:2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, full)
+        with pytest.raises(OutputError, match=r"\(No space left on device\); this line is lost"):
+            file.append(b"two\n")
+    assert (tmp_path / "file").read_bytes() == b"one\n"
+    file.append(b"three\n")
+    assert (tmp_path / "file").read_bytes() == b"one\nthree\n"
+
+
+@pytest.mark.security
+def test_a_pipe_is_no_file_to_grow(grown: Grow, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # opened, it would wait for a reader for ever
+    with pytest.raises(OutputError, match=r"pipe: cannot be written \(it is no file\)"):
+        grown(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_file_is_whole_or_as_it_was(tmp_path: Path, beside: bool) -> None:
+    path, unfinished = tmp_path / "file", tmp_path / "unfinished"
+    with whole_file(path, unfinished if beside else None) as file:
+        file.write(b"one")
+        assert not path.exists()
+
+    def fail(error: Exception) -> None:
+        with whole_file(path, unfinished if beside else None) as file:
+            file.write(b"two")
+            raise error
+
+    with pytest.raises(KeyError):
+        fail(KeyError())
+    with pytest.raises(OutputError, match="No space left"):
+        fail(OSError(errno.ENOSPC, "No space left on device"))
+    assert path.read_bytes() == b"one"
+    assert not [entry for entry in tmp_path.rglob("*") if entry.is_file() and entry != path]
+
+
+def test_a_lock_lasts_until_its_file_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("ab") as mine, path.open("ab") as other:
+        assert lock(mine, wait=False)
+        assert not lock(other, wait=False)
+    with path.open("ab") as other:
+        assert lock(other, wait=False)
+
+
+def test_waiting_for_a_lock_ends_when_it_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    program = (
+        "import sys, time; from gecjury.durable import lock\n"
+        "file = open(sys.argv[1], 'ab'); lock(file, wait=True); print('mine', flush=True)\n"
+        "sys.stdin.read()\n"
+        "file.write(b'done'); file.close()\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)],
+        cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process, path.open("ab") as file:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == "mine\n"
+        assert not lock(file, wait=False)
+        process.stdin.close()
+        assert lock(file, wait=True)
+        assert path.read_bytes() == b"done"
+
+
+def test_a_file_beside_is_locked_where_the_file_itself_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("ab") as mine, path.open("ab") as other:
+        held = lock(mine, wait=False, beside=True)
+        assert held is not None
+        assert held is not mine
+        assert lock(other, wait=False, beside=True) is None
+        assert lock(other, wait=False) is other  # the file itself is free, for all to read
+        held.close()
+        held = lock(other, wait=True, beside=True)
+        assert held is not None
+        held.close()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.lock"]

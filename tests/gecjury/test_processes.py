@@ -1,0 +1,90 @@
+"""Processes that answer questions: their errors, their death, their end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from gecjury.errors import InputError
+from gecjury.processes import ForkedProcess, Pool, WorkerDied, WorkerProcess, answered, failure
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux alone")
+
+
+def start() -> Callable[[Any], Any]:
+    def answer(question: Any) -> Any:
+        if question == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if question == "refuse":
+            raise InputError("line 3: not what was expected\n☃")
+        return [question, os.getpid()]
+
+    return answer
+
+
+def test_answers_and_errors_arrive() -> None:
+    process = ForkedProcess(start)
+    question = {"a": [1, None, "é\udc80\n"]}
+    answer, pid = process.ask(question)
+    assert answer == question
+    assert pid != os.getpid()
+    with pytest.raises(InputError, match=r"^line 3: not what was expected\n☃$"):
+        process.ask("refuse")
+    assert process.ask(2) == [2, pid]
+    with pytest.raises(WorkerDied, match=r"status -9"):
+        process.ask("die")
+    process.close()
+
+
+def test_errors_nobody_foresaw_name_their_place() -> None:
+    try:
+        raise ZeroDivisionError("by zero")
+    except ZeroDivisionError as error:
+        record = failure(error)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: by zero"):
+        answered(record)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_a_pool_keeps_every_process_at_work() -> None:
+    def feed(process: WorkerProcess) -> None:
+        pool.results.put(process.ask(1)[1])
+
+    with closing(Pool[int]()) as pool:
+        pool.fill(3, lambda: ForkedProcess(start, pool.processes))
+        pool.work(feed)
+        pids = {pool.result() for _ in range(3)}
+    assert len(pids) == 3
+    assert all(map(is_gone, pids))
+
+
+def test_an_error_of_one_process_ends_all() -> None:
+    pids: list[int] = []
+
+    def feed(process: WorkerProcess) -> None:
+        pids.append(process.ask(1)[1])
+        process.ask("refuse")
+
+    def take(pool: Pool[int]) -> None:
+        with closing(pool):
+            pool.fill(2, lambda: ForkedProcess(start, pool.processes))
+            pool.work(feed)
+            pool.result()
+
+    with pytest.raises(InputError, match="line 3"):
+        take(Pool())
+    assert pids
+    assert all(map(is_gone, pids))
