@@ -34,6 +34,8 @@ from gecjury.metaeval.edits.corrections import Labelled, compare_labels
 from gecjury.metaeval.ratings import Rated, rated_rows
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
+    SENTENCE_STATISTICS,
+    SYSTEM_STATISTICS,
     Annotators,
     Audit,
     Comparison,
@@ -61,7 +63,6 @@ from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
-_STATISTICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")  # at system level
 
 
 Metric = registry.Metric | ScoreTable
@@ -414,7 +415,7 @@ def _weigh(
     uncertainty = IntervalsAndTests(
         human_resampled={view: measured.human(view)[1] for view in views},
         dropped=dropped,
-        drawn=known * len(_STATISTICS) * settings.resampling.resamples,
+        drawn=known * len(SYSTEM_STATISTICS) * settings.resampling.resamples,
         tests=tests,
         differences=tuple(differences),
     )
@@ -428,12 +429,12 @@ def _figures(
     found: dict[DrawnLevel, dict[str, list[float]]] = {}
     if settings.level in ("system", "all"):
         found["system"] = {
-            name: [getattr(result.system, name) for result in results] for name in _STATISTICS
+            name: [getattr(result.system, name) for result in results] for name in SYSTEM_STATISTICS
         }
     sentences = [result.sentence for result in results if result.sentence is not None]
     if settings.level in ("sentence", "all") and len(sentences) == len(results):
         found["sentence"] = {
-            name: [getattr(s, name) for s in sentences] for name in ("accuracy", "kendall")
+            name: [getattr(s, name) for s in sentences] for name in SENTENCE_STATISTICS
         }
     return found
 

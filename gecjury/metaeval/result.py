@@ -21,6 +21,14 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.preferences import PairTable
 
+SYSTEM_STATISTICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
+"""Statistics of the system level, as attributes of `SystemAgreement`."""
+SENTENCE_STATISTICS = ("accuracy", "kendall")
+"""Statistics of the sentence level, as attributes of `PreferenceAgreement`.
+
+Tables, JSON, figures and the page show what is named here.
+"""
+
 
 @dataclass(frozen=True)
 class Annotators:
@@ -227,15 +235,15 @@ class Comparison:
             "signature": result.signature,
         }
         if self.settings.level in ("system", "all"):
-            for name in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
+            for name in SYSTEM_STATISTICS:
                 record[name] = float(getattr(result.system, name))
                 record |= _ends(name, result.system.ci95.get(name))
             record["system_cluster"] = result.system.cluster
         if self.settings.level in ("sentence", "all") and result.sentence is not None:
-            record["accuracy"] = float(result.sentence.accuracy)
-            record |= _ends("accuracy", result.sentence_ci95.get("accuracy"))
-            record["sentence_kendall"] = float(result.sentence.kendall)
-            record |= _ends("sentence_kendall", result.sentence_ci95.get("kendall"))
+            for name in SENTENCE_STATISTICS:
+                key = sentence_key(name)
+                record[key] = float(getattr(result.sentence, name))
+                record |= _ends(key, result.sentence_ci95.get(name))
             record["sentence_cluster"] = result.sentence_cluster
             record["tied"] = 100 * float(result.sentence.tied_share)
             record["pairs"] = int(result.sentence.pairs)
@@ -263,6 +271,11 @@ class Comparison:
         """What was compared; `print` shows the figures."""
         metrics = ", ".join(dict.fromkeys(result.label for result in self.results))
         return f"<Comparison on {self.benchmark.name} ({', '.join(self.views)}): {metrics}>"
+
+
+def sentence_key(statistic: str) -> str:
+    """Return the key of a sentence-level statistic in flat records of both levels."""
+    return f"sentence_{statistic}" if statistic in SYSTEM_STATISTICS else statistic
 
 
 def _ends(name: str, bounds: Interval | None) -> dict[str, float]:

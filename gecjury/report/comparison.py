@@ -11,9 +11,11 @@ from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.result import (
+    SENTENCE_STATISTICS,
     Annotators,
     Comparison,
     IntervalsAndTests,
+    sentence_key,
 )
 from gecjury.metaeval.segments import SegmentLevel
 from gecjury.metaeval.settings import Settings
@@ -189,7 +191,8 @@ def _main_table(found: Comparison) -> Table:
     ]
     sentence = [
         _column("accuracy", interval="accuracy_ci"),
-        *(_column(key) for key in ("sentence_kendall", "sentence_cluster")),
+        *(_column(sentence_key(name)) for name in SENTENCE_STATISTICS[1:]),
+        _column("sentence_cluster"),
         _column("tied", 1),
         Column("pairs"),
     ]
@@ -207,7 +210,7 @@ def _main_table(found: Comparison) -> Table:
 
 
 def _column(key: str, digits: int = 3, interval: str = "") -> Column:
-    return Column(key, HEADINGS[key], digits, interval)
+    return Column(key, HEADINGS.get(key, key), digits, interval)
 
 
 def _with_bounds(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -472,8 +475,7 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     if sentence is None:
         return None
     return {
-        "accuracy": sentence.accuracy,
-        "kendall": sentence.kendall,
+        **{name: getattr(sentence, name) for name in SENTENCE_STATISTICS},
         "tied": sentence.tied,
         "tied_share": sentence.tied_share,
         "pairs": sentence.pairs,

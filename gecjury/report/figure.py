@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_SYSTEM = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
-_SENTENCE = ("accuracy", "kendall", "tied_share")
+from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
+
+_LEVELS = (("system", SYSTEM_STATISTICS), ("sentence", (*SENTENCE_STATISTICS, "tied_share")))
 _EDIT = ("auc", "average_precision", "average_precision_invalid", "accuracy", "balanced", "kappa")
 _RATING = ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman")
 _SEGMENT = ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon")
@@ -65,7 +66,7 @@ def _of_rankings(document: Mapping[str, Any]) -> Iterator[Figure]:
         rows += [(name, "chance", view, row) for view, row in entry["human"].items()]
     for metric, family, human, row in rows:
         missing = int(row.get("missing") or 0)
-        for level, statistics in (("system", _SYSTEM), ("sentence", _SENTENCE)):
+        for level, statistics in _LEVELS:
             entry = row.get(level) or {}
             about = (level, human, metric, family)
             yield from _figures(

@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
 from gecjury.report.page.svg import mark
 from gecjury.report.page.words import (
     FAMILY_NAMES,
@@ -25,7 +26,6 @@ from gecjury.wording import number
 
 _Row = Mapping[str, Any]
 
-SYSTEM = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
 _HEADINGS = {
     "pearson": "r",
     "spearman": "ρ",
@@ -144,8 +144,8 @@ def measure_cell(
 
 def _columns(rows: Sequence[_Row]) -> list[tuple[str, str]]:
     """(level, measure) of what any metric has."""
-    wanted = [("system", key) for key in (*SYSTEM, "cluster")]
-    wanted += [("sentence", key) for key in ("accuracy", "kendall", "cluster", "tied_share")]
+    wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]
+    wanted += [("sentence", key) for key in (*SENTENCE_STATISTICS, "cluster", "tied_share")]
     return [
         (level, key)
         for level, key in wanted
@@ -188,7 +188,7 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
         "seconds",
         *(["cost"] if costs else []),
     ]
-    names = ["metric", "family", *(_HEADINGS[key] for _, key in columns), *more]
+    names = ["metric", "family", *(_HEADINGS.get(key, key) for _, key in columns), *more]
     return PageTable(
         label="Metrics by family",
         css="sortable metrics",

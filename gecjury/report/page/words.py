@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
+from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.wording import listed, number, percent
 
 FAMILY_NAMES: Mapping[str, str] = {
@@ -228,7 +229,7 @@ def _other_leaders(
     if level != "system":
         return ""
     others: dict[str, list[str]] = {}
-    for measure in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
+    for measure in SYSTEM_STATISTICS:
         rows = best_rows(document, view, level, measure)
         if measure == key or not rows:
             continue
