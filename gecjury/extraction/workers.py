@@ -1,4 +1,4 @@
-"""Edit extraction in several processes: this one works too, the others answer batches of pairs.
+"""Extraction of edits in several processes: this one works too, the others answer batches.
 
 Where the system can, the others are forks of this process, made once the tagger is loaded, and
 cost nothing to start. That is so on Linux, with the embedded tagger or none, while nothing else
@@ -46,7 +46,7 @@ def extract_in_workers(
     workers: int,
     load: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
-    """The edits of distinct pairs, batch by batch as they are done.
+    """Yield the edits of distinct pairs, batch by batch as they are done.
 
     The processes are started at once, before the first result is asked for.
 
@@ -54,7 +54,7 @@ def extract_in_workers(
         pairs: distinct pairs; neighbours share sentences, which one worker then parses once.
         tagger: name of the tagger.
         pos_scheme: its parts of speech.
-        workers: how many processes, this one among them.
+        workers: number of processes, this one included.
         load: gives this process's pipeline; None loads it anew.
 
     Raises:
@@ -70,25 +70,25 @@ def extract_in_workers(
     try:
         if others and not _may_fork(tagger):
             _start(pool, others, lambda: _Spawned(tagger, pos_scheme))
-        own = extractor()
+        local = extractor()
         if _may_fork(tagger):
-            _start(pool, others, lambda: _Forked(own, [process.streams for process in pool]))
+            _start(pool, others, lambda: _Forked(local, [process.streams for process in pool]))
     except BaseException:
         _end(pool)
         raise
-    return _with_own_share(_together(batches, own, pool), len(pool) + 1)
+    return _with_own_share(_together(batches, local, pool), len(pool) + 1)
 
 
 def _with_own_share(
     found: Iterator[tuple[TextPair, ExtractedEdits]], processes: int
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
-    """Pass on what is found while matrix products take this process's share of the processors."""
+    """Pass on results while matrix products use only this process's share of the processors."""
     with _own_share(processes):
         yield from found
 
 
 def _own_share(processes: int) -> AbstractContextManager[Any]:
-    """Leave other processes their processors: threads of matrix products would be one each a core.
+    """Limit the threads of matrix products, which would otherwise be one for each core.
 
     Args:
         processes: that work at the same time.
@@ -107,7 +107,7 @@ def _load(tagger: str, pos_scheme: str) -> Any:
 
 
 def _may_fork(tagger: str) -> bool:
-    """Whether a copy of this process would find everything in order that a worker needs."""
+    """Return True if a fork of this process would find everything that a worker needs."""
     return (
         sys.platform == "linux"
         and tagger in ("embedded", "none")
@@ -118,7 +118,7 @@ def _may_fork(tagger: str) -> bool:
 
 
 class _Batches:
-    """Pairs given out in batches that grow shorter, so that all workers end together."""
+    """Pairs in batches that grow shorter, so that all workers end together."""
 
     def __init__(self, pairs: list[TextPair], workers: int) -> None:
         self._pairs = pairs
@@ -128,7 +128,7 @@ class _Batches:
         self.sent = 0
 
     def take(self, send: bool = False) -> list[TextPair]:
-        """The next batch, empty if none is left; `send` counts it as under way elsewhere."""
+        """Return the next batch, empty if none is left; `send` counts it as sent elsewhere."""
         with self._lock:
             left = len(self._pairs) - self._begin
             size = min(max(left // self._shares + 1, _SMALLEST), _LARGEST)
@@ -146,7 +146,7 @@ def _together(
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Work beside the other processes until every batch is done."""
     done: SimpleQueue[_Result | BaseException] = SimpleQueue()
-    threads = [threading.Thread(target=_feed, args=(each, batches, done)) for each in pool]
+    threads = [threading.Thread(target=_feed, args=(process, batches, done)) for process in pool]
     for thread in threads:
         thread.start()
     received = 0
@@ -168,7 +168,7 @@ def _together(
 
 
 def _feed(process: _Process, batches: _Batches, done: SimpleQueue[_Result | BaseException]) -> None:
-    """Have one process work; runs in a thread of its own."""
+    """Feed one process with batches; runs in a thread of its own."""
     try:
         process.ask(None)
         while batch := batches.take(send=True):
@@ -183,7 +183,7 @@ def _read(row: list[Any]) -> ExtractedEdits:
 
 
 def _start(pool: list[_Process], count: int, start: Callable[[], _Process]) -> None:
-    """Fill the pool as far as the system lets us: fewer processes change nothing but the time."""
+    """Fill the pool as far as the system allows; fewer processes only take more time."""
     with contextlib.suppress(OSError):
         while len(pool) < count:
             pool.append(start())
@@ -199,13 +199,13 @@ def _end(pool: Sequence[_Process], threads: Sequence[threading.Thread] = ()) -> 
 
 
 class _Process(ABC):
-    """A worker: asks are lines of JSON, and so are answers."""
+    """A worker process; requests and answers are lines of JSON."""
 
     streams: tuple[IO[str], IO[str]]
     """What it is asked by, and what it answers by: our ends."""
 
     def ask(self, pairs: list[TextPair] | None) -> list[list[Any]]:
-        """Have pairs done; None waits until the process is ready.
+        """Send pairs to the process; None waits until it is ready.
 
         Returns:
             For each pair whether it was too long to be aligned exactly, and its edits as rows.
@@ -227,8 +227,8 @@ class _Process(ABC):
         if "error" in answer:
             kind = getattr(errors, answer["error"], GecjuryError)
             raise kind(answer["message"])
-        found: list[list[Any]] = answer["found"]
-        return found
+        rows: list[list[Any]] = answer["found"]
+        return rows
 
     @abstractmethod
     def kill(self) -> None:
@@ -236,7 +236,7 @@ class _Process(ABC):
 
     @abstractmethod
     def wait(self) -> int:
-        """Its exit status once it has ended; negative for a signal."""
+        """Return the exit status once the process has ended; negative for a signal."""
 
     def close(self) -> None:
         """Forget a process that was killed."""
@@ -248,7 +248,7 @@ class _Process(ABC):
 
 
 class _Spawned(_Process):
-    """A process of its own, which loads the tagger first."""
+    """A child process that loads the tagger first."""
 
     def __init__(self, tagger: str, pos_scheme: str) -> None:
         root = str(Path(__file__).parents[2])
@@ -278,7 +278,7 @@ class _Forked(_Process):
     """A copy of this process."""
 
     def __init__(self, extractor: Extractor, others: Sequence[tuple[IO[str], IO[str]]]) -> None:
-        """Fork; `others` are our ends of the pipes to those forked before, which it lets go."""
+        """Fork; the child closes `others`, our ends of the pipes to earlier forks."""
         theirs, ours = os.pipe(), os.pipe()
         with warnings.catch_warnings():
             # Python 3.12 warns of threads; the ones there are belong to OpenBLAS, which sees to it.
@@ -322,7 +322,7 @@ def _text(descriptor: int, mode: str) -> IO[str]:
 
 
 def _serve_and_end(extractor: Extractor, asked: int, answers: int) -> None:
-    """What a fork does; it never returns, and leaves all that it copied as it is."""
+    """Serve as a fork and end the process; inherited state is left as it is."""
     status = 1
     try:
         # The one who interrupts or ends this run means the process that we are a copy of.
@@ -353,11 +353,11 @@ def _serve(load: Callable[[], Extractor], asked: IO[str], answers: IO[str]) -> N
         try:
             extractor = extractor or load()
             pairs = [(source, corrected) for source, corrected in json.loads(line)]
-            found = [
+            rows = [
                 [edits.coarse, *((e.start, e.end, e.correction, e.type) for e in edits.edits)]
                 for _, edits in extractor.extract(pairs)
             ]
-            answer: dict[str, Any] = {"found": found}
+            answer: dict[str, Any] = {"found": rows}
         except GecjuryError as error:
             answer = {"error": type(error).__name__, "message": str(error)}
         answers.write(json.dumps(answer) + "\n")
