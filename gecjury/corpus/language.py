@@ -56,7 +56,7 @@ class Language:
         code: ISO 639 code, one of `LANGUAGES`.
         tokens: one of `TOKENS`, or `spacy:NAME`.
         fold: one of `FOLDS`.
-        tagger: what stands behind extracted edits where a metric's own option does not say:
+        tagger: tagger behind extracted edits where a metric's own option does not say:
             `embedded` (English), `none`, or what `tagger=` of `errant` takes.
     """
 

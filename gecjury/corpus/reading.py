@@ -85,7 +85,7 @@ def read_corpus(
     """Read the files of one evaluation and check that they belong together.
 
     Edits of one annotator that overlap are kept in references and gold, and told in the notes of
-    what is scored (`Corpus.overlaps`); in a hypothesis they are refused.
+    what is scored (`Corpus.remarks`); in a hypothesis they are refused.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
