@@ -1,4 +1,4 @@
-"""A source sentence cut into chunks whose boundaries several sets of edits share.
+"""Chunks of a source sentence whose boundaries several sets of edits share.
 
 Edits that touch or overlap, in the same set or in different ones, are merged into one chunk (Ye et
 al. 2023, section 3.1); the stretches between are chunks that nobody edits.
@@ -30,7 +30,7 @@ class Partition:
 
 
 def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
-    """Spans of the edits, those that touch or overlap merged."""
+    """Return the spans of the edits; spans that touch or overlap are merged."""
     merged: list[list[int]] = []
     for edit in sorted((e for edits in edit_sets for e in edits), key=lambda e: e.start):
         if merged and edit.start <= merged[-1][1]:
@@ -41,7 +41,7 @@ def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
 
 
 def _chunk_text(source: Sequence[str], start: int, end: int, edits: Sequence[Edit]) -> ChunkText:
-    """What the edits, in order and all within the chunk, make of it; None if nothing changes."""
+    """Return the text that the edits of a chunk make of it, or None if they change nothing."""
     if not edits:
         return None
     text: list[str] = []

@@ -1,4 +1,4 @@
-"""What metrics over edits share: edits, the reference a sentence takes, credit, explanations."""
+"""Base classes of metrics over edits: edits, choice of references, credit, explanations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Types = Mapping[tuple[str, int], float]
 
 @dataclass(frozen=True)
 class BestReference(Scorer):
-    """Base of metrics that hold a sentence against each reference and take the best.
+    """Base of metrics that compare a sentence with each reference and take the best.
 
     Statistics are counts or weights, systems × sentences × references × K, NaN where a reference
     is absent from a sentence. The sentence score is that of the best reference by itself; the
@@ -44,22 +44,25 @@ class BestReference(Scorer):
     @property
     @abstractmethod
     def rule(self) -> FirstBest:
-        """Keys by which a reference is chosen in the run of a corpus."""
+        """The keys that choose a reference in the run of a corpus."""
 
     @abstractmethod
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """Scores of counts, ... × K."""
+        """Return the scores of counts, ... × K."""
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
-        """Keys that choose a sentence's reference by its own counts, each without the last axis."""
+        """Return keys that choose a reference by the sentence's own counts.
+
+        Each key has the shape of the counts without the last axis.
+        """
         return self.rule(own, own)
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
-        """The counts, (..., K), of a level, where sentences have others than corpora."""
+        """Return the counts of a level, (..., K), where sentences and corpora differ."""
         return values
 
     def best_references(self, counts: FloatArray) -> IntArray:
-        """The reference that each sentence is scored by.
+        """Return the reference that each sentence is scored by.
 
         Args:
             counts: ... × references × K of the sentence level; NaN where a reference is absent.
@@ -70,17 +73,17 @@ class BestReference(Scorer):
         return choose_best(self.sentence_keys(np.nan_to_num(counts)), ~np.isnan(counts[..., 0]))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The best reference's score of each sentence; NaN where there is none."""
+        """Return the best reference's score of each sentence; NaN where there is none."""
         values = self.counts_at(statistics.values.astype(np.float64, copy=False), "sentence")
         best = self.best_references(values)[..., None, None]
         return self.scores_of(np.take_along_axis(values, best, axis=-2)[..., 0, :], "sentence")
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the counts summed by the running choice of references."""
+        """Return scores of the counts summed by the running choice of references."""
         return self.scores_of(self.chosen_in_run(statistics.values, draws)[0], "corpus")
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Summed counts; none with several references, which are chosen in the run of the corpus.
+        """Return summed counts, or None if references are chosen in the run of the corpus.
 
         None either where a subclass makes its corpus score otherwise.
         """
@@ -93,17 +96,17 @@ class BestReference(Scorer):
 
     @property
     def sums_with_several(self) -> bool:
-        """See the base; not where references are chosen in the run of the corpus."""
+        """True if corpus scores are sums even with several references."""
         return type(self).corpus_scores is not BestReference.corpus_scores
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Scores of the summed counts."""
+        """Return the scores of the summed counts."""
         return self.scores_of(totals, "corpus")
 
     def chosen_in_run(
         self, values: NDArray[Any], draws: IntArray | None = None
     ) -> tuple[FloatArray, IntArray]:
-        """Summed counts of the corpus level, and the references chosen; see `choose_running`.
+        """Return the summed counts of the corpus and the references chosen; see `choose_running`.
 
         Returns:
             Systems × K and systems × sentences; with draws, draws × systems × K and an empty one.
@@ -117,17 +120,17 @@ class BestReference(Scorer):
         place: IntArray,
         notes: tuple[str, ...] = (),
     ) -> EditCounts:
-        """Credit of single edits, their own under the reference that their correction takes.
+        """Return credit of single edits under the reference that their correction takes.
 
         Args:
             by_reference: N × references.
             counts: of the corrections they belong to, C × references × K.
-            place: which correction each edit belongs to, shape (N,).
+            place: index of each edit's correction, shape (N,).
             notes: remarks for the user.
         """
         best = self.best_references(counts)[place]
-        own = np.take_along_axis(by_reference, best[:, None], axis=1)[:, 0]
-        return EditCounts(own, by_reference, notes)
+        credit = np.take_along_axis(by_reference, best[:, None], axis=1)[:, 0]
+        return EditCounts(credit, by_reference, notes)
 
 
 @dataclass(frozen=True)
@@ -156,18 +159,18 @@ class EditMetric(Scorer):
     pos: Literal["spacy2", "spacy3"] = "spacy2"
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The tagger and the versions of the packages that decide edits."""
+        """Return the tagger and the versions of the packages that decide edits."""
         return extraction_signature(self.tagger, self.pos)
 
     def check(self, corpus: Corpus) -> None:
-        """As usual, and the tagger must be there before any work is done."""
+        """Check the corpus, and that the tagger is installed before any work is done."""
         super().check(corpus)
         if self.apart:
             corpus.refuse_overlaps(self.name)
         extraction_signature(corpus.language.tagger_for(self.tagger), self.pos)
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """As usual, with the tagger of the corpus' language."""
+        """Return the signature with the tagger of the corpus' language."""
         tagger = corpus.language.tagger_for(self.tagger)
         if tagger == self.tagger:
             return super().signature(corpus, runtime)
@@ -175,21 +178,21 @@ class EditMetric(Scorer):
         return replace(settled, changed=self._changed())
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
-        """The edits of all hypotheses and references."""
+        """Return the edits of all hypotheses and references."""
         return corpus_edits(corpus, self.tagger, self.pos, runtime)
 
     def reference_edits(self, corpus: Corpus, runtime: Runtime) -> list[list[Edits]]:
-        """The edits of every reference, R × N; hypotheses are not looked at.
+        """Return the edits of every reference, R × N; hypotheses are not read.
 
         Those typed `UNK` are among them: whether they count is each metric's own rule.
         """
-        found = self.edits(corpus.with_systems([]), runtime)
-        return [[counted_edits(line, unknown=True) for line in lines] for lines in found.references]
+        edits = self.edits(corpus.with_systems([]), runtime)
+        return [[counted_edits(line, unknown=True) for line in lines] for lines in edits.references]
 
     def explained_scores(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
     ) -> dict[str, float]:
-        """The metric's own sentence score of one hypothesis against one reference."""
+        """Return the metric's own sentence score of one hypothesis against one reference."""
 
         def version(edits: Edits) -> Version:
             return Version((" ".join(apply_edits(source.split(), edits)),), (edits,))
@@ -205,7 +208,7 @@ class EditMetric(Scorer):
 
 @dataclass(frozen=True)
 class TypedEditMetric(EditMetric):
-    """Base of metrics that hold a hypothesis' edits against gold edits, and count them by type.
+    """Base of metrics that compare a hypothesis' edits with gold edits and count them by type.
 
     Attributes:
         types: of ready gold edits (M2): `auto` types those anew that have another scheme's, while
@@ -218,11 +221,11 @@ class TypedEditMetric(EditMetric):
     types: GoldTypes = "auto"
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
-        """The edits of all hypotheses and references, the gold ones typed as asked for."""
+        """Return the edits of all hypotheses and references, with gold edits typed as set."""
         return typed_corpus_edits(corpus, self.types, self.tagger, self.pos, runtime)
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """As usual, and that gold edits were typed anew, where some were."""
+        """Return the signature, which says if gold edits were typed anew."""
         made = super().signature(corpus, runtime)
         if not is_retyped(corpus, self.types, self.tagger):
             return made
@@ -235,27 +238,27 @@ def by_type(
     types: Callable[[int, int, int], Types],
     zero: float = 0.0,
 ) -> dict[str, dict[str, list[float]]]:
-    """TP, FP, FN by system and error type, over the references that a corpus score took.
+    """Count TP, FP and FN by system and error type, under the references of a corpus score.
 
     Args:
         systems: names of S systems.
         chosen: S × N, the reference of each sentence; −1 (none could be used) reads the first.
         types: counts by error type of a system, sentence and reference.
-        zero: where counting starts; 0 keeps whole numbers whole.
+        zero: start of each count; 0 keeps whole numbers whole.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    tables: dict[str, dict[str, list[float]]] = {}
     for system, name in enumerate(systems):
-        table = found.setdefault(name, {})
+        table = tables.setdefault(name, {})
         for row, reference in enumerate(chosen[system].tolist()):
             for (kind, count), amount in types(system, row, max(reference, 0)).items():
                 table.setdefault(kind, [zero, zero, zero])[count] += amount
-    return found
+    return tables
 
 
 def chosen_types(
     chosen: IntArray, types: Callable[[int, int, int], Types]
 ) -> Callable[[int, int], Types]:
-    """What `by_type` sums, of a system and a sentence by number; see `Statistics`."""
+    """Return a function of system and sentence index that gives the counts `by_type` sums."""
     return lambda system, row: types(system, row, max(int(chosen[system, row]), 0))
 
 
@@ -264,14 +267,14 @@ _Correction = tuple[int, Edits]
 
 
 def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[_Correction], IntArray]:
-    """The corrections that cases belong to, and the number of each case's, shape (cases,)."""
+    """Return the distinct corrections of the cases, and each case's index, shape (cases,)."""
     numbers: dict[_Correction, int] = {}
     place = [numbers.setdefault((case.row, case.edits), len(numbers)) for case in cases]
     return list(numbers), np.array(place, dtype=np.int64)
 
 
 def words(source: str, edit: Edit) -> str | None:
-    """The source words that an edit replaces; None for an insertion."""
+    """Return the source words that an edit replaces; None for an insertion."""
     return " ".join(source.split()[edit.start : edit.end]) or None
 
 

@@ -68,30 +68,30 @@ class ERRANT(BestReference, TypedEditMetric):
         check_beta(self.name, self.beta)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
+        """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
         edits = self.edits(corpus, runtime)
         official = self.compat == "official"
 
         # Systems that made the same of a source share the edits, which so are looked at once.
-        known: dict[int, tuple[Edits, dict[_Key, list[str]]]] = {}
+        keys_of_line: dict[int, tuple[Edits, dict[_Key, list[str]]]] = {}
 
         def keys(lines: Sequence[Edits]) -> list[dict[_Key, list[str]]]:
-            found = []
+            line_keys = []
             for line in lines:
-                held = known.get(id(line))
+                held = keys_of_line.get(id(line))
                 if held is None:
                     held = line, edit_keys(line, self.mode, repeats=official)
-                    known[id(line)] = held  # with the line, so that its id stays its own
-                found.append(held[1])
-            return found
+                    keys_of_line[id(line)] = held  # with the line, so that its id stays its own
+                line_keys.append(held[1])
+            return line_keys
 
-        mine = [keys(lines) for lines in edits.systems.values()]
-        theirs = [keys(lines) for lines in edits.references]
+        outputs = [keys(lines) for lines in edits.systems.values()]
+        targets = [keys(lines) for lines in edits.references]
         counts: dict[tuple[int, int], tuple[int, int, int]] = {}
-        values = np.zeros((len(mine), len(corpus), len(theirs), 3), dtype=np.int32)
-        for system, lines in enumerate(mine):
-            for index, reference in enumerate(theirs):
-                both = [(id(own), id(other)) for own, other in zip(lines, reference, strict=True)]
+        values = np.zeros((len(outputs), len(corpus), len(targets), 3), dtype=np.int32)
+        for system, lines in enumerate(outputs):
+            for index, reference in enumerate(targets):
+                both = [(id(made), id(gold)) for made, gold in zip(lines, reference, strict=True)]
                 for row, pair in enumerate(both):
                     if pair not in counts:
                         counts[pair] = count_edits(lines[row], reference[row])
@@ -101,11 +101,11 @@ class ERRANT(BestReference, TypedEditMetric):
         by_pair: dict[tuple[int, int], Types] = {}
 
         def types_at(system: int, row: int, reference: int) -> Types:
-            own, other = mine[system][row], theirs[reference][row]
-            found = by_pair.get((id(own), id(other)))
-            if found is None:
-                found = by_pair[id(own), id(other)] = count_types(own, other)
-            return found
+            proposed, gold = outputs[system][row], targets[reference][row]
+            types = by_pair.get((id(proposed), id(gold)))
+            if types is None:
+                types = by_pair[id(proposed), id(gold)] = count_types(proposed, gold)
+            return types
 
         return Statistics(
             values,
@@ -115,17 +115,17 @@ class ERRANT(BestReference, TypedEditMetric):
         )
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """F, precision and recall of TP, FP, FN."""
+        """Return F, precision and recall of TP, FP, FN."""
         precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
 
     @property
     def rule(self) -> RatioRule:
-        """See the class."""
+        """The rule that chooses a reference by the running F."""
         return best_f(self.beta, 4 if self.compat == "official" else None)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """1 where the reference has the edit (or, in `mode=token`, the share of its tokens)."""
+        """Return 1 for an edit of the reference (`mode=token`: the share of its tokens), else 0."""
         references = [
             [edit_keys(line, self.mode) for line in lines]
             for lines in self.reference_edits(corpus, runtime)
@@ -133,9 +133,9 @@ class ERRANT(BestReference, TypedEditMetric):
         corrections, place = distinct_corrections(cases)
         counts = np.zeros((len(corrections), len(references), 3))
         for number, (row, edits) in enumerate(corrections):
-            mine = edit_keys(edits, self.mode)
+            output = edit_keys(edits, self.mode)
             for index, lines in enumerate(references):
-                counts[number, index] = count_edits(mine, lines[row])
+                counts[number, index] = count_edits(output, lines[row])
         credit = np.zeros((len(cases), len(references)))
         for number, case in enumerate(cases):
             keys = edit_keys([case.edit], self.mode)
@@ -146,17 +146,17 @@ class ERRANT(BestReference, TypedEditMetric):
     def explain(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
     ) -> Explanation:
-        """Each edit as hit, wrong (the reference edits the same place otherwise), over or under."""
-        mine = {(e.start, e.end, e.correction): e for e in counted_edits(hypothesis)}
-        theirs = {(e.start, e.end, e.correction): e for e in counted_edits(reference)}
+        """Label each edit as hit, wrong (the reference edits it otherwise), over or under."""
+        proposed = {(e.start, e.end, e.correction): e for e in counted_edits(hypothesis)}
+        gold = {(e.start, e.end, e.correction): e for e in counted_edits(reference)}
         rows = []
-        for key, edit in mine.items():
-            near = [edit_label(other) for other in theirs.values() if _touch(edit, other)]
-            verdict = "hit" if key in theirs else "wrong" if near else "over"
+        for key, edit in proposed.items():
+            near = [edit_label(other) for other in gold.values() if _touch(edit, other)]
+            verdict = "hit" if key in gold else "wrong" if near else "over"
             rows.append(_verdict(source, edit, verdict, "hypothesis", near))
-        for key, edit in theirs.items():
-            near = [edit_label(other) for other in mine.values() if _touch(edit, other)]
-            if key not in mine:
+        for key, edit in gold.items():
+            near = [edit_label(other) for other in proposed.values() if _touch(edit, other)]
+            if key not in proposed:
                 rows.append(_verdict(source, edit, "wrong" if near else "under", "reference", near))
         rows.sort(key=lambda row: row["start"])
         for row in rows:
@@ -177,11 +177,11 @@ class SentenceERRANT(SentenceMean, ERRANT):
 
 
 def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[_Key, list[str]]:
-    """What is compared of a sentence's edits, with the types of the edits behind each key.
+    """Return the keys by which edits are compared, with the types of the edits behind each.
 
     Args:
         edits: one annotator's or system's edits.
-        mode: see `ERRANT`.
+        mode: a mode of `ERRANT`.
         repeats: keep every type of edits with equal keys, so that each counts; otherwise the
             first stands for all.
     """
@@ -204,7 +204,7 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
 
 
 def count_edits(hypothesis: Edited[K], reference: Edited[K]) -> tuple[int, int, int]:
-    """TP, FP, FN of one sentence; a shared key counts as often as the reference has it."""
+    """Count TP, FP, FN of one sentence; a shared key counts as often as the reference has it."""
     if not hypothesis:
         return 0, 0, sum(map(len, reference.values()))
     tp = sum(len(reference[key]) for key in hypothesis if key in reference)
@@ -214,7 +214,7 @@ def count_edits(hypothesis: Edited[K], reference: Edited[K]) -> tuple[int, int, 
 
 
 def count_types(hypothesis: Edited[K], reference: Edited[K]) -> Types:
-    """As `count_edits`, by type: TP and FN by the reference edit's, FP by the hypothesis edit's."""
+    """Count edits by type: TP and FN by the reference edit's type, FP by the hypothesis edit's."""
     counts: dict[tuple[str, int], int] = {}
     for key, types in hypothesis.items():
         shared = reference.get(key)
@@ -228,7 +228,7 @@ def count_types(hypothesis: Edited[K], reference: Edited[K]) -> Types:
 
 
 def _touch(first: Edit, second: Edit) -> bool:
-    """Whether two edits change the same tokens, or insert at the same place."""
+    """Return True if two edits change the same tokens or insert at the same place."""
     if first.start == first.end or second.start == second.end:
         return first.start <= second.end and second.start <= first.end
     return first.start < second.end and second.start < first.end

@@ -42,7 +42,7 @@ def _seeded(seed: int, repeats: int, references: int) -> _Chooser:
 
 
 def _of_the_script(seed: int, repeats: int, references: int) -> _Chooser:
-    """`random.randint(0, references - 1)` for each sentence, seeded anew for every draw."""
+    """Return a chooser by `random.randint(0, references - 1)`, seeded anew for every draw."""
     generators = [random.Random(101 * draw) for draw in range(repeats)]
     return lambda count: np.array(
         [[g.randint(0, references - 1) for _ in range(count)] for g in generators], dtype=np.int16
@@ -50,7 +50,7 @@ def _of_the_script(seed: int, repeats: int, references: int) -> _Chooser:
 
 
 def _of_the_script_in_python2(seed: int, repeats: int, references: int) -> _Chooser:
-    """The same in Python 2, whose `randint` took the whole part of a random fraction."""
+    """Return a chooser by Python 2's `randint`, the whole part of a random fraction."""
     generators = [random.Random(101 * draw) for draw in range(repeats)]
     return lambda count: np.array(
         [[int(g.random() * references) for _ in range(count)] for g in generators], dtype=np.int16
@@ -122,7 +122,7 @@ class GLEU(Scorer):
             raise OptionError(f"{self.name}: seed={self.seed} is negative; expected 0 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Systems × sentences × references × (2 + 2n).
+        """Return lengths and n-gram counts, systems × sentences × references × (2 + 2n).
 
         Lengths of hypothesis and reference, then for each order numerator and denominator.
         """
@@ -147,11 +147,11 @@ class GLEU(Scorer):
         return Statistics(values)
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Mean over the references of each sentence's score, systems × sentences."""
+        """Return the mean over the references of each sentence's score, systems × sentences."""
         return Scores(self._sentence(statistics.values).mean(axis=2))
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Mean over choices of one reference a sentence, the same choices for all systems.
+        """Return the mean over choices of one reference a sentence, the same for all systems.
 
         The corpus takes the mean over `draws` random choices. Resampled corpora take the mean over
         the few choices of `by_choice`, shifted so that a resample with every sentence once has the
@@ -221,25 +221,25 @@ class GLEU(Scorer):
         return self._corpus((weights @ flat).reshape(-1, systems, width))
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Summed statistics; none with several references, which are drawn for the whole corpus."""
+        """Return summed statistics; None with several references, which are drawn per corpus."""
         values = statistics.values
         return values.sum(axis=1, dtype=np.int64)[:, 0] if values.shape[2] == 1 else None
 
     @property
     def sums_with_several(self) -> bool:
-        """See the base; the corpus score draws references for the whole corpus."""
+        """False, since the corpus score draws references for the whole corpus."""
         return False
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Scores of the summed statistics."""
+        """Return the scores of the summed statistics."""
         return Scores(self._corpus(totals))
 
     def _corpus(self, values: FloatArray) -> FloatArray:
-        """Scores of summed statistics (last axis)."""
+        """Return the scores of summed statistics (last axis)."""
         return _gleu(values)
 
     def _sentence(self, values: FloatArray) -> FloatArray:
-        """Scores of single sentences' statistics (last axis)."""
+        """Return the scores of single sentences' statistics (last axis)."""
         return _gleu(values)
 
 
@@ -268,7 +268,7 @@ class OfficialGLEU(GLEU):
 
 
 def _gleu(values: FloatArray) -> FloatArray:
-    """GLEU of statistics in the last axis: lengths c and r, then numerators and denominators."""
+    """Return GLEU of statistics (last axis): lengths c and r, then numerators and denominators."""
     c, r = np.maximum(values[..., 0], 1), values[..., 1]
     precision = np.maximum(ratio(values[..., 2::2], values[..., 3::2], 1.0), 0.0)
     brevity = np.exp(np.minimum(0.0, 1 - r / c))

@@ -1,4 +1,4 @@
-"""GREEN: an F-score over the n-grams that source, reference and hypothesis share or do not."""
+"""GREEN: an F-score over the n-grams of source, reference and hypothesis."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GREEN(Scorer):
             raise OptionError(f"green: beta={self.beta} is out of range; expected 0 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """TP, FP, FN: systems × sentences × references × n × 3, whole numbers."""
+        """Count TP, FP, FN: systems × sentences × references × n × 3, whole numbers."""
         assert self.n is not None  # set in __post_init__
         with runtime.progress.task(f"{self.name}: n-grams", len(corpus)) as bar:
             o = count_overlaps(
@@ -86,7 +86,7 @@ class GREEN(Scorer):
         return Statistics(values)
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The best reference's score of each sentence, systems × sentences."""
+        """Return the best reference's score of each sentence, systems × sentences."""
         per_reference = self._scores(statistics.values)
         best = self._best(statistics, per_reference.score)[..., None]
         assert per_reference.precision is not None
@@ -99,7 +99,7 @@ class GREEN(Scorer):
         )
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the summed statistics of each sentence's best reference."""
+        """Return scores of the summed statistics of each sentence's best reference."""
         chosen = self._chosen(statistics)
         if draws is None:
             return self._scores(chosen.sum(axis=1, dtype=np.int64))
@@ -109,31 +109,31 @@ class GREEN(Scorer):
         return self._scores(sums.reshape(len(draws), systems, *chosen.shape[2:]))
 
     def totals(self, statistics: Statistics) -> FloatArray:
-        """TP, FP and FN of every order, summed over sentences; systems × 3n."""
+        """Return TP, FP and FN of every order, summed over sentences; systems × 3n."""
         sums = self._chosen(statistics).sum(axis=1, dtype=np.int64)
         flat: FloatArray = sums.reshape(len(sums), -1).astype(np.float64)
         return flat
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Scores of the summed statistics."""
+        """Return the scores of the summed statistics."""
         return self._scores(totals.reshape(len(totals), -1, 3))
 
     def _chosen(self, statistics: Statistics) -> IntArray:
-        """The counts of each sentence's best reference, systems × sentences × n × 3."""
+        """Return the counts of each sentence's best reference, systems × sentences × n × 3."""
         values = statistics.values
         best = self._best(statistics, self._scores(values).score)
         chosen: IntArray = np.take_along_axis(values, best[:, :, None, None, None], axis=2)[:, :, 0]
         return chosen
 
     def _scores(self, values: FloatArray) -> Scores:
-        """Scores of counts whose last two axes are order and (TP, FP, FN)."""
+        """Return the scores of counts whose last two axes are order and (TP, FP, FN)."""
         tp, fp, fn = values[..., 0], values[..., 1], values[..., 2]
         precision = _geometric_mean(ratio(tp, tp + fp, 1.0))
         recall = _geometric_mean(ratio(tp, tp + fn, 0.0))
         return Scores(f_beta(precision, recall, self.beta), precision, recall)
 
     def _best(self, statistics: Statistics, scores: FloatArray) -> IntArray:
-        """Index of each sentence's best reference, systems × sentences."""
+        """Return the index of each sentence's best reference, systems × sentences."""
         # Equal fractions multiplied in another order differ in the last bit: a tie all the same.
         scores = scores.round(_TIE_DIGITS)
         best: IntArray = scores.argmax(axis=2)
@@ -157,6 +157,6 @@ class GREEN(Scorer):
 
 
 def _geometric_mean(values: FloatArray) -> FloatArray:
-    """Geometric mean over the last axis; 0 if any value is 0."""
+    """Return the geometric mean over the last axis; 0 if any value is 0."""
     result: FloatArray = np.prod(values, axis=-1) ** (1 / values.shape[-1])
     return result

@@ -114,6 +114,7 @@ def count_overlaps(
     def zeros(*shape: int) -> Int32Array:
         return np.zeros((*shape, order), dtype=np.int32)
 
+    # All arrays are made at once and filled in place: runs of sentences bound what else is held.
     result = Overlaps(
         zeros(count),
         zeros(refs, count),

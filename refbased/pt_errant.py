@@ -81,7 +81,7 @@ class PTERRANT(BestReference, TypedEditMetric):
 
     @property
     def weight_model(self) -> WeightModel:
-        """What weighs edits."""
+        """The score that weighs edits."""
         return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
 
     @property
@@ -90,27 +90,27 @@ class PTERRANT(BestReference, TypedEditMetric):
         return (self.weight_model.model,)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """What decides edits, and the model's files."""
+        """Return the facts that decide edits, and the model's files."""
         return {**super().extra_signature(runtime), "model": self.weight_model.identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Weighted TP, FP, FN: systems × sentences × references × 3."""
+        """Compute weighted TP, FP, FN: systems × sentences × references × 3."""
         edits = self.edits(corpus, runtime)
-        mine = [[edit_kinds(line) for line in lines] for lines in edits.systems.values()]
-        theirs = [[edit_kinds(line) for line in lines] for lines in edits.references]
+        outputs = [[edit_kinds(line) for line in lines] for lines in edits.systems.values()]
+        references = [[edit_kinds(line) for line in lines] for lines in edits.references]
         weights = EditWeights(corpus.sources, [version.lines for version in corpus.references])
         for row in range(len(corpus)):
-            for index, reference in enumerate(theirs):
-                for text_edits in (*(lines[row] for lines in mine), reference[row]):
+            for index, reference in enumerate(references):
+                for text_edits in (*(lines[row] for lines in outputs), reference[row]):
                     weights.want(row, index, text_edits)
         notes = weights.compute(self.weight_model, runtime)
-        values = np.zeros((len(mine), len(corpus), len(theirs), 3))
+        values = np.zeros((len(outputs), len(corpus), len(references), 3))
         types: dict[tuple[int, int, int], Types] = {}
-        for system, lines in enumerate(mine):
-            for row, own in enumerate(lines):
-                for index, reference in enumerate(theirs):
+        for system, lines in enumerate(outputs):
+            for row, kinds in enumerate(lines):
+                for index, reference in enumerate(references):
                     place = (system, row, index)
-                    types[place] = _count(own, reference[row], weights.of(row, index))
+                    types[place] = _count(kinds, reference[row], weights.of(row, index))
                     for (_, kind), amount in types[place].items():
                         values[place][kind] += amount
         _, chosen = self.chosen_in_run(values)
@@ -123,34 +123,34 @@ class PTERRANT(BestReference, TypedEditMetric):
         )
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """F, precision and recall of the weights of TP, FP, FN."""
+        """Return F, precision and recall of the weights of TP, FP, FN."""
         precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
 
     @property
     def rule(self) -> RatioRule:
-        """As for ERRANT."""
+        """The rule that chooses a reference by the running F, as in ERRANT."""
         return best_f(self.beta)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """The edit's weight where the reference has it, minus its weight where it has not."""
+        """Return the edit's weight, negative where the reference lacks the edit."""
         references = [
             [edit_kinds(line) for line in lines] for lines in self.reference_edits(corpus, runtime)
         ]
         corrections, place = distinct_corrections(cases)
-        mine = [edit_kinds(edits) for _, edits in corrections]
+        outputs = [edit_kinds(edits) for _, edits in corrections]
         weights = EditWeights(corpus.sources, [version.lines for version in corpus.references])
-        for (row, _), own in zip(corrections, mine, strict=True):
+        for (row, _), kinds in zip(corrections, outputs, strict=True):
             for index, lines in enumerate(references):
-                weights.want(row, index, {**own, **lines[row]})
+                weights.want(row, index, {**kinds, **lines[row]})
         notes = weights.compute(self.weight_model, runtime)
         counts = np.zeros((len(corrections), len(references), 3))
-        for number, ((row, _), own) in enumerate(zip(corrections, mine, strict=True)):
+        for number, ((row, _), kinds) in enumerate(zip(corrections, outputs, strict=True)):
             for index, lines in enumerate(references):
                 weight = weights.of(row, index)
-                for key in own:
+                for key in kinds:
                     counts[number, index, 0 if key in lines[row] else 1] += weight[key]
-                missed = [key for key in lines[row] if key not in own]
+                missed = [key for key in lines[row] if key not in kinds]
                 counts[number, index, 2] = sum(weight[key] for key in missed)
         credit = np.zeros((len(cases), len(references)))
         for number, case in enumerate(cases):
@@ -164,7 +164,7 @@ class PTERRANT(BestReference, TypedEditMetric):
 def _count(
     mine: Kinds, theirs: Kinds, weights: Mapping[EditKey, float]
 ) -> dict[tuple[str, int], float]:
-    """TP (0) and FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
+    """Sum TP (0) and FP (1) weights by the hypothesis edit's type, FN (2) by the reference's."""
     sums: dict[tuple[str, int], float] = {}
     for key, kind in mine.items():
         cell = (kind, 0 if key in theirs else 1)

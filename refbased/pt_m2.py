@@ -63,7 +63,7 @@ class PTM2(M2):
 
     @property
     def weight_model(self) -> WeightModel:
-        """What weighs edits."""
+        """The score that weighs edits."""
         return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
 
     @property
@@ -72,11 +72,11 @@ class PTM2(M2):
         return (self.weight_model.model,)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The weight model's files."""
+        """Return the weight model's files."""
         return {"model": self.weight_model.identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Correct, proposed, gold weight: systems × sentences × annotators × 3; NaN if absent."""
+        """Sum correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""
         if corpus.gold is None:
             raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
         golds = [gold_edits(block) for block in corpus.gold]
@@ -102,8 +102,8 @@ class PTM2(M2):
                     tokens, text.split(), golds[row], self.unchanged, release=False
                 )
                 edits_of[row, text] = edits
-                for place, mine in enumerate(edits):
-                    weights.want(row, place, {_key(edit): None for edit in mine})
+                for place, proposals in enumerate(edits):
+                    weights.want(row, place, {_key(edit): None for edit in proposals})
             for place, wanted in enumerate(golds[row]):
                 weights.want(row, place, {_gold_key(edit): None for edit in wanted})
         notes = weights.compute(self.weight_model, runtime)
@@ -127,5 +127,5 @@ def _key(edit: SystemEdit) -> _Key:
 
 
 def _gold_key(edit: GoldEdit) -> _Key:
-    """A gold edit with alternatives weighs as its first."""
+    """Return the key of a gold edit; one with alternatives weighs as its first."""
     return edit.start, edit.end, edit.corrections[0]

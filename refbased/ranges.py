@@ -1,4 +1,4 @@
-"""Which reference surely has the best score, whatever sums within a range stand before it.
+"""Bounds on running scores that show a reference to be best for a whole range of sums.
 
 A running score is a sum of quotients of sums, Σ U/V. In resampled corpora of the same sentences the
 sums before a sentence differ little: where a reference is ahead over the whole range that they lie
@@ -47,14 +47,14 @@ class Quotients:
     floors: FloatArray
 
     def relied(self, sums: FloatArray) -> BoolArray:
-        """Whether the score of sums, ... × K, is surely this with any one sentence added."""
+        """Return True if the score holds for the sums, ... × K, with any one sentence added."""
         least = self.floors + _RELIED * sums[..., :1]
         return np.asarray((sums @ self.above.T > least).all(axis=-1))
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """What lies before some sentences, in the corpora that are no exception.
+    """Ranges of the sums before some sentences, in all corpora but the exceptions.
 
     Attributes:
         quotients: p, least and greatest: 2 × Q × S.
@@ -76,20 +76,20 @@ def find_ranges(
     each: FloatArray,
     nothing: float = 0.0,
 ) -> Ranges:
-    """Ranges over corpora for a stretch of sentences.
+    """Compute ranges over corpora for a stretch of sentences.
 
     Args:
         sums: before the stretch, corpora × S × K.
         score: of these sums.
-        reach: what the stretch adds at any place of it, least and greatest, 2 × (2Q + F) × S: to
+        reach: least and greatest sum that the stretch adds at any place, 2 × (2Q + F) × S: to
             the numerators, the denominators, and the sums that have to be above 0.
         each: of the quotients of what single sentences add to both, 2 × Q × S.
         nothing: added to denominators.
     """
     size = len(score.tops)
     parts = np.concatenate([score.tops, score.bottoms, score.above])
-    found = np.moveaxis(sums @ parts.T, -1, 0)
-    tops, bottoms = found[:size], found[size : 2 * size]
+    values = np.moveaxis(sums @ parts.T, -1, 0)
+    tops, bottoms = values[:size], values[size : 2 * size]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         bottoms = bottoms + nothing
         both = np.concatenate([tops / bottoms, bottoms])
@@ -118,7 +118,7 @@ def find_ranges(
         sound = finite.any(axis=0) & ((less > 0) & (after[0] > 0)).all(axis=0)
         if len(score.above):
             first = sums[..., 0].max(axis=0)
-            least = np.where(apart, np.inf, found[2 * size :]).min(axis=1) + down[2 * size :]
+            least = np.where(apart, np.inf, values[2 * size :]).min(axis=1) + down[2 * size :]
             relied = (least > score.floors[:, None] + _RELIED * first).all(axis=0)
             # Where nothing was right and nothing can be, the score is 0 in any case.
             sound &= relied | ((first == 0) & (up[:size] == 0).all(axis=0))
@@ -129,14 +129,14 @@ def surely_best(
     ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, margin: float,
     most: float,
 ) -> IntArray:  # fmt: skip
-    """The reference that has the best score in all corpora but the exceptions; −1 where none has.
+    """Return the reference that is best in all corpora but the exceptions; −1 where none is.
 
     Args:
-        ranges: what lies before.
+        ranges: ranges before the sentences.
         system: of each of A sentences of a system, shape (A,).
-        tops: what each of R references adds to the numerators, Q × R × A; −∞ for one that may not
+        tops: addition of each of R references to the numerators, Q × R × A; −∞ if it may not
             be chosen.
-        bottoms: what it adds to the denominators, Q × R × A.
+        bottoms: addition to the denominators, Q × R × A.
         margin: by which it has to be ahead.
         most: scores above it are not relied on; infinite where all are.
     """
@@ -159,7 +159,7 @@ def surely_best(
             more, cross = v2 - v, u * v2 - u2 * v
             bracket = np.minimum(low * more, high * more) + (u - u2)
             bracket = bracket + np.minimum(*(cross / end for end in ends))
-            factors = [one / (one + v) / (two + v2) for one in ends for two in ends]
+            factors = [end / (end + v) / (other_end + v2) for end in ends for other_end in ends]
             ahead = np.minimum(
                 bracket * np.minimum.reduce(factors), bracket * np.maximum.reduce(factors)
             ).sum(axis=0)
@@ -172,22 +172,22 @@ def surely_alike(
     ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, constant: float,
     digits: int,
 ) -> BoolArray:  # fmt: skip
-    """Where all references have the same rounded score in all corpora but the exceptions.
+    """Return where all references have the same rounded score but for the exceptions.
 
     Args:
-        ranges: as for `surely_best`, and so are `system`, `tops` and `bottoms`.
+        ranges: argument of `surely_best`, like `system`, `tops` and `bottoms`.
         system: of each sentence.
         tops: −∞ for a reference that may not be chosen.
         bottoms: of each reference.
-        constant: what the score is besides the quotients.
+        constant: part of the score besides the quotients.
         digits: to which it is rounded.
     """
-    found = np.zeros(len(system), dtype=bool)
+    alike = np.zeros(len(system), dtype=bool)
     # Few systems have so narrow a range: those that change nothing, or nothing rightly.
     wide = ranges.quotients[1] - ranges.quotients[0]
     at = np.flatnonzero(ranges.sound[system] & (wide.sum(axis=0) < 10.0**-digits)[system])
     if not len(at):
-        return found
+        return alike
     tops, bottoms = tops[..., at], bottoms[..., at]
     quotients, sums = ranges.quotients[..., system[at]], ranges.bottoms[..., system[at]]
     ends = [((p * v)[:, None] + tops) / (v[:, None] + bottoms) for p in quotients for v in sums]
@@ -195,5 +195,5 @@ def surely_alike(
     slack = 10.0**-digits / 10
     low = np.where(barred, np.inf, np.minimum.reduce(ends).sum(axis=0)).min(axis=0) - slack
     high = np.where(barred, -np.inf, np.maximum.reduce(ends).sum(axis=0)).max(axis=0) + slack
-    found[at] = np.round(low + constant, digits) == np.round(high + constant, digits)
-    return found
+    alike[at] = np.round(low + constant, digits) == np.round(high + constant, digits)
+    return alike

@@ -1,4 +1,4 @@
-"""Rules by which a reference is chosen for a sentence, by itself or in the run of a corpus."""
+"""Rules that choose a sentence's reference, by itself or in the run of a corpus."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ after another, higher is better."""
 
 @dataclass(frozen=True)
 class RatioRule:
-    """A rule whose first key is an F-score, known to be one count against a weighted sum of all.
+    """A rule whose first key is an F-score: one count over a weighted sum of all.
 
     F = top · counts₀ / (weights · counts), and 1 where nothing at all is counted. Later keys order
     references as the sentence's own counts alone do.
 
     Attributes:
         keys: the rule itself.
-        top: what the first count is multiplied with, 0 or more.
+        top: factor of the first count, 0 or more.
         weights: of the K counts, each 0 or more.
         digits: decimal places to which the first key is rounded; None compares it as it is.
-        above: where counts may be negative, weights of sums that have to be above 0 for F to be
+        above: if counts may be negative, weights of sums that have to be above 0 for F to be
             this; the first count never is negative.
     """
 
@@ -43,7 +43,7 @@ class RatioRule:
     above: tuple[tuple[float, ...], ...] = ()
 
     def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        """The keys, highest first."""
+        """Return the keys, highest first."""
         return self.keys(sums, own)
 
     @property
@@ -67,8 +67,8 @@ class SumRule:
     Attributes:
         keys: the rule itself.
         tops: weights of the K counts in each numerator.
-        bottoms: the same of the denominators, each 0 or more.
-        constant: what the first key is besides.
+        bottoms: weights of the K counts in each denominator, each 0 or more.
+        constant: term added to the quotients.
         digits: decimal places to which the first key is rounded.
     """
 
@@ -81,12 +81,12 @@ class SumRule:
     above: ClassVar[tuple[tuple[float, ...], ...]] = ()
 
     def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        """The keys, highest first."""
+        """Return the keys, highest first."""
         return self.keys(sums, own)
 
 
 def best_f(beta: float, digits: int | None = None) -> RatioRule:
-    """ERRANT's rule: best running F, then more TP, fewer FP, fewer FN in the sentence.
+    """Return ERRANT's rule: best running F, then more TP, fewer FP, fewer FN in the sentence.
 
     Args:
         beta: weight of recall.
@@ -104,11 +104,11 @@ def best_f(beta: float, digits: int | None = None) -> RatioRule:
 
 
 def choose_best(keys: Sequence[FloatArray], usable: NDArray[np.bool_]) -> IntArray:
-    """Index along the last axis of the best by the first key, ties by the next, then the first.
+    """Return the index along the last axis of the best by the keys in turn, then the first.
 
     Args:
         keys: arrays of one shape, higher is better.
-        usable: which entries may be chosen; where none may, the result is 0.
+        usable: entries that may be chosen; where none may, the result is 0.
     """
     mask = usable.copy()
     for key in keys:
@@ -133,10 +133,10 @@ _Short = RatioRule | SumRule
 
 @dataclass(frozen=True)
 class _Choices:
-    """What is settled beforehand and what is open, of N sentences × S systems.
+    """Settled and open choices of N sentences × S systems.
 
     Attributes:
-        rule: what chooses.
+        rule: keys to choose by.
         clear: by how much a score by the short formula must be ahead to be so by the rule.
         score: the short formula; None where there is none.
         settled: N × (S · K), counts where there is no choice, 0 elsewhere.
@@ -150,7 +150,7 @@ class _Choices:
         reach: 2 × (3Q + F) × N × S, the least and the most that a sentence adds to the numerators,
             the denominators and the sums that have to be above 0, and of the quotients of what it
             adds to both.
-        ranging: whether so much is open that ranges of sums are worth finding.
+        ranging: True if so much is open that ranges of sums are worth finding.
     """
 
     rule: FirstBest
@@ -169,7 +169,7 @@ class _Choices:
 
 
 def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArray:
-    """Sums of counts of every draw, each sentence's reference taken by the running rule.
+    """Sum the counts of every draw; each sentence's reference is taken by the running rule.
 
     Args:
         values: S × N × R × K; NaN where a reference is absent from a sentence.
@@ -181,16 +181,16 @@ def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArra
     """
     systems, _, _, kinds = values.shape
     choices = _prepare(values, rule, draws.shape[1])
-    found = np.zeros((len(draws), systems, kinds))
+    totals = np.zeros((len(draws), systems, kinds))
     size = max(1, _CELLS // systems)
     with np.errstate(divide="ignore", invalid="ignore"):
         for start in range(0, len(draws), size):
-            _replay(choices, draws[start : start + size], found[start : start + size])
-    return found
+            _replay(choices, draws[start : start + size], totals[start : start + size])
+    return totals
 
 
 def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
-    """Settle what can be settled of corpora of so many sentences."""
+    """Settle the choices that are the same in all corpora of so many sentences."""
     cells = values.swapaxes(0, 1)
     sentences, systems, references, kinds = cells.shape
     own = np.nan_to_num(cells).reshape(-1, references, kinds)
@@ -238,27 +238,27 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
 
 
 def _reach(own: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> FloatArray:
-    """The least and the most that each cell adds, 2 × (3Q + F) × cells; see `find_ranges`."""
+    """Return the least and most that each cell adds, 2 × (3Q + F) × cells; see `find_ranges`."""
     parts = np.concatenate([score.tops, score.bottoms, score.above])
     added = np.moveaxis(own @ parts.T, -1, 0)
     size = len(score.tops)
     tops, bottoms = added[:size], added[size : 2 * size]
     some = usable.any(axis=1)
-    found = []
+    extremes = []
     for end, extreme in ((np.inf, np.min), (-np.inf, np.max)):
         sums = np.where(some, extreme(np.where(usable, added, end), axis=2), 0.0)
         # Nothing added to nothing leaves a quotient as it is.
         none = np.where(tops == 0, end, np.copysign(np.inf, tops))
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(bottoms == 0, none, tops / bottoms)
-        found.append(np.concatenate([sums, extreme(np.where(usable, each, end), axis=2)]))
-    return np.stack(found)
+            ratios = np.where(bottoms == 0, none, tops / bottoms)
+        extremes.append(np.concatenate([sums, extreme(np.where(usable, ratios, end), axis=2)]))
+    return np.stack(extremes)
 
 
 def _beaten(
     own: FloatArray, usable: NDArray[np.bool_], rule: FirstBest, ahead: _Ahead | None
 ) -> NDArray[np.bool_]:
-    """References that another one beats whatever was counted before.
+    """Return the references that another one beats whatever was counted before.
 
     Equal counts give equal first keys (of a `SumRule`, equal counts of those that have a weight),
     and a reference that is ahead of another has no lower one; then the later keys must prefer it,
@@ -269,25 +269,25 @@ def _beaten(
         seen = np.any([*rule.tops, *rule.bottoms], axis=0)
     if isinstance(rule, _Short):
         later = list(rule(own, own)[1:])
-    found = np.zeros_like(usable)
-    for one, two in permutations(range(own.shape[1]), 2):
-        alike = (own[:, one, seen] == own[:, two, seen]).all(axis=-1)
+    beaten = np.zeros_like(usable)
+    for first, second in permutations(range(own.shape[1]), 2):
+        alike = (own[:, first, seen] == own[:, second, seen]).all(axis=-1)
         if ahead is not None:
-            alike |= ahead(one, two)
-        found[:, two] |= alike & _preferred(later, one, two, len(own)) & usable[:, one]
-    return found
+            alike |= ahead(first, second)
+        beaten[:, second] |= alike & _preferred(later, first, second, len(own)) & usable[:, first]
+    return beaten
 
 
 def _preferred(keys: Sequence[FloatArray], one: int, two: int, cells: int) -> NDArray[np.bool_]:
-    """Where some keys, compared one after another, prefer one reference to another."""
-    found = np.full(cells, one < two)
+    """Return where keys, compared one after another, prefer one reference to another."""
+    prefers = np.full(cells, one < two)
     for key in reversed(keys):
-        found = (key[:, one] > key[:, two]) | ((key[:, one] == key[:, two]) & found)
-    return found
+        prefers = (key[:, one] > key[:, two]) | ((key[:, one] == key[:, two]) & prefers)
+    return prefers
 
 
 def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
-    """Where one reference's F is surely above another's, or both are 0 or both 1.
+    """Return a test of where one reference's F is surely above another's, or both are 0 or 1.
 
     F is t/(t + r), t what the numerator sums and r what else the denominator does. With sums T and
     R so far, F of (t₁, r₁) exceeds that of (t₂, r₂) by the quotient of T(r₂ − r₁) + R(t₁ − t₂) +
@@ -309,20 +309,20 @@ def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
     top, rest = rule.top * own[..., 0], own @ weights
     if (rest < 0).any() or not (exact or (rule.digits is not None and (weights >= 0).all())):
         return None  # an F of 1 might not come out as 1
-    shown = 2 * _NOISE * (length * (top + rest).max(initial=0.0)) ** 2
-    least_gain = shown / rest.min(initial=np.inf, where=rest > 0)
-    least_loss = shown / top.min(initial=np.inf, where=top > 0)
+    visible = 2 * _NOISE * (length * (top + rest).max(initial=0.0)) ** 2
+    least_gain = visible / rest.min(initial=np.inf, where=rest > 0)
+    least_loss = visible / top.min(initial=np.inf, where=top > 0)
 
     def ahead(one: int, two: int) -> NDArray[np.bool_]:
         gain, loss = top[:, one] - top[:, two], rest[:, two] - rest[:, one]
-        found = (gain >= 0) & (loss >= 0) & ((gain > least_gain) | (loss > least_loss))
-        return np.asarray(found)
+        leads = (gain >= 0) & (loss >= 0) & ((gain > least_gain) | (loss > least_loss))
+        return np.asarray(leads)
 
     return ahead
 
 
 def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
-    """Add up some draws, sentence after sentence, in `totals` (draws × S × K).
+    """Sum some draws into `totals` (draws × S × K), sentence after sentence.
 
     A single draw's choices are kept in `choices.chosen`.
     """
@@ -337,7 +337,7 @@ def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
 def _replay_stretch(
     choices: _Choices, order: IntArray, totals: FloatArray, added: FloatArray
 ) -> None:
-    """Add up a stretch of sentences (sentences × draws); `added` is room for one of them."""
+    """Sum a stretch of sentences (sentences × draws); `added` is a buffer for one of them."""
     draws, systems, kinds = totals.shape
     by_draw, by_cell = totals.reshape(draws, -1), totals.reshape(-1, kinds)
     used = np.zeros(len(choices.place), dtype=bool)
@@ -350,13 +350,13 @@ def _replay_stretch(
     if choices.ranging and draws >= _SETTLING and (place >= 0).any():
         still, apart = _settle(choices, rows, order, totals, settled)
     for at in order:
-        here = np.zeros(len(rows), dtype=bool)
-        here[at] = True
-        columns = np.flatnonzero((still[here] >= 0).any(axis=0))
+        present = np.zeros(len(rows), dtype=bool)
+        present[at] = True
+        columns = np.flatnonzero((still[present] >= 0).any(axis=0))
         cells = np.empty(0, dtype=np.int64)
         if len(columns):
-            found = np.flatnonzero(still[:, columns].take(at, axis=0) >= 0)
-            cells = found // len(columns) * systems + columns[found % len(columns)]
+            open_choices = np.flatnonzero(still[:, columns].take(at, axis=0) >= 0)
+            cells = open_choices // len(columns) * systems + columns[open_choices % len(columns)]
         if len(apart):
             cells = np.concatenate([cells, apart])
         by_cell_before = by_cell[cells]
@@ -379,7 +379,7 @@ def _settle(
     totals: FloatArray,
     settled: FloatArray,
 ) -> tuple[NDArray[np.int32], IntArray]:
-    """Settle what is sure in all draws but a few, in `settled` (rows × (S · K)).
+    """Settle choices that are the same in all draws but a few, in `settled` (rows × (S · K)).
 
     Returns:
         As `place`, of the rows, where what is settled is no longer open; and the cells (draw and
@@ -391,17 +391,17 @@ def _settle(
     reach = choices.reach[:, :, rows]
     steps = np.zeros((2, len(order), *reach.shape[1::2]))
     for number, at in enumerate(order):
-        here = np.zeros(len(rows), dtype=bool)
-        here[at] = True
-        steps[0, number] = reach[0][:, here].min(axis=1)
-        steps[1, number] = reach[1][:, here].max(axis=1)
+        present = np.zeros(len(rows), dtype=bool)
+        present[at] = True
+        steps[0, number] = reach[0][:, present].min(axis=1)
+        steps[1, number] = reach[1][:, present].max(axis=1)
     sums = steps[:, :, :-size].cumsum(axis=1)
     # Before the first sentence nothing is added.
     sums = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     added = np.stack([sums[0].min(axis=0), sums[1].max(axis=0)])
-    each = np.stack([steps[0, :, -size:].min(axis=0), steps[1, :, -size:].max(axis=0)])
+    ratios = np.stack([steps[0, :, -size:].min(axis=0), steps[1, :, -size:].max(axis=0)])
     nothing = _NOTHING if isinstance(choices.rule, SumRule) else 0.0
-    ranges = find_ranges(totals, choices.score, added, each, nothing)
+    ranges = find_ranges(totals, choices.score, added, ratios, nothing)
     still = choices.place[rows]
     row, system = np.nonzero(still >= 0)
     which = still[row, system]
@@ -420,7 +420,7 @@ def _settle(
 
 
 def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> IntArray:
-    """The reference of each open choice, from the sums before it."""
+    """Return the reference of each open choice, from the sums before it."""
     score = choices.score
     if score is None:
         return _choose_by_rule(choices, before, place)
@@ -428,13 +428,13 @@ def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> 
     best = second = np.full(len(place), -np.inf)
     chosen = np.zeros(len(place), dtype=np.int64)
     for number in range(choices.own.shape[1]):
-        found = np.zeros(len(place))
+        score_sum = np.zeros(len(place))
         for part in range(len(score.tops)):
             top = tops[:, part] + choices.tops[part, number].take(place)
-            found += top / (bottoms[:, part] + choices.bottoms[part, number].take(place))
-        chosen[found > best] = number
-        second = np.maximum(second, np.minimum(best, found))
-        best = np.maximum(best, found)
+            score_sum += top / (bottoms[:, part] + choices.bottoms[part, number].take(place))
+        chosen[score_sum > best] = number
+        second = np.maximum(second, np.minimum(best, score_sum))
+        best = np.maximum(best, score_sum)
     sure = best - second > choices.clear  # NaN, where nothing is counted, is not
     if len(score.above):
         sure &= (best <= MOST) & score.relied(before)

@@ -1,1 +1,1 @@
-"""What is scored: texts and edits as the user gave them; no metric, no person, no model."""
+"""Texts and edits as the user gave them; no metric, no person, no model."""

@@ -1,4 +1,4 @@
-"""What is scored: sources with the hypotheses and references that correct them."""
+"""Sources with the hypotheses and references that correct them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gecjury.errors import InputError, nearest
 
 @dataclass(frozen=True)
 class Version:
-    """One corrected version of all sources: a system's output, or one reference.
+    """A corrected version of all sources: a system's output, or one reference.
 
     Attributes:
         lines: one sentence a source line.
@@ -36,20 +36,20 @@ class Version:
 
     @cached_property
     def types(self) -> Counter[str] | None:
-        """How many of the edits have which type; None where they have to be extracted."""
+        """Number of edits by type; None where edits have to be extracted."""
         if self.edits is None:
             return None
         return Counter(edit.type for line in self.edits for edit in line)
 
     def take(self, rows: Sequence[int]) -> Version:
-        """The version of some sources only."""
+        """Return the version of some sources only."""
         edits = None if self.edits is None else tuple(self.edits[row] for row in rows)
         sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
         text = None if self.text is None else tuple(self.text[row] for row in rows)
         return Version(tuple(self.lines[row] for row in rows), edits, sources, text)
 
     def as_text(self, language: Language) -> Version:
-        """The lines as they were written, or as near as their language tells."""
+        """Return the lines as they were written, or as near as their language tells."""
         return Version(self.text or tuple(map(language.joined, self.lines)))
 
 
@@ -60,7 +60,7 @@ class Group:
     Attributes:
         id: names the group among those of the corpus.
         sentence: index of the source.
-        systems: whose hypotheses stand in it, in the order shown; systems with the same text
+        systems: systems of its hypotheses, in the order shown; systems with the same text
             share one place.
         texts: the text of each place, for groups that also show texts of systems outside the
             corpus (their places name no system); empty where the corpus has every text.
@@ -82,11 +82,11 @@ class Corpus:
         references: R versions.
         gold: M2 blocks of the sources with every annotator's edits, for matchers that need them.
         contexts: previous and next sentence of each source ("" at the edge of a document).
-        groups: which hypotheses were shown together to human judges, where that is known.
-        reference_name: how the references are called in a signature ("2 files", "10refs").
+        groups: hypotheses that were shown together to human judges, where that is known.
+        reference_name: name of the references in a signature ("2 files", "10refs").
         reference_sets: further sets of references by name, each read when it is asked for; what
             `with_references` chooses from.
-        language: what the texts are written in, and how they were cut into tokens.
+        language: language of the texts, with the way they were cut into tokens.
         source_text: the sources as they were written, where a tokeniser cut them.
     """
 
@@ -135,13 +135,13 @@ class Corpus:
             self._check_sources(self._labels.get("gold", "the M2 gold"), gold)
 
     def _check_sources(self, name: str, sources: Sequence[str]) -> None:
-        """Edits belong to the sentence they were made for: another one makes any score empty."""
-        for row, (own, given) in enumerate(zip(self.sources, sources, strict=True)):
-            if own != given and own.split() != given.split():
+        """Refuse edits made for other sentences, which would make any score empty."""
+        for row, (source, edited) in enumerate(zip(self.sources, sources, strict=True)):
+            if source != edited and source.split() != edited.split():
                 raise InputError(
                     f"{name} has edits of other sentences than "
                     f"{self._labels.get('source', 'the source')}; the first that differs is "
-                    f"sentence {row + 1}:\n  {own}\n  {given}"
+                    f"sentence {row + 1}:\n  {source}\n  {edited}"
                 )
 
     def __len__(self) -> int:
@@ -159,9 +159,9 @@ class Corpus:
         as Japanese is without its language.
 
         Args:
-            needs: what the metric reads, of `references` and `gold`.
+            needs: parts that the metric reads, of `references` and `gold`.
         """
-        found = []
+        remarks = []
         if "gold" in needs and self.gold is not None:
             count = sum(
                 len(overlapping_edits(block.edits(annotator)))
@@ -169,7 +169,7 @@ class Corpus:
                 for annotator in block.annotators
             )
             if count:
-                found.append(
+                remarks.append(
                     f"{self._labels.get('gold', 'the M2 gold')}: edits that overlap another of "
                     f"the same annotator: {count}; all count as they stand, as in the official M2 "
                     "scorer"
@@ -178,21 +178,21 @@ class Corpus:
             for index, version in enumerate(self.references):
                 count = sum(len(overlapping_edits(line)) for line in version.edits or ())
                 if count:
-                    found.append(
+                    remarks.append(
                         f"{self._labels.get(f'reference {index}', f'reference {index}')}: edits "
                         f"that overlap another of the same annotator: {count}; where edits are "
                         "compared all count as they stand, and the text has them applied one after "
                         "another in the order of the file"
                     )
         if unparted := unparted_note(self.sources, self.language):
-            found.append(f"{self._labels.get('source', 'the source')}: {unparted}")
-        return tuple(found)
+            remarks.append(f"{self._labels.get('source', 'the source')}: {unparted}")
+        return tuple(remarks)
 
     def refuse_overlaps(self, metric: str) -> None:
-        """Refuse references whose edits overlap, for what must take sentences apart by them.
+        """Refuse references whose edits overlap, for metrics that take sentences apart at them.
 
         Args:
-            metric: who refuses.
+            metric: name of the metric that refuses.
 
         Raises:
             InputError: names the reference, the sentence and the edit.
@@ -210,13 +210,13 @@ class Corpus:
                     )
 
     def group_texts(self, group: Group) -> tuple[str, ...]:
-        """The text of each place of a group."""
+        """Return the text of each place of a group."""
         if group.texts:
             return group.texts
         return tuple(self.systems[place[0]].lines[group.sentence] for place in group.systems)
 
     def as_text(self) -> Corpus:
-        """The corpus with its lines as they were written, for what reads text and no tokens.
+        """Return the corpus with its lines as they were written, for readers of untokenised text.
 
         Edits that came with files are left out: they count tokens. Lines that were made of tokens
         since (a damaged output, a partly applied edit) are joined as the language is written.
@@ -225,15 +225,15 @@ class Corpus:
         if language.tokens == "space":
             return self
         sources = self.source_text or tuple(map(language.joined, self.sources))
-        systems = {name: each.as_text(language) for name, each in self.systems.items()}
-        references = tuple(each.as_text(language) for each in self.references)
+        systems = {name: version.as_text(language) for name, version in self.systems.items()}
+        references = tuple(version.as_text(language) for version in self.references)
         pairs = [(self.sources, sources)]
         pairs += [(v.lines, systems[name].lines) for name, v in self.systems.items()]
-        known = {cut: text for own, texts in pairs for cut, text in zip(own, texts, strict=True)}
+        written = {cut: text for old, texts in pairs for cut, text in zip(old, texts, strict=True)}
 
         def shown(group: Group) -> Group:
             return replace(
-                group, texts=tuple(known.get(t, language.joined(t)) for t in group.texts)
+                group, texts=tuple(written.get(t, language.joined(t)) for t in group.texts)
             )
 
         return replace(
@@ -249,7 +249,7 @@ class Corpus:
         )
 
     def with_systems(self, names: Iterable[str]) -> Corpus:
-        """The same corpus with some systems only, in the order given."""
+        """Return the corpus with some systems only, in the order given."""
         return replace(
             self,
             systems={name: self.systems[name] for name in names},
@@ -257,7 +257,7 @@ class Corpus:
         )
 
     def with_references(self, name: str) -> Corpus:
-        """The same corpus with the references of a named set.
+        """Return the corpus with the references of a named set.
 
         Raises:
             InputError: there is no such set.
@@ -265,16 +265,16 @@ class Corpus:
         if name == self.reference_name:
             return self
         if name not in self.reference_sets:
-            known = nearest(name, self.reference_sets)
+            hint = nearest(name, self.reference_sets)
             raise InputError(
-                f"no references are called {name!r}: {known}; name files by -r {name}=FILE"
+                f"no references are called {name!r}: {hint}; name files by -r {name}=FILE"
             )
         versions = tuple(self.reference_sets[name]())
         return replace(self, references=versions, reference_name=name)
 
     @property
     def hypotheses(self) -> tuple[Version, ...]:
-        """All hypotheses, those of systems that `with_systems` left out among them.
+        """Versions of all hypotheses, including those that `with_systems` left out.
 
         They decide how gold edits are read, which must not depend on what is scored just now.
         """
@@ -346,7 +346,9 @@ def corpus_of_texts(
 
 
 def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
-    """Gold edits as references, one an annotator, who left a sentence without lines as it is.
+    """Return gold edits as references, one for each annotator.
+
+    A sentence without lines of an annotator stays as it is in that annotator's reference.
 
     Args:
         blocks: one a sentence; none gives no reference.
@@ -365,26 +367,26 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
 
 
 def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
-    """Sentences given from Python, each of which must be a text."""
+    """Return sentences given from Python, each of which must be a text."""
     if isinstance(lines, str):
         raise InputError(f"{what} is one text; expected a list of sentences")
-    found = tuple(lines)
-    for number, line in enumerate(found):
+    texts = tuple(lines)
+    for number, line in enumerate(texts):
         if not isinstance(line, str):
             raise InputError(f"{what}[{number}] is {line!r}; expected a text ('' for none)")
     try:
-        "\n".join(found).encode("utf-8")
+        "\n".join(texts).encode("utf-8")
     except UnicodeEncodeError as error:
         number = error.object.count("\n", 0, error.start)
         raise InputError(
             f"{what}[{number}] has {error.object[error.start]!r}, half a surrogate pair, which is "
             "no character; decode the text as what it is"
         ) from None
-    return found
+    return texts
 
 
 def version_key(version: Version) -> str:
-    """A version as one string, for fingerprints."""
+    """Return a version as one string, for fingerprints."""
     edits = version.edits and [
         [(e.start, e.end, e.correction, e.type) for e in line] for line in version.edits
     ]
@@ -392,7 +394,7 @@ def version_key(version: Version) -> str:
 
 
 def fingerprint(parts: Iterable[str]) -> str:
-    """SHA-256 over length-prefixed strings, shortened to 16 hexadecimal digits."""
+    """Return the SHA-256 over length-prefixed strings, shortened to 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")

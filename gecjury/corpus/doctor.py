@@ -1,4 +1,4 @@
-"""The input doctor: what is wrong, or odd, with a set of files before anybody scores them."""
+"""The input doctor: errors and oddities in a set of files, reported before scoring."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FileReport:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know. An `error` makes scoring impossible, a `warning` makes it doubtful."""
+    """A remark on a file. An `error` makes scoring impossible, a `warning` makes it doubtful."""
 
     level: Literal["error", "warning", "note"]
     path: str
@@ -111,16 +111,16 @@ def examine(
                 if sources:
                     findings += _against_source(new, sources)
     findings += _twins(reports)
-    mine = [version for versions in read["hypothesis"].values() for version in versions]
-    if have_types(mine):
+    outputs = [version for versions in read["hypothesis"].values() for version in versions]
+    if have_types(outputs):
         findings += _other_schemes(read["reference"])
     order = {"error": 0, "warning": 1, "note": 2}
     return reports, sorted(findings, key=lambda finding: order[finding.level])
 
 
 def _other_schemes(references: Mapping[str, Sequence[Version]]) -> list[Finding]:
-    """Gold edits whose types are not those that the hypotheses' edits have."""
-    found: list[Finding] = []
+    """Report gold edits whose types are not those that the hypotheses' edits have."""
+    findings: list[Finding] = []
     for path, versions in references.items():
         if other := other_types(versions):
             count = sum(len(line) for version in versions for line in version.edits or ())
@@ -130,8 +130,8 @@ def _other_schemes(references: Mapping[str, Sequence[Version]]) -> list[Finding]
                 "errant, pt-errant and uot-errant type them anew (types=gold keeps them), as "
                 "`gecjury m2 retype` does"
             )
-            found.append(Finding("note", path, message))
-    return found
+            findings.append(Finding("note", path, message))
+    return findings
 
 
 def _report(
@@ -155,14 +155,14 @@ def _report(
 
 
 def _encoding(path: str | Path) -> list[Finding]:
-    """Characters that split tokens, or make equal words differ, without being seen."""
+    """Report characters that split tokens or make equal words differ without being seen."""
     raw = read_lines(path)
     text = "\n".join(raw)
-    found: list[Finding] = []
+    findings: list[Finding] = []
 
     def note(count: int, what: str) -> None:
         if count:
-            found.append(Finding("note", str(path), f"{count} {what}"))
+            findings.append(Finding("note", str(path), f"{count} {what}"))
 
     note(read_text(path).count("\r\n"), "lines end in CRLF (read as LF)")
     note(sum(line != line.rstrip() for line in raw), "lines end in blanks (ignored)")
@@ -171,18 +171,18 @@ def _encoding(path: str | Path) -> list[Finding]:
     invisible = sum(unicodedata.category(c) in ("Cf", "Cc") and c not in "\n\t" for c in text)
     if invisible:
         message = f"{invisible} invisible characters inside tokens make equal words differ"
-        found.append(Finding("warning", str(path), message))
+        findings.append(Finding("warning", str(path), message))
     if "\ufffd" in text:
         message = f"{text.count(chr(0xFFFD))} replacement characters: decoded wrongly before"
-        found.append(Finding("warning", str(path), message))
+        findings.append(Finding("warning", str(path), message))
     if not unicodedata.is_normalized("NFC", text):
         message = "not in Unicode NFC: equal words may differ; normalise all files alike"
-        found.append(Finding("warning", str(path), message))
-    return found
+        findings.append(Finding("warning", str(path), message))
+    return findings
 
 
 def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Finding]:
-    """Line counts, alignment and tokenisation of one file against the source."""
+    """Check line counts, alignment and tokenisation of one file against the source."""
     lines = report.lines
     if len(lines) != len(sources):
         message = f"{len(lines)} lines, but the source has {len(sources)}"
@@ -190,7 +190,7 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
     findings: list[Finding] = []
     if report.empty:
         findings.append(Finding("note", report.path, f"{report.empty} empty lines"))
-    own = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
+    shares = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
     # A lost line leaves the count right where another was added: look one line beside.
     for shift in (-1, 1):
         moved = [
@@ -198,8 +198,8 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
             for i in range(len(lines))
             if 0 <= i + shift < len(sources)
         ]
-        here = own[1:] if shift < 0 else own[:-1]
-        better = sum(m > o + 0.3 for m, o in zip(moved, here, strict=True))
+        unmoved = shares[1:] if shift < 0 else shares[:-1]
+        better = sum(m > o + 0.3 for m, o in zip(moved, unmoved, strict=True))
         if len(moved) > 3 and better > _SHIFTED_SHARE * len(moved):
             message = (
                 f"{better} of {len(moved)} lines fit the source line "
@@ -207,11 +207,11 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
             )
             findings.append(Finding("warning", report.path, message))
     unlike = [
-        i for i, value in enumerate(own) if value < _UNLIKE_SHARE and len(sources[i].split()) > 3
+        i for i, value in enumerate(shares) if value < _UNLIKE_SHARE and len(sources[i].split()) > 3
     ]
     if unlike:
-        shown = ", ".join(str(i + 1) for i in unlike[:5])
-        message = f"{len(unlike)} lines share almost no token with their source (line {shown}"
+        numbers = ", ".join(str(i + 1) for i in unlike[:5])
+        message = f"{len(unlike)} lines share almost no token with their source (line {numbers}"
         findings.append(
             Finding("warning", report.path, message + (", …)" if len(unlike) > 5 else ")"))
         )
@@ -245,19 +245,19 @@ _WIDTHS = (
 
 
 def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
-    """What a file's letters say that a metric reads otherwise than people do; remarks only."""
-    found: list[str] = []
+    """Report letters that a metric reads otherwise than people do; remarks only."""
+    notes: list[str] = []
     long = [number for number, line in enumerate(lines, 1) if len(line) >= _LONG]
     if long:
-        found.append(
+        notes.append(
             f"{len(long)} lines of {_LONG:,} characters or more (line {_first(long)}): they take "
             "long to align, and encoders cut them"
         )
     if all(map(str.isascii, lines)):
-        return [Finding("note", path, message) for message in found]
+        return [Finding("note", path, message) for message in notes]
     turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]
     if turned:
-        found.append(
+        notes.append(
             f"{len(turned)} lines have characters that turn the direction of text (line "
             f"{_first(turned)}): what is read is not what is scored"
         )
@@ -270,7 +270,7 @@ def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
     ]
     if mixed:
         number, token = mixed[0]
-        found.append(
+        notes.append(
             f"{len(mixed)} tokens mix Latin letters with Cyrillic or Greek ones (line {number}: "
             f"{token[:40]!r}): letters that look alike make equal words differ"
         )
@@ -278,24 +278,24 @@ def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
     for name, form, other, twin in _WIDTHS:
         count, beside = len(re.findall(form, text)), len(re.findall(twin, text))
         if count and beside:
-            found.append(
+            notes.append(
                 f"{count} {name} beside {beside} {other}: they differ for a metric; --fold nfkc "
                 "makes them one"
             )
     # Those that NFC leaves; where it does not, that is told already.
     marks = sum(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFC", text))
     if marks:
-        found.append(f"{marks} combining marks: characters of their own where letters are counted")
+        notes.append(f"{marks} combining marks: characters of their own where letters are counted")
     if unparted := unparted_note(lines):
-        found.append(unparted)
-    return [Finding("note", path, message) for message in found]
+        notes.append(unparted)
+    return [Finding("note", path, message) for message in notes]
 
 
 def _other_writing(report: FileReport, sources: Sequence[str]) -> list[Finding]:
-    """Lines that differ from their source by forms of letters alone, or are in another script."""
+    """Report lines that differ from their source by Unicode forms alone, or in script."""
     pairs = list(enumerate(zip(report.lines, sources, strict=True), 1))
     pairs = [(n, (a, b)) for n, (a, b) in pairs if a != b and not (a.isascii() and b.isascii())]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
     if form:
         message = (
@@ -303,12 +303,12 @@ def _other_writing(report: FileReport, sources: Sequence[str]) -> list[Finding]:
             f"{_first(form)}), such as full width: to every metric they are edits; --fold nfkc "
             "makes them one"
         )
-        found.append(Finding("note", report.path, message))
+        findings.append(Finding("note", report.path, message))
     strange = [n for n, (a, b) in pairs if _script(a) and _script(b) and _script(a) != _script(b)]
     if strange:
         message = f"{len(strange)} lines are in another script than their source"
-        found.append(Finding("note", report.path, f"{message} (line {_first(strange)})"))
-    return found
+        findings.append(Finding("note", report.path, f"{message} (line {_first(strange)})"))
+    return findings
 
 
 def _plainest(text: str) -> list[str]:
@@ -319,7 +319,7 @@ _ONE_SCRIPT = {"CJK": "JAPANESE", "HIRAGANA": "JAPANESE", "KATAKANA": "JAPANESE"
 
 
 def _script(text: str) -> str:
-    """The script of most letters, those of Japanese as one; empty without letters."""
+    """Return the script of most letters, with Japanese as one; empty without letters."""
     counts: Counter[str] = Counter()
     for letter in text:
         if letter.isalpha():
@@ -329,12 +329,12 @@ def _script(text: str) -> str:
 
 
 def _first(numbers: Sequence[int]) -> str:
-    """The first five of several lines."""
+    """Return the first five of several lines."""
     return ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
 
 
 def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:
-    """A clause naming the first line from which on the file no longer follows the source."""
+    """Return a clause naming the first line at which the file no longer follows the source."""
     size = min(len(lines), len(sources))
     if size == 1 and _likeness(lines[0], sources[0]) < 0.3:
         return "; they part at line 1"
@@ -345,7 +345,7 @@ def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:
 
 
 def _likeness(one: str, two: str) -> float:
-    """Share of common tokens (Jaccard), 0 to 1; 1 for two empty lines."""
+    """Return the share of common tokens (Jaccard), 0 to 1; 1 for two empty lines."""
     a, b = set(one.split()), set(two.split())
     return len(a & b) / len(a | b) if a | b else 1.0
 
@@ -356,8 +356,8 @@ def _glued(lines: Sequence[str]) -> float:
 
 
 def _twins(reports: Sequence[FileReport]) -> list[Finding]:
-    """Files with equal content or equal system names, and outputs that change nothing."""
-    found: list[Finding] = []
+    """Report files with equal content or equal system names, and outputs that change nothing."""
+    findings: list[Finding] = []
     seen: dict[tuple[str, ...], FileReport] = {}
     names: dict[str, FileReport] = {}
     for report in reports:
@@ -365,10 +365,10 @@ def _twins(reports: Sequence[FileReport]) -> list[Finding]:
         if twin is not report:
             message = f"the same text as the {twin.role} {twin.path}"
             level: Literal["warning", "note"] = "note" if twin.role == "source" else "warning"
-            found.append(Finding(level, report.path, message))
+            findings.append(Finding(level, report.path, message))
         if report.role == "hypothesis":
             other = names.setdefault(report.name, report)
             if other is not report:
                 message = f"system {report.name} is named twice (also {other.path}); rename one"
-                found.append(Finding("error", report.path, message))
-    return found
+                findings.append(Finding("error", report.path, message))
+    return findings

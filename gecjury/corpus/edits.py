@@ -1,4 +1,4 @@
-"""Edits of a tokenised sentence: the `Edit` record, which edits count, how they are applied."""
+"""Edits of a tokenised sentence: the `Edit` record, and functions that select and apply edits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gecjury.errors import InputError
 
 @dataclass(frozen=True, order=True, slots=True)
 class Edit:
-    """One correction of a token span of the source.
+    """A correction of a token span of the source.
 
     Attributes:
         start: index of the first source token replaced (0-based).
@@ -46,7 +46,7 @@ _LEFT_OUT = {
 def counted_edits(
     edits: Iterable[Edit], *, unknown: bool = False, unclear: bool = True
 ) -> tuple[Edit, ...]:
-    """The edits that count as such, by their types.
+    """Return the edits that count, by their types.
 
     `noop` says that an annotator found nothing to correct and never counts.
 
@@ -62,18 +62,18 @@ def counted_edits(
 
 
 def overlapping_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """The edits, from left to right, that begin before one to their left has ended."""
-    found = []
+    """Return the edits, from left to right, that begin before one to their left has ended."""
+    overlapping = []
     done = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if edit.start < done:
-            found.append(edit)
+            overlapping.append(edit)
         done = max(done, edit.end)
-    return tuple(found)
+    return tuple(overlapping)
 
 
 def ordered_edits(edits: Iterable[Edit], length: int) -> list[Edit]:
-    """Edits from left to right, checked to fit; insertions at one place keep their order.
+    """Return edits from left to right, checked to fit; insertions at one place keep their order.
 
     Args:
         edits: edits of one sentence.

@@ -1,4 +1,4 @@
-"""Gold edits: by whose types they are typed, and the annotators of several M2 files as one gold."""
+"""Gold edits: the scheme of their types, and several M2 files joined as one gold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DETECTED_TYPES = frozenset({"Um", "UNK"})
 
 
 def is_errant_type(kind: str) -> bool:
-    """Whether a type is one of ERRANT's for English: `M:`, `R:` or `U:` and a category, or `UNK`.
+    """Return True for a type of ERRANT for English: `M:`, `R:` or `U:` and a category, or `UNK`.
 
     Types of ERRANT's for other languages (`R:DIACR`) are not.
     """
@@ -56,14 +56,14 @@ _BY_PART = _BY_FORM | _PARTS | {"MORPH"} | {f"{part}:FORM" for part in _PARTS}
 
 
 def scheme_of(tagger: str) -> Scheme:
-    """The scheme of the types that a tagger's edits have."""
+    """Return the scheme of the types that a tagger's edits have."""
     if tagger == "none":
         return "plain"
     return "universal" if tagger.startswith("spacy:") else "errant"
 
 
 def has_type_of(scheme: Scheme, kind: str) -> bool:
-    """Whether a type is one of a scheme's: `M:`, `R:` or `U:` and a category, or `UNK`."""
+    """Return True for a type of a scheme: `M:`, `R:` or `U:` and a category, or `UNK`."""
     if scheme == "errant":
         return is_errant_type(kind)
     operation, _, category = kind.partition(":")
@@ -72,36 +72,36 @@ def has_type_of(scheme: Scheme, kind: str) -> bool:
 
 
 def have_types(versions: Iterable[Version], scheme: Scheme = "errant") -> bool:
-    """Return whether hypotheses have a scheme's types: extracted edits do, ready ones may.
+    """Return True if hypotheses have a scheme's types: extracted edits do, ready ones may.
 
     False where every hypothesis that tells a type came with edits of another scheme.
 
     Args:
         versions: the hypotheses.
-        scheme: whose types.
+        scheme: scheme of the types.
     """
-    told = []
+    of_scheme = []
     for version in versions:
         # A type that is missing, or says that there is no edit or correction, is no scheme's.
         types = None if version.types is None else version.types.keys() - {"", NOOP, "UNK"}
         if types is None or types:
-            told.append(types is None or all(has_type_of(scheme, kind) for kind in types))
-    return any(told) or not told
+            of_scheme.append(types is None or all(has_type_of(scheme, kind) for kind in types))
+    return any(of_scheme) or not of_scheme
 
 
 def other_types(versions: Iterable[Version], scheme: Scheme = "errant") -> Counter[str]:
-    """Return how many ready edits have which type that is not one of a scheme.
+    """Return the number of ready edits by type, for types that are not of a scheme.
 
     Args:
-        versions: whose edits; a type that is missing ("") is among those counted.
-        scheme: whose types are not counted.
+        versions: versions with edits; a type that is missing ("") is among those counted.
+        scheme: scheme of the types that are not counted.
     """
     types: Counter[str] = sum((version.types or Counter() for version in versions), Counter())
     return Counter({k: n for k, n in types.items() if k != NOOP and not has_type_of(scheme, k)})
 
 
 def named_types(types: Counter[str]) -> str:
-    """The most frequent types for a message: `Wci, ArtOrDet, Mec and 24 more`."""
+    """Return the most frequent types for a message: `Wci, ArtOrDet, Mec and 24 more`."""
     ordered = sorted(types, key=lambda kind: (-types[kind], kind))
     names = [visible(kind[:_LONGEST]) or "no type" for kind in ordered[: _SHOWN + 1]]
     if len(ordered) <= _SHOWN + 1:
@@ -110,7 +110,7 @@ def named_types(types: Counter[str]) -> str:
 
 
 def join_annotators(files: Sequence[Sequence[M2Sentence]]) -> tuple[M2Sentence, ...]:
-    """Several M2 files of the same sentences as one, the annotators of later files numbered on.
+    """Join M2 files of the same sentences; annotators of later files get higher numbers.
 
     A sentence without any line in a file was left as it is by that file's annotator, as if the
     file stood alone; joined to others it would say nothing of it, so it gets a noop.
@@ -127,8 +127,8 @@ def join_annotators(files: Sequence[Sequence[M2Sentence]]) -> tuple[M2Sentence, 
         for row, block in enumerate(blocks):
             silent = M2Annotation(-1, -1, NOOP, "-NONE-", annotator=min(annotators))
             joined[row] += [
-                replace(each, annotator=each.annotator + base)
-                for each in block.annotations or (silent,)
+                replace(annotation, annotator=annotation.annotator + base)
+                for annotation in block.annotations or (silent,)
             ]
         base += max(annotators) + 1
     return tuple(

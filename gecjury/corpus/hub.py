@@ -1,4 +1,4 @@
-"""Datasets of the package `datasets`: of the hub, or of a folder that it wrote."""
+"""Datasets of the package `datasets`, from the hub or from a folder that it wrote."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def hub_dataset(name: str) -> Any:
             f"{name} needs the package {error.name}, which is not installed: pip install datasets"
         ) from None
     folder, _, split = name.removeprefix("hf:").partition(":")
-    here = Path(folder)
-    kept = (here / "dataset_info.json").exists() or (here / "dataset_dict.json").exists()
-    if here.exists() and not kept:
+    path = Path(folder)
+    kept = (path / "dataset_info.json").exists() or (path / "dataset_dict.json").exists()
+    if path.exists() and not kept:
         raise InputError(
             f"hf:{folder}: not a folder written by save_to_disk; name the files in it themselves "
-            f"(without hf:, e.g. {here / '*.jsonl'} or .parquet)"
+            f"(without hf:, e.g. {path / '*.jsonl'} or .parquet)"
         )
     try:
         if kept:
@@ -48,7 +48,7 @@ def hub_dataset(name: str) -> Any:
             "check the name and the network, or name a folder written by save_to_disk"
         ) from None
     if kept:
-        _check_within(here, data)
+        _check_within(path, data)
     if isinstance(data, dict):
         if not split and len(data) > 1:
             raise InputError(

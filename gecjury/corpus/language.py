@@ -1,4 +1,4 @@
-"""The language of texts: how they are cut into tokens, folded, and what stands behind edits.
+"""Languages of texts: tokens, folding, and the tagger behind edits.
 
 A language is a value that a corpus carries. It sets three plain things, each of which a user may
 set alone: tokens, folding, tagger. English is tokens as they come (joined by blanks), nothing
@@ -50,13 +50,13 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(_NAMES)
 
 @dataclass(frozen=True)
 class Language:
-    """What a corpus' texts are written in, and how they are read.
+    """A language of texts, and how they are read.
 
     Attributes:
         code: ISO 639 code, one of `LANGUAGES`.
         tokens: one of `TOKENS`, or `spacy:NAME`.
         fold: one of `FOLDS`.
-        tagger: what stands behind extracted edits where a metric's own option does not say:
+        tagger: tagger behind extracted edits where a metric's own option does not say:
             `embedded` (English), `none`, or what `tagger=` of `errant` takes.
     """
 
@@ -72,20 +72,20 @@ class Language:
 
     @property
     def plain(self) -> bool:
-        """Whether texts are read as they are: tokens split on white space, nothing folded."""
+        """True if texts are read as they are: tokens split on white space, nothing folded."""
         return self.tokens == "space" and self.fold == "none"
 
     @property
     def blanks(self) -> bool:
-        """Whether it is written with blanks between words, as far as its tokens tell."""
+        """True if it is written with blanks between words, as far as its tokens tell."""
         return self.tokens not in ("char", "ja", "ja-sudachi", "zh")
 
     def tagger_for(self, named: str) -> str:
-        """The tagger behind edits: one that is named, or for `embedded`, the default, its own."""
+        """Return the tagger behind edits: the one named, or the language's own for `embedded`."""
         return self.tagger if named == "embedded" else named
 
     def joined(self, line: str) -> str:
-        """A line of tokens as it would be written, where the way of writing knows no blanks.
+        """Return a line of tokens as it would be written, in a language without blanks.
 
         Where it does, the line stays: which blanks a tokeniser put in cannot be told any more.
 
@@ -105,7 +105,7 @@ ENGLISH = Language()
 
 
 class LanguageOptions(TypedDict, total=False):
-    """What a user says of a language, as `load_benchmark` takes it; see `language_of`."""
+    """A user's settings of a language, as `load_benchmark` takes them; see `language_of`."""
 
     lang: str | None
     tokens: str | None
@@ -119,7 +119,7 @@ def language_of(
     fold: str | None = None,
     tagger: str | None = None,
 ) -> Language:
-    """A language with its usual ways, or some of them set.
+    """Return a language with its defaults, or with some of them changed.
 
     Usual are: for English tokens as they come, nothing folded, the embedded tagger; for others
     Unicode's composed form (NFC), edits without a tagger, and tokens as sacreBLEU's `intl`
@@ -138,28 +138,29 @@ def language_of(
     plain = code.lower().replace("_", "-").partition("-")[0]
     if plain not in LANGUAGES:
         by_name = {name.lower(): key for key, name in LANGUAGES.items()}
+        # People also type names of languages; a long unknown word was meant as a name.
         if code.lower() not in by_name:
-            known = [*by_name] if len(plain) > 3 else [*LANGUAGES]
+            names = [*by_name] if len(plain) > 3 else [*LANGUAGES]
             raise OptionError(
-                f"unknown language {code!r:.60}: {nearest(code.lower(), known)}; `und` is any other"
+                f"unknown language {code!r:.60}: {nearest(code.lower(), names)}; `und` is any other"
             )
         plain = by_name[code.lower()]
     english = plain == "en"
-    found = Language(
+    language = Language(
         plain,
         tokens or _OWN_TOKENS.get(plain, "intl"),
         fold or ("none" if english else "nfc"),
         tagger or ("embedded" if english else "none"),
     )
-    known_name("folding", found.fold, FOLDS)
-    if not re.fullmatch(r"spacy:\S+", found.tokens):
-        known_name("way of cutting tokens (`spacy:NAME` is one more)", found.tokens, TOKENS)
-    if found.tagger == "embedded" and not english:
+    known_name("folding", language.fold, FOLDS)
+    if not re.fullmatch(r"spacy:\S+", language.tokens):
+        known_name("way of cutting tokens (`spacy:NAME` is one more)", language.tokens, TOKENS)
+    if language.tagger == "embedded" and not english:
         raise OptionError(
-            f"--tagger embedded is for English, and the texts are {found.name}; take none, or "
+            f"--tagger embedded is for English, and the texts are {language.name}; take none, or "
             "spacy:NAME for an installed spaCy pipeline"
         )
-    return found
+    return language
 
 
 # Only lines of so many characters show whether words are written without blanks between them.

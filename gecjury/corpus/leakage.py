@@ -1,4 +1,4 @@
-"""Leakage: sentences that a training set shares with what a metric is tried on."""
+"""Leakage: sentences that a training set shares with the data a metric is tested on."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Leak:
 
 
 def normalise(text: str) -> str:
-    """A sentence without what tokenisation and typing habits change.
+    """Return a sentence without the differences that tokenisation and typing habits make.
 
     Case, all white space, and the shape of quotation marks and dashes are dropped, so that
     "`` Don't " + '"' of a tokenised corpus equals its untokenised form.
@@ -50,12 +50,12 @@ def normalise(text: str) -> str:
 
 
 def sentence_key(text: str) -> str:
-    """Hash of the normalised sentence, 12 hexadecimal digits: fit to be kept with a model."""
+    """Return a hash of the normalised sentence, 12 hexadecimal digits, to be kept with a model."""
     return hashlib.sha256(normalise(text).encode()).hexdigest()[:12]
 
 
 def corpus_texts(corpus: Corpus, systems: bool = False) -> dict[str, Sequence[str]]:
-    """The sentences of a corpus by role: source, references, and outputs if asked for."""
+    """Return the sentences of a corpus by role: source, references, and outputs if asked for."""
     texts: dict[str, Sequence[str]] = {"source": corpus.sources}
     for number, version in enumerate(corpus.references):
         texts[f"reference {number}"] = version.lines
@@ -65,7 +65,7 @@ def corpus_texts(corpus: Corpus, systems: bool = False) -> dict[str, Sequence[st
 
 
 def find_leaks(training: Iterable[str], tested: Mapping[str, Sequence[str]]) -> list[Leak]:
-    """Sentences of a training set that occur among the tested ones, after normalising.
+    """Return the training sentences that occur among the tested ones, after normalising.
 
     Args:
         training: sentences trained on; empty ones are passed over.
@@ -87,7 +87,7 @@ def find_leaks(training: Iterable[str], tested: Mapping[str, Sequence[str]]) -> 
 
 
 def warning(leaks: Sequence[Leak], training: str, benchmark: str) -> str:
-    """One line for people; empty where nothing is shared."""
+    """Return one line for people; empty where nothing is shared."""
     if not leaks:
         return ""
     first = leaks[0]

@@ -29,7 +29,7 @@ _DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class M2Annotation:
-    """One `A` line, every field kept so that it can be written back unchanged."""
+    """An `A` line, every field kept so that it can be written back unchanged."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class M2Annotation:
 
     @property
     def is_noop(self) -> bool:
-        """Whether the line says that nothing was to be corrected."""
+        """True if the line says that nothing was to be corrected."""
         return self.start == self.end == -1 or self.type == NOOP
 
     @property
@@ -51,7 +51,7 @@ class M2Annotation:
         return Edit(self.start, self.end, "" if first == "-NONE-" else first, self.type)
 
     def line(self) -> str:
-        """The `A` line."""
+        """Return the `A` line."""
         return (
             f"A {self.start} {self.end}|||{self.type}|||{self.correction}|||{self.required}|||"
             f"{self.comment}|||{self.annotator}"
@@ -60,7 +60,7 @@ class M2Annotation:
 
 @dataclass(frozen=True)
 class M2Sentence:
-    """One block of an M2 file."""
+    """A block of an M2 file."""
 
     source: str
     annotations: tuple[M2Annotation, ...] = ()
@@ -71,7 +71,7 @@ class M2Sentence:
         return tuple(sorted({annotation.annotator for annotation in self.annotations}))
 
     def edits(self, annotator: int) -> tuple[Edit, ...]:
-        """The annotator's edits in file order; none for a noop or an absent annotator."""
+        """Return the annotator's edits in file order; none for a noop or an absent annotator."""
         return tuple(
             annotation.edit
             for annotation in self.annotations
@@ -79,7 +79,7 @@ class M2Sentence:
         )
 
     def text(self, annotator: int) -> str:
-        """The source with the annotator's edits applied, tokens joined by single spaces."""
+        """Return the source with the annotator's edits applied, tokens joined by single spaces."""
         edits = self.edits(annotator)
         if not edits:
             return self.source
@@ -90,7 +90,7 @@ class M2Sentence:
 
 
 def looks_like_m2(lines: Sequence[str]) -> bool:
-    """Tell M2 from plain text by content: the first line is an S line, and A lines follow.
+    """Return True if the content is M2: the first line is an S line, and A lines follow.
 
     A file whose blocks have no A line is M2 if it has S lines and blank lines only. A broken file
     is still M2, so that its reader can name the line at fault.
@@ -229,7 +229,7 @@ def _check_order(before: Sequence[M2Annotation], new: M2Annotation, where: str) 
 
 
 def _apply_in_turn(tokens: list[str], edits: Sequence[Edit]) -> list[str]:
-    """Apply edits in file order, each to what the ones before left.
+    """Apply edits in file order, each to the text that the earlier edits left.
 
     The rule of the converters from M2 to text that are in use: spans are shifted by the length
     changes so far, so of two edits of one span the second replaces what the first put there.

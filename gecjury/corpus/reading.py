@@ -1,4 +1,4 @@
-"""What is scored: sources with the hypotheses and references that correct them."""
+"""Readers of a user's files: sources, hypotheses, references and gold edits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gecjury.textfiles import MOST_JSON, parse_json, read_lines
 
 
 def system_name(path: str | Path) -> str:
-    """A system's name: its file name without folder, `.gz`, and `.txt`, `.m2` or `.jsonl`."""
+    """Return a system's name: the file name without folder, `.gz`, `.txt`, `.m2` or `.jsonl`."""
     name = Path(path).name
     for ending in (".gz", ".txt", ".m2", ".jsonl"):
         name = name.removesuffix(ending)
@@ -32,7 +32,7 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
         path: the file. Text gives one version, M2 one for each annotator (an annotator without
             lines on a sentence left it as it is), JSON lines one from the strings or from the
             objects' `text` fields.
-        overlaps: see `gecjury.corpus.m2.read_m2`.
+        overlaps: a choice of `gecjury.corpus.m2.read_m2`.
 
     Raises:
         InputError: names file and line.
@@ -43,7 +43,7 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
 def _read_reference(
     path: str | Path, *, overlaps: str = "reject"
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
-    """The versions of a file (see `read_versions`), and the blocks that an M2 file has."""
+    """Return the versions of a file (see `read_versions`) and the blocks of an M2 file."""
     lines = read_lines(path)
     if looks_like_m2(lines):
         blocks = parse_m2(lines, str(path), overlaps=overlaps)
@@ -61,7 +61,7 @@ def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, 
 
     Args:
         path: the file.
-        overlaps: see `gecjury.corpus.m2.read_m2`; the official M2 scorer takes edits as they come.
+        overlaps: a choice of `gecjury.corpus.m2.read_m2`; the official M2 scorer keeps overlaps.
 
     Raises:
         InputError: the file is not M2 or is malformed; names file and line.
@@ -85,7 +85,7 @@ def read_corpus(
     """Read the files of one evaluation and check that they belong together.
 
     Edits of one annotator that overlap are kept in references and gold, and told in the notes of
-    what is scored (`Corpus.overlaps`); in a hypothesis they are refused.
+    what is scored (`Corpus.remarks`); in a hypothesis they are refused.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
@@ -124,12 +124,12 @@ def read_corpus(
     sources = read_sources(source)
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}
-    found: list[tuple[M2Sentence, ...]] = []
-    for given in references:
-        name, path = _name_of(given)
+    gold_files: list[tuple[M2Sentence, ...]] = []
+    for argument in references:
+        name, path = _name_of(argument)
         versions, edited = _read_reference(path, overlaps="keep")
         if edited and not name:
-            found.append(edited)
+            gold_files.append(edited)
             labels.setdefault("gold", str(path))
         for version in versions:
             # Sets by name stay apart: a metric takes them only where it is asked for that set.
@@ -141,14 +141,14 @@ def read_corpus(
             labels[f"reference {len(lists)}"] = str(path)
             lists.append(version)
     if gold is not None:
-        found = [read_gold(gold)]
+        gold_files = [read_gold(gold)]
         labels["gold"] = str(gold)
-        if not lists and len(found[0]) == len(sources):
-            lists += gold_versions(found[0])
+        if not lists and len(gold_files[0]) == len(sources):
+            lists += gold_versions(gold_files[0])
             labels |= {f"reference {index}": str(gold) for index in range(len(lists))}
-    elif any(len(blocks) != len(sources) for blocks in found):
-        found = []  # refused as references below
-    blocks = join_annotators(found) if found else None
+    elif any(len(blocks) != len(sources) for blocks in gold_files):
+        gold_files = []  # refused as references below
+    blocks = join_annotators(gold_files) if gold_files else None
     text = None
     if not language.plain:
         sources, text = _edited_sources(sources, [*systems.values(), *lists], blocks)
@@ -168,24 +168,24 @@ def read_corpus(
 def _edited_sources(
     sources: tuple[str, ...], versions: Sequence[Version], gold: Sequence[M2Sentence] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """Sources with the tokens of the M2 files that belong to them, and as they were written.
+    """Return sources with the tokens of their M2 files, and as they were written.
 
     A sentence of which an M2 file holds other characters stays, and is refused as usual.
     """
-    given = next((v.sources for v in versions if v.sources is not None), None)
+    m2_sources = next((v.sources for v in versions if v.sources is not None), None)
     if gold is not None:
-        given = tuple(block.source for block in gold)
-    if given is None or len(given) != len(sources):
+        m2_sources = tuple(block.source for block in gold)
+    if m2_sources is None or len(m2_sources) != len(sources):
         return sources, None
     cut = tuple(
-        theirs if "".join(theirs.split()) == "".join(own.split()) else own
-        for own, theirs in zip(sources, given, strict=True)
+        theirs if "".join(theirs.split()) == "".join(source.split()) else source
+        for source, theirs in zip(sources, m2_sources, strict=True)
     )
     return cut, None if cut == sources else sources
 
 
 def _name_of(reference: str | Path) -> tuple[str, str | Path]:
-    """The set that a reference belongs to ("" for the main one), and its file."""
+    """Return the set that a reference belongs to ("" for the main one), and its file."""
     name, separator, path = str(reference).partition("=")
     if separator and re.fullmatch(r"[\w-]+", name) and not Path(reference).exists():
         return name, path
@@ -206,7 +206,7 @@ def read_sources(path: str | Path) -> tuple[str, ...]:
 
 
 def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
-    """Whether a file is JSON lines: its first line is an object, or every line is a string.
+    """Return True for JSON lines: the first line is an object, or every line is a string.
 
     One line in quotation marks proves nothing, since `" Yes . "` is a sentence as well. A file that
     is one JSON list is refused.

@@ -1,4 +1,4 @@
-"""Users' tables: CSV, TSV and JSON lines, as rows whose cells are checked where they are read.
+"""Users' tables: CSV, TSV and JSON lines, as rows whose cells are checked when read.
 
 Every reader of a table that people made stands on this module, so that whatever is wrong is told in
 one way: file, line, column, value, what was expected and what to do about it.
@@ -29,8 +29,8 @@ def refuse(place: str, value: object, expected: str) -> NoReturn:
 
     Args:
         place: file, line and column.
-        value: what stands there.
-        expected: what may stand there, and what to do.
+        value: the value found there.
+        expected: values that may stand there, and the remedy.
 
     Raises:
         InputError: always.
@@ -47,7 +47,7 @@ class Row:
         table: path of its file.
         line: its number, counted from 1, as `unit` counts.
         cells: values by column: texts, or whatever a line of JSON holds.
-        unit: what is counted: lines of a file, or rows of a data set.
+        unit: unit of the count: lines of a file, or rows of a data set.
     """
 
     table: str
@@ -88,7 +88,7 @@ class Row:
         Args:
             column: of the cell.
             most: the largest absolute value.
-            remedy: what to do about a cell that holds no number.
+            remedy: remedy for a cell that holds no number.
 
         Raises:
             InputError: it is no number, or too large.
@@ -117,7 +117,7 @@ class Row:
         return value
 
     def choice(self, column: str, choices: Mapping[str, _T], expected: str = "") -> _T:
-        """Return what a word in a cell stands for; capital letters are read as small ones.
+        """Return the meaning of a word in a cell; capital letters are read as small ones.
 
         Args:
             column: of the cell.
@@ -153,7 +153,7 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
 
     Args:
         path: of the file.
-        expected: what it should hold, for the message about an empty one.
+        expected: contents it should have, for the message about an empty one.
         texts: the table holds sentences under names that the user chose: names are case-sensitive,
             a row of blank cells is a row, and the file may be JSON lines with an object each, which
             its ending or its first character tells.
@@ -223,6 +223,7 @@ def csv_rows(text: str, where: str, *, texts: bool = False) -> Iterator[tuple[in
     """
     import csv
 
+    # The first row, mostly a header, decides: later rows may hold any separator in their texts.
     first = text.lstrip("\r\n").partition("\n")[0]
     tabs = _ending(where) in _TABBED or "\t" in first
     csv.field_size_limit(MOST_CELL)

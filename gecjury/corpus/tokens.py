@@ -1,4 +1,4 @@
-"""Texts cut into tokens and folded, as their language says.
+"""Tokenisers and folding of texts, chosen by language.
 
     space       white space separates tokens (texts that are tokenised)
     char        every grapheme by itself
@@ -42,25 +42,25 @@ _LONGEST = 10_000
 
 
 def language_signature(language: Language, *, tokens: bool = True) -> dict[str, str]:
-    """What decides scores besides the metric and the texts as they lie in files.
+    """Return what decides scores besides the metric and the texts in their files.
 
     Args:
         language: of the texts.
-        tokens: whether the metric reads tokens.
+        tokens: True if the metric reads tokens.
 
     Returns:
         Nothing for English texts read as they are, whose signatures hold no language.
     """
     if language.code == "en" and language.plain:
         return {}
-    found = {"lang": language.code}
+    signature = {"lang": language.code}
     if tokens:
-        found["tokens"] = tokeniser_signature(language.tokens)
-    return {**found, "fold": language.fold}
+        signature["tokens"] = tokeniser_signature(language.tokens)
+    return {**signature, "fold": language.fold}
 
 
 def tokeniser_signature(name: str) -> str:
-    """The tokeniser, with whatever version decides what it does: `ja fugashi=1.5.2 ...`."""
+    """Return the tokeniser with the versions that decide its output: `ja fugashi=1.5.2 ...`."""
     if name in _VERSIONS:
         return f"{name} {_VERSIONS[name]}"
     if name == "space":
@@ -82,7 +82,7 @@ def _version(package: str) -> str:
 
 @lru_cache(maxsize=4)
 def tokeniser(name: str) -> Tokeniser:
-    """A tokeniser by name; see above.
+    """Return a tokeniser by name; see the module's list.
 
     Raises:
         MissingExtraError: what it needs is not installed.
@@ -101,7 +101,7 @@ def tokeniser(name: str) -> Tokeniser:
 
 
 def _by_pieces(cut: Tokeniser, line: str) -> list[str]:
-    """Tokens of what stands between white space, in parts that a dictionary can read."""
+    """Return tokens of the text between white space, in parts that a dictionary can read."""
     parts = (
         piece[start : start + _LONGEST]
         for piece in line.split()
@@ -111,7 +111,7 @@ def _by_pieces(cut: Tokeniser, line: str) -> list[str]:
 
 
 def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
-    """Lines with a single blank between tokens.
+    """Return lines with a single blank between tokens.
 
     Args:
         lines: text.
@@ -124,10 +124,10 @@ def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
     if name == "space":
         return tuple(lines)
     cut = tokeniser(name)
-    known: dict[str, str] = {}
-    found = []
+    text_of: dict[str, str] = {}
+    texts = []
     for number, line in enumerate(lines, 1):
-        text = known.get(line)
+        text = text_of.get(line)
         if text is None:
             text = " ".join(cut(line))
             if "".join(text.split()) != "".join(line.split()):
@@ -135,13 +135,13 @@ def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
                     f"{where}, sentence {number}: the tokeniser {name} changes the text "
                     f"({line!r:.80} becomes {text!r:.80}); take another with --tokens"
                 )
-            known[line] = text
-        found.append(text)
-    return tuple(found)
+            text_of[line] = text
+        texts.append(text)
+    return tuple(texts)
 
 
 def folded(text: str, fold: str) -> str:
-    """A text in a Unicode normalisation form; `none` leaves it as it is."""
+    """Return a text in a Unicode normalisation form; `none` leaves it as it is."""
     if fold == "none":
         return text
     form: Any = fold.upper()
@@ -149,7 +149,7 @@ def folded(text: str, fold: str) -> str:
 
 
 def in_language(corpus: Corpus, language: Language) -> Corpus:
-    """A corpus of lines as they were written, read as a language is.
+    """Return a corpus of written lines, tokenised and folded as a language is.
 
     Versions with edits (M2) keep their tokens, and the source has those tokens then; their texts
     are folded as all others. The lines as they were written stay for metrics that read text (see
@@ -172,25 +172,25 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         cut = tokenised(plain, language.tokens, where)
         return Version(cut, text=None if cut == plain else plain)
 
-    def version(given: Version, where: str) -> Version:
-        if given.text is not None:
-            return given  # read before
-        if given.edits is None:
-            return read(given.lines, where)
+    def version(old: Version, where: str) -> Version:
+        if old.text is not None:
+            return old  # read before
+        if old.edits is None:
+            return read(old.lines, where)
         if language.fold == "none":
-            return given
-        edits = tuple(tuple(_folded_edit(e, fold, where) for e in line) for line in given.edits)
-        sources = given.sources and tuple(_folded_tokens(s, fold, where) for s in given.sources)
-        lines = tuple(_folded_tokens(line, fold, where) for line in given.lines)
+            return old
+        edits = tuple(tuple(_folded_edit(e, fold, where) for e in line) for line in old.edits)
+        sources = old.sources and tuple(_folded_tokens(s, fold, where) for s in old.sources)
+        lines = tuple(_folded_tokens(line, fold, where) for line in old.lines)
         return Version(lines, edits, sources or None)
 
     systems = {
-        name: version(each, labels.get(f"system {name}", f"system {name}"))
-        for name, each in corpus.systems.items()
+        name: version(output, labels.get(f"system {name}", f"system {name}"))
+        for name, output in corpus.systems.items()
     }
     references = tuple(
-        version(each, labels.get(f"reference {row}", f"reference {row}"))
-        for row, each in enumerate(corpus.references)
+        version(lines, labels.get(f"reference {row}", f"reference {row}"))
+        for row, lines in enumerate(corpus.references)
     )
     where = labels.get("source", "the source")
     edited = [v for v in (*systems.values(), *references) if v.sources is not None]
@@ -203,12 +203,12 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         sources, text = made.lines, made.text
     gold = corpus.gold and tuple(_folded_block(block, fold, where) for block in corpus.gold)
 
-    def group(each: Group) -> Group:
-        texts = tokenised(tuple(map(fold, each.texts)), language.tokens, f"group {each.id}")
-        return replace(each, texts=texts)
+    def group(old: Group) -> Group:
+        texts = tokenised(tuple(map(fold, old.texts)), language.tokens, f"group {old.id}")
+        return replace(old, texts=texts)
 
-    def later(given: Callable[[], Sequence[Version]], name: str) -> Sequence[Version]:
-        return tuple(version(each, name) for each in given())
+    def later(read_set: Callable[[], Sequence[Version]], name: str) -> Sequence[Version]:
+        return tuple(version(old, name) for old in read_set())
 
     return replace(
         corpus,
@@ -224,7 +224,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
 
 
 def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:
-    """A line whose tokens stay as many, since edits count them."""
+    """Return a folded line with as many tokens, since edits count them."""
     made = fold(line)
     if len(made.split()) != len(line.split()):
         raise InputError(
@@ -241,7 +241,7 @@ def _folded_edit(edit: Edit, fold: Callable[[str], str], where: str) -> Edit:
 
 def _folded_block(block: M2Sentence, fold: Callable[[str], str], where: str) -> M2Sentence:
     annotations = tuple(
-        replace(each, correction=fold(each.correction)) for each in block.annotations
+        replace(line, correction=fold(line.correction)) for line in block.annotations
     )
     return replace(block, source=_folded_tokens(block.source, fold, where), annotations=annotations)
 
@@ -249,12 +249,12 @@ def _folded_block(block: M2Sentence, fold: Callable[[str], str], where: str) -> 
 def _graphemes() -> Tokeniser:
     import regex
 
-    found: Tokeniser = regex.compile(r"\X").findall
-    return found
+    tokenise: Tokeniser = regex.compile(r"\X").findall
+    return tokenise
 
 
 def _international() -> Tokeniser:
-    """SacreBLEU's rules, in their order; see its `tokenizer_intl`."""
+    """Return sacreBLEU's rules, in their order; see its `tokenizer_intl`."""
     import regex
 
     rules = [
@@ -276,8 +276,8 @@ def _chinese() -> Tokeniser:
 
     # Ideographs, and the punctuation and full-width forms that stand with them.
     wide = r"\p{Han}\p{Bopomofo}\u3000-\u303f\uff00-\uffef"
-    found: Tokeniser = regex.compile(f"[{wide}]|[^{wide}]+").findall
-    return found
+    tokenise: Tokeniser = regex.compile(f"[{wide}]|[^{wide}]+").findall
+    return tokenise
 
 
 def _fugashi() -> Tokeniser:

@@ -1,1 +1,1 @@
-"""Two sentences in, ERRANT edits out; spaCy and errant are imported nowhere else."""
+"""ERRANT edits extracted from pairs of sentences; only this package imports spaCy and errant."""

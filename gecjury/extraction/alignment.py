@@ -1,4 +1,4 @@
-"""ERRANT's token alignment, cell for cell the package's result without most of its cells.
+"""ERRANT's token alignment, equal to the package's in every cell and computed from fewer cells.
 
 ERRANT aligns two sentences by a Damerau-Levenshtein recursion with linguistic substitution
 costs (Felice, Bryant and Briscoe 2016). Where two tokens are equal the recursion takes the
@@ -70,7 +70,7 @@ class _TooLargeError(Exception):
 
 
 class Aligner:
-    """Aligns parsed sentences; remembers substitution costs from pair to pair.
+    """An aligner of parsed sentences that remembers substitution costs from pair to pair.
 
     Attributes:
         coarse: pairs so long that they were aligned in pieces (see `align_coarsely`).
@@ -87,7 +87,7 @@ class Aligner:
         self.coarse = 0
 
     def align(self, source: Parsed, corrected: Parsed) -> list[Operation]:
-        """ERRANT's cheapest alignment.
+        """Return ERRANT's cheapest alignment.
 
         Returns:
             The operations from left to right; tokens left alone have none.
@@ -112,23 +112,23 @@ class Aligner:
         return operations
 
     def substitution(self, source: Parsed, i: int, corrected: Parsed, j: int) -> float:
-        """Cost of replacing one token by another: 0 (case alone) or between 0 and 2."""
+        """Return the cost of replacing one token by another: 0 (case alone) or between 0 and 2."""
         if source.lowers[i] == corrected.lowers[j]:
             return 0.0
         lemma = 0.0 if source.lemmas[i] == corrected.lemmas[j] else 0.499
-        one, other = source.poses[i], corrected.poses[j]
-        both_open = one in self._open and other in self._open
-        pos = 0.0 if one == other else 0.25 if both_open else 0.5
+        pos_left, pos_right = source.poses[i], corrected.poses[j]
+        both_open = pos_left in self._open and pos_right in self._open
+        pos = 0.0 if pos_left == pos_right else 0.25 if both_open else 0.5
         return lemma + pos + self._distance(source.texts[i], corrected.texts[j])
 
     def _open_classes(self) -> frozenset[int]:
-        """Parts of speech that replace each other at half the cost."""
+        """Return the parts of speech that replace each other at half the cost."""
         from spacy.parts_of_speech import IDS
 
         return frozenset(IDS[name] for name in ("ADJ", "ADV", "NOUN", "VERB"))
 
     def _matrix(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> FloatArray:
-        """Costs of all substitutions at once; see `substitution_matrix`."""
+        """Return the costs of all substitutions at once; see `substitution_matrix`."""
         return substitution_matrix(self._open, source, corrected, start, n, m)
 
     def _middle(
@@ -168,8 +168,8 @@ class Aligner:
             most = 2 * most + 2
 
     def _bound(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> float:
-        """What one alignment of the middle costs, and so the cheapest at most."""
-        found = 0.0
+        """Return the cost of some alignment of the middle, an upper bound of the cheapest."""
+        total = 0.0
         operations = self._unit_costs(source.texts[start:n], corrected.texts[start:m])
         for kind, i, j in operations.as_list():
             if kind == "replace":
@@ -180,13 +180,13 @@ class Aligner:
                     cost = self.substitution(source, i, corrected, j)
                     costs[corrected.keys[j]] = cost
                     self._remembered += 1
-                found += cost
+                total += cost
             else:
-                found += 1
-        return found + 2 * _MARGIN
+                total += 1
+        return total + 2 * _MARGIN
 
     def row_costs(self, key: int) -> dict[int, float]:
-        """The remembered costs of replacing one distinct token, by the other's key."""
+        """Return the remembered costs of replacing one distinct token, by the other's key."""
         costs = self._costs.get(key)
         if costs is None:
             costs = self._costs[key] = {}
@@ -198,21 +198,21 @@ class Aligner:
 
 
 def _straight(source: Parsed, corrected: Parsed, start: int, n: int, out: list[Operation]) -> bool:
-    """Align token by token what costs less than leaving the diagonal and coming back would.
+    """Align by the diagonal, where that costs less than leaving it and coming back.
 
     Returns:
         False, with nothing done, if neighbouring tokens differ, which may have changed places.
     """
     left, right = source.texts, corrected.texts
     unequal = [i for i in range(start, n) if left[i] != right[i]]
-    if any(two - one == 1 for one, two in pairwise(unequal)):
+    if any(right_index - left_index == 1 for left_index, right_index in pairwise(unequal)):
         return False
     out += [("S", i, i + 1, i, i + 1) for i in reversed(unequal)]
     return True
 
 
 def _inside_start(source: Parsed, corrected: Parsed, i: int, j: int, out: list[Operation]) -> None:
-    """Walk back through the common start, see the module's second fact."""
+    """Walk back through the common start; see the module's second fact."""
     while i != j:
         if i and j:
             if source.texts[i - 1] == corrected.texts[j - 1]:
@@ -299,7 +299,7 @@ class _Band:
             text = source.texts[before]
             farthest = i - 1 - first_corrected.get(source.lowers[before], _NOWHERE)
             costs = row_costs(source.keys[before])
-            known = len(costs)
+            held = len(costs)
             left = _INFINITY
             place = begin - 1 if begin else 0
             begin = -1
@@ -327,11 +327,11 @@ class _Band:
                     diagonal = above[place]
                     if diagonal <= best:
                         key = keys[at]
-                        found = costs.get(key)
-                        if found is None:
-                            found = self.aligner.substitution(source, before, corrected, at)
-                            costs[key] = found
-                        cost = diagonal + found
+                        substitution = costs.get(key)
+                        if substitution is None:
+                            substitution = self.aligner.substitution(source, before, corrected, at)
+                            costs[key] = substitution
+                        cost = diagonal + substitution
                         if cost <= best:
                             best, kind = cost, SUBSTITUTE
                     if farthest > high - place > nearest[at - start]:
@@ -353,7 +353,7 @@ class _Band:
                     if begin < 0:
                         begin = place
                 place += 1
-            remembered += len(costs) - known
+            remembered += len(costs) - held
             if begin < 0:
                 return False
             end = last
@@ -362,7 +362,7 @@ class _Band:
         return above[high - rows + columns] <= most[high - rows + columns] - _MARGIN
 
     def _window(self, i: int, place: int) -> int:
-        """Size of the smallest window ending here that may hold the same words on both sides.
+        """Return the size of the smallest window ending here that may hold the same words twice.
 
         The same words in another order have the same sum of marks, so a reordering can only begin
         on this diagonal, where the two sums differed by as much as they do here; and it does not
@@ -393,7 +393,10 @@ class _Band:
         return 0 if base is None else i - base
 
     def _transposition(self, i: int, place: int, size: int) -> float:
-        """Cost of reordering the last `size` tokens; infinite if barred, -1 if uncertain."""
+        """Return the cost of reordering the last `size` tokens.
+
+        It is infinite if the reordering is barred, and -1 if that is uncertain.
+        """
         base = self.costs[i - size][place]
         if base == _INFINITY:
             return _INFINITY  # beyond the bound
@@ -405,10 +408,10 @@ class _Band:
             return _INFINITY
         certain = self.most[place] - _MARGIN
         for back in range(1, size):
-            here, before = self.costs[i - back][place], self.costs[i - back - 1][place]
-            if here > certain and before > certain:
+            current, before = self.costs[i - back][place], self.costs[i - back - 1][place]
+            if current > certain and before > certain:
                 return -1.0
-            if here == before:
+            if current == before:
                 return _INFINITY
         return base + (size - 1)
 
@@ -425,7 +428,7 @@ _NOWHERE = 2**62
 
 
 def _first(lowers: Sequence[str]) -> dict[str, int]:
-    """Where each word first stands."""
+    """Return the first place of each word."""
     return dict(zip(reversed(lowers), range(len(lowers) - 1, -1, -1), strict=True))
 
 

@@ -101,7 +101,7 @@ def walk_back(
 def substitution_matrix(
     open_classes: frozenset[int], source: Parsed, corrected: Parsed, start: int, n: int, m: int
 ) -> FloatArray:
-    """Costs of all substitutions, −1 for equal tokens; one row and column of padding in front.
+    """Return costs of all substitutions, −1 for equal tokens, padded by a first row and column.
 
     Args:
         open_classes: parts of speech between which a substitution costs 0.25.
@@ -132,14 +132,14 @@ def substitution_matrix(
 
 
 def distances(left: Sequence[str], right: Sequence[str]) -> tuple[FloatArray, IntArray, IntArray]:
-    """Character distances of distinct tokens, and the row and the column of each token."""
+    """Return character distances of distinct tokens, and the row and column of each token."""
     from rapidfuzz.distance import Indel
     from rapidfuzz.process import cdist
 
     left_types, left_ids = _numbered(left)
     right_types, right_ids = _numbered(right)
-    found = cdist(left_types, right_types, scorer=Indel.normalized_distance, dtype=np.float64)
-    return found, left_ids, right_ids
+    table = cdist(left_types, right_types, scorer=Indel.normalized_distance, dtype=np.float64)
+    return table, left_ids, right_ids
 
 
 def _numbered(tokens: Sequence[str]) -> tuple[list[str], IntArray]:
@@ -156,7 +156,7 @@ def _numbers(left: Sequence[str], right: Sequence[str]) -> tuple[IntArray, IntAr
 def _windows(
     source: Parsed, corrected: Parsed, start: int, n: int, m: int, substitution: FloatArray
 ) -> NDArray[np.int32] | None:
-    """Size of the smallest transposition that may end in each cell, 0 for none.
+    """Return the size of the smallest transposition that may end in each cell, 0 for none.
 
     Windows of two or more tokens before the cell hold the same words in another order exactly
     where the difference of the prefix sums (of the words' random marks) is the same at both
@@ -169,7 +169,7 @@ def _windows(
     left[1:] = np.cumsum(np.array(source.marks[start:n], dtype=np.int64))
     right[1:] = np.cumsum(np.array(corrected.marks[start:m], dtype=np.int64))
     windows = np.zeros(substitution.shape, np.int32)
-    found = False
+    any_window = False
     for diagonal in range(-columns + 2, rows - 1):
         i = max(diagonal, 0)
         j = i - diagonal
@@ -190,9 +190,9 @@ def _windows(
         ends = np.flatnonzero((earlier >= 0) & ~equal)
         ends = ends[matched[ends] == matched[earlier[ends]]]
         if len(ends):
-            found = True
+            any_window = True
             windows[i + ends, j + ends] = ends - earlier[ends]
-    return windows if found else None
+    return windows if any_window else None
 
 
 def _kinds(
@@ -203,7 +203,7 @@ def _kinds(
     Args:
         substitution: costs of substitutions, rows × columns.
         windows: of `_windows`.
-        swapped: whether the rows are the corrected sentence's tokens.
+        swapped: True if the rows are the corrected sentence's tokens.
     """
     rows, columns = substitution.shape[0] - 1, substitution.shape[1] - 1
     costs = np.zeros((rows + columns + 1, rows + 1))
@@ -220,11 +220,11 @@ def _kinds(
         low, high = max(1, total - columns), min(rows, total - 1)
         if high < low:
             continue
-        here, row_before = slice(low, high + 1), slice(low - 1, high)
+        row, row_before = slice(low, high + 1), slice(low - 1, high)
         cost = flat[low * columns + total : high * columns + total + 1 : columns]
         diagonal = costs[total - 2, row_before]
         substituted = diagonal + cost
-        left = costs[total - 1, here] + 1
+        left = costs[total - 1, row] + 1
         above = costs[total - 1, row_before] + 1
         inserted, deleted = (above, left) if swapped else (left, above)
         best = np.minimum(np.minimum(substituted, inserted), deleted)
@@ -244,8 +244,8 @@ def _kinds(
         kind[equal] = MATCH
         steps += 1
         steps[best == diagonal] = 0
-        costs[total, here] = best
-        kinds[total, here] = kind
+        costs[total, row] = best
+        kinds[total, row] = kind
     return kinds
 
 

@@ -1,4 +1,4 @@
-"""Edits of many sentences at once: each sentence parsed once, each pair aligned once.
+"""Edits of many sentences: each sentence is parsed once, and each pair is aligned once.
 
 `extract_edits` gives what the `errant` package gives for every pair of a source and a corrected
 sentence, unless another analyser is named (`gecjury.extraction.taggers`). It parses distinct
@@ -55,7 +55,7 @@ _SEEN = 1000  # first letters of such a token that the tagger and the aligner se
 
 @dataclass(frozen=True)
 class Extraction:
-    """Edits, and what it took to make them.
+    """Edits, and counts of the work behind them.
 
     Attributes:
         edits: one list a version, with the edits of each sentence from left to right.
@@ -98,7 +98,7 @@ def extract_edits(
     pos_scheme: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> list[list[Edits]]:
-    """ERRANT edits that turn each source into each corrected version of it.
+    """Return ERRANT edits that turn each source into each corrected version of it.
 
     Args:
         sources: N sentences, tokens split on white space.
@@ -127,7 +127,7 @@ def extract(
     pos_scheme: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> Extraction:
-    """As `extract_edits`, with counts of what was done."""
+    """Extract edits like `extract_edits`, with counts of what was done."""
     runtime = runtime or Runtime()
     named = _named(versions)
     for name, lines in named:
@@ -146,7 +146,7 @@ def extract(
     wanted = dict.fromkeys(
         pair for row in zip(*columns, strict=True) for pair in row if pair[0] != pair[1]
     )
-    known, cached = remembered(
+    edits_of, cached = remembered(
         "edits",
         list(wanted),
         lambda pair: text_key(*pair),
@@ -156,11 +156,11 @@ def extract(
         runtime,
     )
     if giants:
-        known = {pair: _with_giants(extracted, giants) for pair, extracted in known.items()}
+        edits_of = {pair: _with_giants(extracted, giants) for pair, extracted in edits_of.items()}
     unchanged = ExtractedEdits(())
-    coarse = {pair for pair, found in known.items() if found.coarse}
+    coarse = {pair for pair, extracted in edits_of.items() if extracted.coarse}
     return Extraction(
-        [[known.get(pair, unchanged).edits for pair in column] for column in columns],
+        [[edits_of.get(pair, unchanged).edits for pair in column] for column in columns],
         len(wanted),
         cached,
         len(coarse),
@@ -203,7 +203,7 @@ def _with_giants(extracted: ExtractedEdits, giants: Mapping[str, str]) -> Extrac
 
 
 def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
-    """What decides extracted edits besides the text: the tagger, and the package of its rules.
+    """Return what decides edits besides the text: the tagger and the package of its rules.
 
     Raises:
         MissingExtraError: errant, or what the tagger needs instead, is not installed.
@@ -253,17 +253,17 @@ def remembered(
 
     Args:
         what: is made, for the cache and for progress.
-        items: whose edits.
+        items: items that have edits.
         key_of: names an item in the cache.
         make: yields the edits of the items that were not on disk.
-        tagger: see `extract_edits`.
-        pos_scheme: see `extract_edits`.
+        tagger: a tagger of `extract_edits`.
+        pos_scheme: a scheme of `extract_edits`.
         runtime: cache and progress.
     """
     if not items:
         return {}, 0
     parts = {"what": what, **cache_parts(tagger, pos_scheme)}
-    known: dict[_T, ExtractedEdits] = {}
+    edits_of: dict[_T, ExtractedEdits] = {}
     cache = None
     if runtime.use_cache:
         cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
@@ -271,16 +271,16 @@ def remembered(
         for key, text in cache.get(list(keys)).items():
             # What cannot be read is made anew, as if it had never been kept.
             with contextlib.suppress(ValueError):
-                known[keys[key]] = ExtractedEdits.from_json(text)
-    cached = len(known)
-    missing = [item for item in items if item not in known]
+                edits_of[keys[key]] = ExtractedEdits.from_json(text)
+    cached = len(edits_of)
+    missing = [item for item in items if item not in edits_of]
     if missing:
         made = runtime.track(make(missing), what, len(missing))
         while batch := list(islice(made, _AT_ONCE)):
-            known.update(batch)
+            edits_of.update(batch)
             if cache is not None:
                 cache.put({key_of(item): edits.to_json() for item, edits in batch})
-    return known, cached
+    return edits_of, cached
 
 
 def _made(
@@ -295,20 +295,20 @@ def _made(
 
 
 def tagging_pipeline(tagger: str, pos_scheme: str) -> Any:
-    """What an `Extractor` of a tagger takes, loaded once for all metrics of a run."""
+    """Return an `Extractor`'s argument for a tagger, loaded once for all metrics of a run."""
     version = json.dumps(cache_parts(tagger, pos_scheme), sort_keys=True)
     return _pipeline(tagger, pos_scheme, version)
 
 
 @lru_cache(maxsize=1)
 def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
-    """It, kept for the next metric of the run; `version` tells a retrained model."""
+    """Load a pipeline once for all metrics of a run; `version` tells a retrained model apart."""
     del version
     return analyser_of(tagger, pos_scheme)
 
 
 def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
-    """Everything besides the text that decides an edit or its type, for caches."""
+    """Return everything besides the text that decides an edit or its type, for caches."""
     parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
     if kind_of(tagger) is not Kind.ERRANT:
         return parts | own_parts(tagger)
@@ -343,14 +343,14 @@ class CorpusEdits:
 
 
 def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> CorpusEdits:
-    """The edits of all hypotheses and references of a corpus.
+    """Return the edits of all hypotheses and references of a corpus.
 
     Versions that came with edits (M2) keep them; of the others each distinct sentence is parsed
     once and each distinct pair aligned once, over systems and references together.
 
     Args:
         corpus: the texts.
-        tagger: as `extract_edits` takes it; `embedded` is what the corpus' language says.
+        tagger: a tagger of `extract_edits`; `embedded` is the tagger of the corpus' language.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
@@ -369,8 +369,8 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
         )
         extracted, notes = extraction.edits, extraction.notes
     made = iter(extracted)
-    found = [next(made) if version.edits is None else version.edits for version in versions]
+    edits = [next(made) if version.edits is None else version.edits for version in versions]
     count = len(corpus.systems)
     return CorpusEdits(
-        dict(zip(corpus.systems, found[:count], strict=True)), tuple(found[count:]), notes
+        dict(zip(corpus.systems, edits[:count], strict=True)), tuple(edits[count:]), notes
     )

@@ -31,16 +31,16 @@ _MANY = 48
 
 
 class Rules(NamedTuple):
-    """What the rules take as given: parts of speech (`Parsed.poses`), and when tokens are alike.
+    """Parts of speech (`Parsed.poses`) and tests of likeness that the rules use.
 
     Attributes:
         open: parts of speech of content words; what is left of a run is merged where it holds one.
         verbal: those that merge with each other where their numbers of tokens differ.
         punct: punctuation.
         det: determiners.
-        similar: whether one token is a form of the other, which keeps it an edit by itself.
-        letters: what of a token, in lower case, counts when only spaces differ.
-        alike: whether tokens of one part of speech merge where their numbers differ.
+        similar: test if one token is a form of the other, which keeps it an edit by itself.
+        letters: function to the part of a lower-case token that counts when only spaces differ.
+        alike: True if tokens of one part of speech merge where their numbers differ.
     """
 
     open: frozenset[int]
@@ -102,15 +102,16 @@ def _merge_run(run: list[Operation], source: Parsed, corrected: Parsed, rules: R
 
 
 def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed, rules: Rules) -> list[Span]:
-    """What `_Run` makes of two operations that are neither two insertions nor two deletions.
+    """Merge two operations as `_Run` does; they are not two insertions or two deletions.
 
     Most runs are that short. Every rule either merges both or leaves both apart.
     """
-    one, two = run
-    apart: list[Span] = [one[1:], two[1:]]
-    kind, o_start, _, c_start, _ = one
-    _, _, o_end, _, c_end = two
-    if kind != "S" and two[0] != "S":
+    left, right = run
+    apart: list[Span] = [left[1:], right[1:]]
+    kind, o_start, _, c_start, _ = left
+    _, _, o_end, _, c_end = right
+    # The order of the tests is ERRANT's: the first rule that fires decides.
+    if kind != "S" and right[0] != "S":
         return apart
     o, c = source, corrected
     if o.tags[o_start] == "POS" or c.tags[c_start] == "POS":
@@ -136,6 +137,8 @@ def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed, rules: R
             return both
     elif size_o == 2:
         return apart
+    # No rule fires on both: ERRANT then merges what is left if it has a content word, unless one
+    # of the two is split off as a form of its counterpart or as a last determiner.
     if poses.isdisjoint(rules.open):
         return apart
     if kind == "S":
@@ -143,8 +146,8 @@ def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed, rules: R
             return apart
     elif rules.similar(o.texts[o_end - 1], c.texts[c_end - 1]):
         return apart
-    last_is_determiner = (two[0] != "I" and poses_o[-1] == rules.det) or (
-        two[0] != "D" and poses_c[-1] == rules.det
+    last_is_determiner = (right[0] != "I" and poses_o[-1] == rules.det) or (
+        right[0] != "D" and poses_c[-1] == rules.det
     )
     return apart if last_is_determiner else both
 
@@ -154,7 +157,7 @@ def _span(run: Sequence[Operation]) -> Span:
 
 
 class _Run:
-    """A run of adjacent substitutions, insertions and deletions, and what the rules ask of it.
+    """A run of adjacent substitutions, insertions and deletions, prepared for the rules.
 
     A span is written (s, e): operations s to e inclusive.
     """
@@ -177,7 +180,7 @@ class _Run:
         self._vectors: _Vectors | None = None
 
     def _at_ends(self) -> None:
-        """What the rules ask of a span's last tokens: one entry an operation."""
+        """Prepare what the rules ask of a span's last tokens: one entry an operation."""
         o, c = self.source, self.corrected
         self.possessive: list[bool] = []
         self.same_last: list[bool] = []
@@ -194,7 +197,7 @@ class _Run:
             self.punct_c.append(c_end > 1 and _is_punct(c, c_end - 2, self.rules.punct))
 
     def _at_starts(self) -> None:
-        """How far a span from each operation on may reach for the rules of equal text and POS."""
+        """Compute the reach of spans from each operation on, for rules of equal text and POS."""
         o, c, run = self.source, self.corrected, self.run
         first_o, first_c, last_o, last_c = run[0][1], run[0][3], run[-1][2], run[-1][4]
         text_o, offsets_o = _joined(o.lowers[first_o:last_o], self.rules.letters)
@@ -240,7 +243,7 @@ class _Run:
         return spans
 
     def _step(self, first: int, end: int, longest: int) -> list[tuple[int, int, int]]:
-        """One search through the run [first, end): the parts that its outcome leaves.
+        """Search once through the run [first, end) and return the parts that are left.
 
         A part with `longest` −1 is merged.
         """
@@ -264,7 +267,7 @@ class _Run:
         return [(k, k + 1, 0) for k in range(first, end)]
 
     def _case_start(self, first: int, end: int) -> int:
-        """Last operation of the longest span that a case change at the run's start merges.
+        """Return the end of the longest span that a case change at the run's start merges.
 
         The rule needs the span to begin the run, so it may fire on spans that were tried when
         the run began elsewhere.
@@ -274,7 +277,7 @@ class _Run:
         upper_c = self._is_upper(self.corrected, c_start)
         if not upper_o and not upper_c:
             return -1
-        found = -1
+        last = -1
         for e in range(first + 1, end):
             _, _, o_end, _, c_end = self.run[e]
             one_o, one_c = o_end - o_start == 1, c_end - c_start == 1
@@ -285,15 +288,15 @@ class _Run:
                 and ((one_o and upper_c) or (one_c and upper_o))
                 and self.substitutions[e + 1] > self.substitutions[first]
             ):
-                found = e
-        return found
+                last = e
+        return last
 
     @staticmethod
     def _is_upper(sentence: Parsed, index: int) -> bool:
         return index < len(sentence) and sentence.texts[index][0].isupper()
 
     def _first_firing(self, first: int, end: int, length: int) -> int:
-        """Start of the first span of length + 1 operations that fires a rule, or −1."""
+        """Return the start of the first span of length + 1 operations that fires, or −1."""
         starts = range(first, end - length)
         if length > 1 and len(starts) > _MANY:
             if self._rule(first, end, first, first + length):
@@ -306,7 +309,7 @@ class _Run:
         return -1
 
     def _rule(self, first: int, end: int, s: int, e: int) -> str:
-        """Which rule the span (s, e) of the run [first, end) fires, "" for none."""
+        """Return the rule that the span (s, e) of the run [first, end) fires, "" for none."""
         if self.substitutions[e + 1] == self.substitutions[s]:
             return ""
         if self.possessive[e]:
@@ -333,7 +336,7 @@ class _Run:
         return self._split_rule(end, s, e) if e - s == 1 else ""
 
     def _split_rule(self, end: int, s: int, e: int) -> str:
-        """The rules for two adjacent operations."""
+        """Return the rule that two adjacent operations fire, "" for none."""
         _, o_start, _, c_start, _ = self.run[s]
         _, _, o_end, _, c_end = self.run[e]
         if o_end - o_start == 2 == c_end - c_start:
@@ -353,7 +356,7 @@ class _Run:
         )
 
     def _fire(self, first: int, end: int, s: int, e: int) -> list[tuple[int, int, int]]:
-        """The parts that the rule fired by the span (s, e) makes of the run [first, end)."""
+        """Return the parts that the rule fired by the span (s, e) makes of the run [first, end)."""
         rule, length = self._rule(first, end, s, e), e - s
         if rule == _PAIR:
             return [(first, e - 1, length), (e - 1, e + 1, -1), (e + 1, end, length)]
@@ -373,7 +376,7 @@ class _Run:
 
 
 class _Vectors:
-    """The rules that do not ask where the run begins or ends, on many spans at once."""
+    """The rules that do not depend on the ends of the run, on many spans at once."""
 
     def __init__(self, run: _Run) -> None:
         columns = list(zip(*(operation[1:] for operation in run.run), strict=True))
@@ -388,7 +391,7 @@ class _Vectors:
         self.verbal_o, self.verbal_c = np.array(run.verbal_o), np.array(run.verbal_c)
 
     def first_firing(self, first: int, end: int, length: int) -> int:
-        """Start of the first span of length + 1 operations in [first, end) that fires, or −1."""
+        """Return the start of the first span of length + 1 in [first, end) that fires, or −1."""
         s, e = slice(first, end - length), slice(first + length, end)
         o_end, c_end = self.o_end[e], self.c_end[e]
         size_o, size_c = o_end - self.o_start[s], c_end - self.c_start[s]
@@ -413,7 +416,7 @@ _PAIR, _WHOLE, _SPLIT, _LAST = "pair", "whole", "split", "last"
 
 @cache
 def errant_rules() -> Rules:
-    """ERRANT's, on parts of speech as spaCy numbers them."""
+    """Return ERRANT's rules, on parts of speech as spaCy numbers them."""
     from spacy.parts_of_speech import IDS
 
     return Rules(
@@ -443,7 +446,7 @@ def _is_punct(sentence: Parsed, index: int, punct: int) -> bool:
 
 
 def _letters(text: str) -> str:
-    """A text without apostrophes and hyphens."""
+    """Return a text without apostrophes and hyphens."""
     return text.replace("'", "").replace("-", "")
 
 
@@ -452,28 +455,28 @@ def _running(flags: Iterable[bool]) -> list[int]:
 
 
 def _joined(lowers: Sequence[str], letters: Callable[[str], str]) -> tuple[str, list[int]]:
-    """Tokens' letters in one string, and where each begins (and ends)."""
+    """Return the tokens' letters in one string, and where each begins (and ends)."""
     parts = [letters(lower) for lower in lowers]
     return "".join(parts), list(accumulate(map(len, parts), initial=0))
 
 
 def _common_prefix(left: str, i: int, right: str, j: int) -> int:
-    """Length of what left[i:] and right[j:] begin with alike, found by doubling and halving."""
-    known, step = 0, 1
+    """Return the length of the common prefix of left[i:] and right[j:], by doubling and halving."""
+    length, step = 0, 1
     most = min(len(left) - i, len(right) - j)
-    while known < most and step:
-        step = min(step, most - known)
-        a, b = i + known, j + known
+    while length < most and step:
+        step = min(step, most - length)
+        a, b = i + length, j + length
         if left[a : a + step] == right[b : b + step]:
-            known += step
+            length += step
             step *= 2
         else:
             step //= 2
-    return known
+    return length
 
 
 def _stretches(poses: Sequence[int], verbal: frozenset[int]) -> tuple[list[int], list[int]]:
-    """For each place, where the tokens of the same class, and the verbal ones, from it end."""
+    """Return for each place the ends of the runs of its class, and of verbal tokens, from it."""
     count = len(poses)
     same, verbs = [count] * (count + 1), [count] * (count + 1)
     for i in range(count - 1, -1, -1):

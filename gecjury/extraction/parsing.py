@@ -23,7 +23,7 @@ _PIECE = 10_000
 
 @dataclass(slots=True)
 class Parsed:
-    """What edits need to know of a parsed sentence, one entry a token.
+    """A parsed sentence reduced to what edits need, one entry a token.
 
     Attributes:
         texts: the tokens.
@@ -51,7 +51,7 @@ class Parsed:
         return len(self.texts)
 
     def part(self, start: int, end: int) -> Parsed:
-        """The tokens start..end; heads keep their numbers."""
+        """Return the tokens start..end; heads keep their numbers."""
         return Parsed(*(getattr(self, name)[start:end] for name in self.__slots__))
 
 
@@ -59,7 +59,7 @@ _EMPTY = Parsed([], [], [], [], [], [], [], [], [])
 
 
 class Parser:
-    """Runs a spaCy pipeline over sentences in bulk."""
+    """A spaCy pipeline that parses sentences in bulk."""
 
     def __init__(self, nlp: Any) -> None:
         """Wrap a pipeline.
@@ -118,16 +118,16 @@ class Parser:
         pairs = zip(sentences, tagged.narrow, strict=True)
         plain = self._parse_plainly([texts for texts, narrow in pairs if narrow])
         keys, numbers = self._keys, tagged.numbers
-        words = [self._word(one.text) for one in tagged.found]
-        found = ((one.text, one.lemma, one.pos) for one in tagged.found)
+        words = [self._word(entry.text) for entry in tagged.found]
+        entry_keys = ((entry.text, entry.lemma, entry.pos) for entry in tagged.found)
         columns = [
             _spread([lower for lower, _ in words], numbers),
-            _spread([one.lemma for one in tagged.found], numbers),
-            _spread([one.pos for one in tagged.found], numbers),
-            _spread([one.tag for one in tagged.found], numbers),
+            _spread([entry.lemma for entry in tagged.found], numbers),
+            _spread([entry.pos for entry in tagged.found], numbers),
+            _spread([entry.tag for entry in tagged.found], numbers),
             tagged.deps,
             tagged.heads,
-            _spread([keys.setdefault(key, len(keys)) for key in found], numbers),
+            _spread([keys.setdefault(key, len(keys)) for key in entry_keys], numbers),
             _spread([mark for _, mark in words], numbers),
         ]
         for texts, start, narrow in zip(sentences, tagged.starts, tagged.narrow, strict=True):
@@ -138,7 +138,7 @@ class Parser:
                 yield Parsed(texts, *(column[start:end] for column in columns))
 
     def reduce(self, doc: Any) -> Parsed:
-        """Take over what edits need from a `spacy.tokens.Doc`."""
+        """Reduce a `spacy.tokens.Doc` to what edits need."""
         from spacy.attrs import DEP, HEAD, LEMMA, ORTH, POS, TAG
 
         if not len(doc):
@@ -159,10 +159,10 @@ class Parser:
         offsets: list[int],
     ) -> Parsed:
         keys = self._keys
-        known = [self._word(text) for text in texts]
+        words = [self._word(text) for text in texts]
         return Parsed(
             texts,
-            [lower for lower, _ in known],
+            [lower for lower, _ in words],
             lemmas,
             poses,
             tags,
@@ -170,11 +170,11 @@ class Parser:
             # Offsets to the left come as unsigned 64-bit numbers.
             [(i + offset) & _WORD for i, offset in enumerate(offsets)],
             [keys.setdefault(key, len(keys)) for key in zip(texts, lemmas, poses, strict=True)],
-            [mark for _, mark in known],
+            [mark for _, mark in words],
         )
 
     def _word(self, text: str) -> tuple[str, int]:
-        """A token in lower case as spaCy has it, and its mark."""
+        """Return a token in lower case as spaCy has it, and its mark."""
         word = self._words.get(text)
         if word is None:
             lower: str = self._nlp.vocab[text].lower_
@@ -182,27 +182,27 @@ class Parser:
         return word
 
     def _text(self, column: Sequence[int], strings: Any) -> list[str]:
-        known = self._strings
+        text_of = self._strings
         try:
-            return [known[number] for number in column]
+            return [text_of[number] for number in column]
         except KeyError:
             for number in column:
-                if number not in known:
-                    known[number] = strings[number]
-            return [known[number] for number in column]
+                if number not in text_of:
+                    text_of[number] = strings[number]
+            return [text_of[number] for number in column]
 
 
 _WORD = 2**64 - 1
 
 
 def mark(lower: str) -> int:
-    """A 48-bit number for a token in lower case, the same in every process."""
+    """Return a 48-bit number for a token in lower case, the same in every process."""
     digest = blake2b(lower.encode("utf-8", "surrogatepass"), digest_size=6)
     return int.from_bytes(digest.digest(), "big")
 
 
 def _spread(values: list[Any], numbers: IntArray) -> list[Any]:
-    """The value at each place, by its number."""
+    """Return the value at each place, by its number."""
     spread: list[Any] = np.array(values, dtype=object)[numbers].tolist()
     return spread
 
@@ -214,7 +214,7 @@ def _pieces(tokens: list[str]) -> list[list[str]]:
 
 
 def _joined(pieces: Sequence[Parsed]) -> Parsed:
-    """One sentence of its pieces, each with the heads that it has by itself."""
+    """Join a sentence from its pieces; each piece's heads are counted within it."""
     if len(pieces) == 1:
         return pieces[0]
     whole = Parsed([], [], [], [], [], [], [], [], [])

@@ -1,4 +1,4 @@
-"""Edits of sentence pairs by an analyser; ERRANT's, whose types are the `errant` package's own."""
+"""Edits of sentence pairs by an analyser; ERRANT's analyser uses the types of `errant`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REMEMBERED = 100_000
 
 
 class Classifier:
-    """Types edits as `errant.en.classifier` does, which is asked once for each distinct edit.
+    """A typer of edits as in `errant.en.classifier`, which is called once for each distinct edit.
 
     The rules look at an edit's tokens with their tags and dependency labels, and at nothing else
     unless it replaces one verb by another of the same lemma, where they look for auxiliaries
@@ -37,7 +37,7 @@ class Classifier:
         """Take the rules.
 
         Args:
-            classify: what sets an edit's type, errant's own if None.
+            classify: function that sets an edit's type, errant's own if None.
         """
         from errant.en import classifier
 
@@ -48,28 +48,28 @@ class Classifier:
         self._known: dict[Any, str] = {}
 
     def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """The error type of each span of one sentence pair, e.g. `R:VERB:TENSE`.
+        """Return the error type of each span of one sentence pair, e.g. `R:VERB:TENSE`.
 
         Raises:
             InputError: the tagger gave a tag that the rules do not know.
         """
         sides: tuple[_Side, _Side] | None = None
-        found: list[str] = []
+        kinds: list[str] = []
         for span in spans:
-            known = self._key(span, source, corrected)
-            kind = self._known.get(known) if known else None
+            key = self._key(span, source, corrected)
+            kind = self._known.get(key) if key else None
             if kind is None:
                 sides = sides or (_Side(source), _Side(corrected))
                 kind = self._asked(span, *sides)
-                if known:
+                if key:
                     if len(self._known) >= _REMEMBERED:
                         self._known.clear()
-                    self._known[known] = kind
-            found.append(kind)
-        return found
+                    self._known[key] = kind
+            kinds.append(kind)
+        return kinds
 
     def _key(self, span: Span, source: Parsed, corrected: Parsed) -> Any:
-        """What decides the type of an edit; None where it is more than the edit's own tokens."""
+        """Return what decides an edit's type; None if it is more than the edit's own tokens."""
         start, end, first, last = span
         if end - start != 1 or last - first != 1:
             if (
@@ -116,14 +116,14 @@ class Classifier:
 
 
 class _Side:
-    """One sentence of a pair, as the rules look at it."""
+    """A sentence of a pair, in the form that the rules read."""
 
     def __init__(self, sentence: Parsed) -> None:
         self.sentence = sentence
         self._children: list[list[int]] | None = None
 
     def children(self, index: int) -> list[int]:
-        """Indices of a token's dependants, from left to right."""
+        """Return the indices of a token's dependants, from left to right."""
         if self._children is None:
             self._children = [[] for _ in range(len(self.sentence))]
             for child, head in enumerate(self.sentence.heads):
@@ -172,7 +172,7 @@ class _Edit:
             self._drop_same_end()
 
     def _drop_same_end(self) -> None:
-        """Leave out last tokens that differ in case alone.
+        """Drop last tokens that differ in case alone.
 
         The rules do so themselves, one token a call of a function within itself, which ends in an
         error beyond a thousand.
@@ -189,22 +189,22 @@ class _Edit:
 
 
 class Reader(Protocol):
-    """Sentences as edits need them."""
+    """A reader of sentences for an analyser."""
 
     def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
         """Read distinct sentences, tokens split on white space."""
 
 
 class Typer(Protocol):
-    """Types of edits."""
+    """A typer of edits."""
 
     def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """The type of each span of one sentence pair."""
+        """Return the type of each span of one sentence pair."""
 
 
 @dataclass(frozen=True)
 class Analyser:
-    """What makes edits: one for each kind of tagger.
+    """The parts that make edits with one kind of tagger.
 
     Attributes:
         reader: reads sentences.
@@ -220,7 +220,7 @@ class Analyser:
 
 
 def errant_analyser(nlp: Any) -> Analyser:
-    """ERRANT's, with one spaCy pipeline; see `gecjury.extraction.parsing.Parser`."""
+    """Return ERRANT's analyser with one spaCy pipeline; see `gecjury.extraction.parsing.Parser`."""
     return Analyser(Parser(nlp), Aligner(), errant_rules(), Classifier())
 
 
@@ -236,14 +236,14 @@ class ExtractedEdits(NamedTuple):
 
     Attributes:
         edits: from left to right.
-        coarse: whether the pair was too long to be aligned exactly.
+        coarse: True if the pair was too long to be aligned exactly.
     """
 
     edits: tuple[Edit, ...]
     coarse: bool = False
 
     def to_json(self) -> str:
-        """One line of JSON; a coarse result begins with true."""
+        """Return a line of JSON; a coarse result begins with true."""
         rows: list[Any] = [[e.start, e.end, e.correction, e.type] for e in self.edits]
         return json.dumps([True, *rows] if self.coarse else rows, ensure_ascii=False)
 
@@ -269,7 +269,7 @@ class ExtractedEdits(NamedTuple):
 
 
 class Extractor:
-    """Extracts edits with one analyser."""
+    """An extractor of edits with one analyser."""
 
     def __init__(self, nlp: Any) -> None:
         """Take an analyser, or a spaCy pipeline for ERRANT's."""
@@ -280,7 +280,7 @@ class Extractor:
         self._typer = analyser.typer
 
     def extract(self, pairs: Sequence[TextPair]) -> Iterator[tuple[TextPair, ExtractedEdits]]:
-        """The edits of distinct pairs, in order; each distinct sentence is parsed once."""
+        """Yield the edits of distinct pairs, in order; each distinct sentence is parsed once."""
         uses = Counter(sentence for pair in pairs for sentence in pair)
         parses: dict[str, Parsed] = {}
         begin = 0
@@ -300,12 +300,12 @@ class Extractor:
             begin = end
 
     def reduce(self, doc: Any) -> Parsed:
-        """A parse made elsewhere; see `Parser.reduce`."""
+        """Reduce a parse made elsewhere; see `Parser.reduce`."""
         parsed: Parsed = self._parser.reduce(doc)
         return parsed
 
     def pair(self, source: Parsed, corrected: Parsed) -> ExtractedEdits:
-        """The edits of one parsed pair."""
+        """Return the edits of one parsed pair."""
         before = self._aligner.coarse
         operations = self._aligner.align(source, corrected)
         coarse = self._aligner.coarse > before or len(operations) > LONGEST_RUN

@@ -1,4 +1,4 @@
-"""Gold edits typed anew by ERRANT's rules, or extracted anew, as errant's `errant_m2` does it.
+"""Gold edits typed or extracted anew by ERRANT's rules, as in errant's `errant_m2`.
 
 `errant_m2 -gold` keeps an annotator's edits, strips words that an edit leaves as they are from both
 its ends, and types it by the rules that type extracted edits. `errant_m2 -auto` extracts edits from
@@ -72,15 +72,15 @@ def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bo
 def typed_corpus_edits(
     corpus: Corpus, types: GoldTypes, tagger: str, pos: str, runtime: Runtime
 ) -> CorpusEdits:
-    """As `gecjury.extraction.corpus_edits`, with the references' ready edits typed as asked for.
+    """Return the edits of `corpus_edits`, with the references' ready edits typed as set.
 
     Args:
         corpus: the texts.
-        types: see `GoldTypes`; with another tagger than ERRANT's its types stand for ERRANT's. With
+        types: one of `GoldTypes`. Types of another tagger than ERRANT's stand for ERRANT's. With
             `auto` an edit that has one of ERRANT's types already stays as it is; other schemes
             have names in common (`R:OTHER`, `R:SPELL`) that do not mean the same, so that there
             one foreign type has all edits of all references typed anew.
-        tagger: as `corpus_edits` takes it.
+        tagger: a tagger of `corpus_edits`.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
@@ -88,43 +88,45 @@ def typed_corpus_edits(
         MissingExtraError, OptionError: as `corpus_edits`.
     """
     tagger = corpus.language.tagger_for(tagger)
-    found = corpus_edits(corpus, tagger, pos, runtime)
+    original = corpus_edits(corpus, tagger, pos, runtime)
     scheme = scheme_of(tagger)
     owner = "ERRANT's" if scheme == "errant" else f"those of tagger={tagger}"
     other = other_types(corpus.references, scheme)
     if not is_retyped(corpus, types, tagger):
         if not other or not have_types(corpus.hypotheses, scheme):
-            return found
+            return original
         note = (
             f"{other.total()} gold edits have types of another scheme than {owner} "
             f"({named_types(other)}): counts by type put hits and misses under those, false alarms "
             f"under {owner}; types=errant types them anew"
         )
-        return replace(found, notes=(*found.notes, note))
+        return replace(original, notes=(*original.notes, note))
 
     def is_foreign(edit: Edit) -> bool:
         return types == "errant" or scheme != "errant" or not has_type_of(scheme, edit.type)
 
+    # Each distinct line is typed once, however many references have it.
     ready = [n for n, version in enumerate(corpus.references) if version.edits is not None]
     wanted = [
         (source, edits)
         for n in ready
-        for source, edits in zip(corpus.sources, found.references[n], strict=True)
+        for source, edits in zip(corpus.sources, original.references[n], strict=True)
         if any(is_foreign(edit) for edit in edits)
     ]
     made = dict(zip(wanted, retype(wanted, tagger, pos, runtime), strict=True))
 
+    # Edits that have a type of the scheme keep their own spans too, so only foreign ones change.
     def line(source: str, edits: Edits) -> Edits:
         if (source, edits) not in made:
             return edits
         both = zip(_in_order(edits), made[source, edits], strict=True)
         return tuple(new if is_foreign(old) else old for old, new in both)
 
-    references = list(found.references)
+    references = list(original.references)
     for n in ready:
         both = zip(corpus.sources, references[n], strict=True)
         references[n] = [line(source, edits) for source, edits in both]
-    notes = found.notes
+    notes = original.notes
     if types == "auto":
         rules = "ERRANT's rules" if scheme == "errant" else f"tagger={tagger}, with all others"
         note = (
@@ -134,17 +136,17 @@ def typed_corpus_edits(
             "text does as for hypotheses"
         )
         notes = (*notes, note)
-    return replace(found, references=tuple(references), notes=notes)
+    return replace(original, references=tuple(references), notes=notes)
 
 
 def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> list[Edits]:
-    """Edits stripped of unchanged words at their ends and typed by ERRANT's rules.
+    """Strip unchanged words from the ends of edits and type them by ERRANT's rules.
 
     Args:
         lines: sources, and one annotator's edits of each; overlapping edits are applied one after
             another.
-        tagger: see `typed_corpus_edits`.
-        pos: see `typed_corpus_edits`.
+        tagger: a tagger of `typed_corpus_edits`.
+        pos: part-of-speech scheme of the embedded tagger.
         runtime: cache and progress; never changes an edit.
 
     Returns:
@@ -167,8 +169,8 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
 
     distinct = list(dict.fromkeys(lines))
     what = "types of gold edits"
-    known, _ = remembered(what, distinct, key_of, make, tagger, pos, runtime)
-    return [known[line].edits for line in lines]
+    retyped, _ = remembered(what, distinct, key_of, make, tagger, pos, runtime)
+    return [retyped[line].edits for line in lines]
 
 
 def retyped_blocks(
@@ -177,12 +179,12 @@ def retyped_blocks(
     pos: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> tuple[M2Sentence, ...]:
-    """M2 with every annotator's edits typed anew, as `errant_m2 -gold` writes it.
+    """Return M2 with every annotator's edits typed anew, as `errant_m2 -gold` writes it.
 
     Args:
         blocks: of an M2 file.
-        tagger: see `typed_corpus_edits`.
-        pos: see `typed_corpus_edits`.
+        tagger: a tagger of `typed_corpus_edits`.
+        pos: part-of-speech scheme of the embedded tagger.
         runtime: cache and progress.
 
     Raises:
@@ -200,14 +202,14 @@ def reextracted_blocks(
     pos: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> tuple[M2Sentence, ...]:
-    """M2 with edits extracted from every annotator's sentence, as `errant_m2 -auto` writes it.
+    """Return M2 with edits extracted from every annotator's sentence, as `errant_m2 -auto` does.
 
     An annotator whose edits change nothing has no line then.
 
     Args:
         blocks: of an M2 file.
-        tagger: see `typed_corpus_edits`.
-        pos: see `typed_corpus_edits`.
+        tagger: a tagger of `typed_corpus_edits`.
+        pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache and progress.
 
     Raises:
@@ -216,17 +218,17 @@ def reextracted_blocks(
     places = [(block, annotator) for block in blocks for annotator in block.annotators]
     laid = [_laid(place[0].source, _edits(*place)) for place in places]
     sources = [block.source for block, _ in places]
-    texts = [" ".join(one.corrected) for one in laid]
-    (found,) = extract(sources, [texts], tagger, pos, runtime).edits
+    texts = [" ".join(applied.corrected) for applied in laid]
+    (extracted,) = extract(sources, [texts], tagger, pos, runtime).edits
     made = {}
-    for place, one, edits in zip(places, laid, found, strict=True):
-        seen = (replace(edit, type=_UNKNOWN) for edit in one.edits if _is_detected(edit))
+    for place, applied, edits in zip(places, laid, extracted, strict=True):
+        seen = (replace(edit, type=_UNKNOWN) for edit in applied.edits if _is_detected(edit))
         made[place] = tuple(_in_order((*seen, *edits)))
     return _rewritten(blocks, made)
 
 
 class _Laid(NamedTuple):
-    """One annotator's edits, sorted, with the sentence that they make.
+    """An annotator's edits, sorted, with the sentence that they make.
 
     Attributes:
         edits: sorted by their spans.
@@ -240,7 +242,7 @@ class _Laid(NamedTuple):
 
 
 def _laid(source: str, edits: Edits) -> _Laid:
-    """Apply edits as errant does: sorted, each moved by what the ones before added or took."""
+    """Apply edits as errant does: sorted, each moved by what earlier ones added or took."""
     tokens = source.split()
     corrected = list(tokens)
     ordered = _in_order(edits)
@@ -265,20 +267,20 @@ def _is_detected(edit: Edit) -> bool:
 
 @dataclass(frozen=True)
 class _Typing:
-    """What types edits: a parser and rules, ERRANT's or another tagger's."""
+    """A parser and the rules that type edits, ERRANT's or another tagger's."""
 
     parser: Reader
     classifier: Typer
 
     def lines(self, lines: Sequence[_Line]) -> list[Edits]:
-        """The edits of each line typed anew; every distinct sentence is parsed once."""
+        """Return the edits of each line typed anew; every distinct sentence is parsed once."""
         sources = [" ".join(source.split()) for source, _ in lines]
         laid = [_laid(*line) for line in lines]
-        texts = [" ".join(one.corrected) for one in laid]
+        texts = [" ".join(applied.corrected) for applied in laid]
         parsed = self.parser.parse(dict.fromkeys((*sources, *texts)))
         return [
-            self._line(one, parsed[source], parsed[text])
-            for one, source, text in zip(laid, sources, texts, strict=True)
+            self._line(applied, parsed[source], parsed[text])
+            for applied, source, text in zip(laid, sources, texts, strict=True)
         ]
 
     def _line(self, laid: _Laid, source: Parsed, corrected: Parsed) -> Edits:
@@ -298,14 +300,14 @@ class _Typing:
 
 
 def _within(span: Span, corrected: Parsed) -> Span:
-    """A span with a place in the corrected sentence that exists: overlapping edits may leave it."""
+    """Return a span clipped to the corrected sentence, which overlapping edits may leave."""
     start, end, first, last = span
     places = range(len(corrected))[first:last]
     return start, end, places.start, max(places.start, places.stop)
 
 
 def _stripped(span: Span, source: Parsed, corrected: Parsed) -> Span:
-    """A span without the words at its ends that are the same on both sides."""
+    """Return a span without the words at its ends that are the same on both sides."""
     start, end, first, last = span
     while start < end and first < last and source.texts[start] == corrected.texts[first]:
         start, first = start + 1, first + 1
@@ -315,21 +317,21 @@ def _stripped(span: Span, source: Parsed, corrected: Parsed) -> Span:
 
 
 def _edits(block: M2Sentence, annotator: int) -> Edits:
-    """An annotator's edits; the remark in the place of a correction that was not given is kept."""
+    """Return an annotator's edits; a remark in place of a missing correction is kept."""
     return tuple(
-        replace(each.edit, correction=" ".join(each.correction.split()))
-        if each.type in DETECTED_TYPES
-        else each.edit
-        for each in block.annotations
-        if each.annotator == annotator and not each.is_noop
+        replace(line.edit, correction=" ".join(line.correction.split()))
+        if line.type in DETECTED_TYPES
+        else line.edit
+        for line in block.annotations
+        if line.annotator == annotator and not line.is_noop
     )
 
 
 def _rewritten(
     blocks: Sequence[M2Sentence], made: Mapping[tuple[M2Sentence, int], Edits]
 ) -> tuple[M2Sentence, ...]:
-    """Blocks with other edits; an annotator who found nothing still says so."""
-    found = []
+    """Return blocks with other edits; an annotator without edits still gets a noop."""
+    rewritten = []
     for block in blocks:
         lines: list[M2Annotation] = []
         # In the order of errant's own files, which compares the numbers as texts.
@@ -340,5 +342,5 @@ def _rewritten(
                 M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator)
                 for e in made[block, annotator]
             ]
-        found.append(M2Sentence(block.source.rstrip(), tuple(lines)))
-    return tuple(found)
+        rewritten.append(M2Sentence(block.source.rstrip(), tuple(lines)))
+    return tuple(rewritten)

@@ -1,4 +1,4 @@
-"""Which analyser a tagger's name means.
+"""Analysers by the name of a tagger.
 
 - `embedded`, or the name of an English spaCy model: ERRANT, whose rules need Penn tags.
 - `none`: characters alone, any language (`gecjury.extraction.plain`).
@@ -18,7 +18,7 @@ from gecjury.extraction import plain, universal
 
 
 class Kind(Enum):
-    """What makes the edits of a tagger."""
+    """A kind of tagger, by the analyser that makes its edits."""
 
     ERRANT = "errant"
     PLAIN = "plain"
@@ -26,14 +26,14 @@ class Kind(Enum):
 
 
 def kind_of(tagger: str) -> Kind:
-    """The kind of a tagger, by its name alone."""
+    """Return the kind of a tagger, by its name alone."""
     if tagger == plain.NAME:
         return Kind.PLAIN
     return Kind.UNIVERSAL if tagger.startswith(universal.PREFIX) else Kind.ERRANT
 
 
 def analyser_of(tagger: str, pos_scheme: str) -> Any:
-    """What an `Extractor` of a tagger takes: an analyser, or a spaCy pipeline for ERRANT's.
+    """Return an `Extractor`'s argument: an analyser, or a spaCy pipeline for ERRANT's.
 
     Raises:
         MissingExtraError: spaCy or errant is not installed, where the tagger needs it.
@@ -54,7 +54,7 @@ def analyser_of(tagger: str, pos_scheme: str) -> Any:
 
 
 def own_signature(tagger: str) -> dict[str, str]:
-    """What decides the edits of a tagger that is not ERRANT's, besides the text.
+    """Return what decides the edits of a tagger that is not ERRANT's, besides the text.
 
     Raises:
         MissingExtraError, OptionError: as `analyser_of`, as far as is known without loading.
@@ -72,14 +72,17 @@ def own_signature(tagger: str) -> dict[str, str]:
 
 
 def own_parts(tagger: str) -> dict[str, str]:
-    """What else tells caches of such a tagger apart: the files of a folder."""
+    """Return further facts that tell caches of such a tagger apart: the files of a folder."""
     if kind_of(tagger) is Kind.PLAIN:
         return {}
     return folder_parts(Path(tagger.removeprefix(universal.PREFIX)))
 
 
 def folder_parts(folder: Path) -> dict[str, str]:
-    """What tells a folder's model from one trained anew under the same version; {} without one."""
+    """Return facts that tell a folder's model from one retrained under the same version.
+
+    The result is empty without a folder.
+    """
     if not folder.is_dir():
         return {}
     newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))

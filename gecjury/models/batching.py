@@ -1,4 +1,4 @@
-"""How word pieces are batched and spread over cores, and on which device they are worked on.
+"""Batches of word pieces, and the threads and the device that work on them.
 
 Encoders read batches of one length, in which nothing is padded. Networks with heads read batches
 of falling length, padded to their longest: fewer and larger ones, for models and accelerators that
@@ -21,7 +21,7 @@ _PADDED_PIECES_PER_TEXT = 64
 
 
 def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Places of texts in batches of one length, the largest batches first.
+    """Return places of texts in batches of one length, the largest batches first.
 
     Args:
         lengths: word pieces of each text.
@@ -40,7 +40,7 @@ def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def padded_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Places of texts by falling length, cut where a batch, padded to its longest, would be full.
+    """Return places of texts by falling length, in batches that padding to the longest fills.
 
     Args:
         lengths: word pieces of each text.
@@ -57,7 +57,7 @@ def padded_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def cpu_threads(device: str) -> int:
-    """How many batches are worked on at once: one for each of torch's threads on the CPU."""
+    """Return how many batches are worked on at once: one for each of torch's CPU threads."""
     import torch
 
     return torch.get_num_threads() if device == "cpu" else 1
@@ -66,7 +66,7 @@ def cpu_threads(device: str) -> int:
 def work_through(
     batches: Sequence[list[int]], work: Callable[[list[int]], _T], threads: int
 ) -> Iterator[tuple[list[int], _T]]:
-    """Do some work for every batch, several at once, each in one thread of its own.
+    """Do some work for every batch, several at once, each in a thread of its own.
 
     Batches of short texts are small: threads that share one wait for each other at every layer,
     all the more where the machine is busy with other things.
@@ -90,7 +90,7 @@ def work_through(
 
 
 def pick_device(wanted: str) -> str:
-    """The torch device that `auto`, `cpu`, `cuda`, `cuda:N` or `mps` means here.
+    """Return the torch device that `auto`, `cpu`, `cuda`, `cuda:N` or `mps` means here.
 
     Raises:
         OptionError: not a device, or one that this machine does not have.
@@ -103,9 +103,9 @@ def pick_device(wanted: str) -> str:
     kind, _, number = wanted.partition(":")
     if kind not in ("cpu", "cuda", "mps") or (number and not (kind == "cuda" and number.isdigit())):
         raise OptionError(f"device {wanted!r}: expected auto, cpu, cuda, cuda:N or mps")
-    there = {"cpu": True, "cuda": cuda, "mps": mps}[kind]
-    if there and number:
-        there = int(number) < torch.cuda.device_count()
-    if not there:
+    present = {"cpu": True, "cuda": cuda, "mps": mps}[kind]
+    if present and number:
+        present = int(number) < torch.cuda.device_count()
+    if not present:
         raise OptionError(f"device {wanted!r} is not on this machine; use --device auto or cpu")
     return wanted

@@ -48,8 +48,8 @@ class Checkpoint:
     """A model's files.
 
     Attributes:
-        name: as the user gave it.
-        folder: where config, tokenizer and weights lie.
+        name: name that the user gave.
+        folder: folder of config, tokenizer and weights.
         identity: name and what pins it, for signatures and cache keys:
             `google/electra-base-discriminator@<commit>` or `embedded@<hash of the files>`.
         weights: the weight files.
@@ -62,7 +62,7 @@ class Checkpoint:
 
     @property
     def safe(self) -> bool:
-        """Whether the weights are safetensors."""
+        """True if the weights are safetensors."""
         return all(path.suffix == ".safetensors" for path in self.weights)
 
 
@@ -71,8 +71,8 @@ class Repository:
     """A folder that may hold several models, each in a folder of its own.
 
     Attributes:
-        folder: where it lies.
-        identity: what pins it: `weights_print` of a folder, `name@<commit>` of the hub's.
+        folder: path of the folder.
+        identity: pinned version: `weights_print` of a folder, `name@<commit>` of the hub's.
     """
 
     folder: Path
@@ -86,7 +86,7 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
         name: `embedded` (the packaged all-MiniLM-L6-v2, no network), a folder, or a hub name.
         revision: commit, tag or branch on the hub; None for its main branch, whose commit then
             stands in `Checkpoint.identity`.
-        packaged: whether the packaged encoder would do as well; errors then name it.
+        packaged: True if the packaged encoder would do as well; errors then name it.
 
     Raises:
         OptionError: not a usable name, or a revision for something that has none.
@@ -128,7 +128,7 @@ def _refuse_no_name(name: str, packaged: bool) -> None:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """A file or folder that a model folder names as a part of itself.
+    """Return the path of a file or folder that a model folder names as a part of itself.
 
     Links of the hub's cache, which keeps a model's files beside its snapshots, are inside as well.
 
@@ -153,17 +153,17 @@ def inside(folder: Path, name: str) -> Path:
     root = folder
     if folder.absolute().parent.name == "snapshots":
         root = folder.absolute().parent.parent
-    for found in (path, *(path.iterdir() if path.is_dir() else ())):
-        if not lies_in(found, root):
+    for part in (path, *(path.iterdir() if path.is_dir() else ())):
+        if not lies_in(part, root):
             raise InputError(
-                f"{found}: is a link that leads out of the model's folder {folder}; a model lies "
+                f"{part}: is a link that leads out of the model's folder {folder}; a model lies "
                 "whole in its folder: replace the link by what it leads to"
             )
     return path
 
 
 def named_within(folder: Path, name: str) -> str:
-    """The model that a model folder's own files name as an encoder beside its own weights.
+    """Return the encoder that a model folder's own files name beside its own weights.
 
     Args:
         folder: of the model.
@@ -182,9 +182,9 @@ def named_within(folder: Path, name: str) -> str:
         if not Path(name).is_dir():
             return name
     elif not Path(name).is_absolute() and ".." not in Path(name).parts and name:
-        own = inside(folder, name)
-        if own.is_dir():
-            return str(own)
+        part = inside(folder, name)
+        if part.is_dir():
+            return str(part)
     raise InputError(
         f"{folder}: names {name[:60]!r} as its encoder, which does not lie in it; say yourself "
         "which encoder is meant (encoder=NAME or encoder=FOLDER), or train the model anew"
@@ -192,7 +192,7 @@ def named_within(folder: Path, name: str) -> str:
 
 
 def weights_identity(name: str) -> str:
-    """What pins a model's weights, for signatures: `weights_print` of a folder, or `name@<commit>`.
+    """Return what pins a model's weights: `weights_print` of a folder, or `name@<commit>`.
 
     Raises:
         OptionError, DataError, MissingExtraError: see `resolve`.
@@ -204,7 +204,7 @@ def weights_identity(name: str) -> str:
 
 
 def weights_print(folder: str | Path) -> str:
-    """SHA-256 of all weights in a folder and those below it, 16 hexadecimal digits.
+    """Return the SHA-256 of all weights in a folder and below it, 16 hexadecimal digits.
 
     Folders called `checkpoints`, where a training keeps what it may go on with, do not count.
     """
@@ -219,21 +219,21 @@ def weights_print(folder: str | Path) -> str:
 
 
 def _files_below(folder: Path) -> list[Path]:
-    """All files in a folder and those below it.
+    """Return all files in a folder and those below it.
 
     Raises:
         InputError: so many that it is no model's.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     seen = 0
     for place, folders, names in os.walk(folder):
-        found += [Path(place, name) for name in names]
+        files += [Path(place, name) for name in names]
         seen += len(folders) + len(names)
         if seen > _MOST_FILES:
             raise InputError(
                 f"{folder}: more than {_MOST_FILES} files in it and below: not a model's folder"
             )
-    return found
+    return files
 
 
 def _no_revision(name: str, revision: str | None) -> None:
@@ -255,9 +255,9 @@ def _embedded_folder() -> Path:
 
 def _weights(folder: Path) -> tuple[Path, ...]:
     for patterns in (_SAFE, _PICKLED):
-        found = sorted({path for pattern in patterns for path in folder.glob(pattern)})
-        if found:
-            return tuple(found)
+        weights = sorted({path for pattern in patterns for path in folder.glob(pattern)})
+        if weights:
+            return tuple(weights)
     return ()
 
 
@@ -270,12 +270,12 @@ def _local(name: str, folder: Path) -> Checkpoint:
         raise _no_weights(folder)
     others = [folder / "config.json", *sorted(folder.glob("tokenizer*")), *folder.glob("vocab*")]
     files = [path for path in (*weights, *others) if path.is_file()]
-    shown = name if name == EMBEDDED else folder.name
-    return Checkpoint(name, folder, f"{shown}@{_hash(_stamps(files))[:_COMMIT]}", weights)
+    label = name if name == EMBEDDED else folder.name
+    return Checkpoint(name, folder, f"{label}@{_hash(_stamps(files))[:_COMMIT]}", weights)
 
 
 def _no_weights(folder: Path) -> InputError:
-    """A folder without readable weights: with others that only unpickling would read, or none."""
+    """Return the error for a folder without weights, or with weights that need unpickling."""
     expected = " or ".join((_SAFE[0], _PICKLED[0]))
     pickled = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
     if pickled:
@@ -294,7 +294,7 @@ def _stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=64)
 def _hash(stamps: tuple[tuple[str, int, int], ...]) -> str:
-    """SHA-256 over the files' contents in hexadecimal digits; sizes and times key the memo."""
+    """Return the SHA-256 over the files' contents; sizes and times key the memo."""
     total = hashlib.sha256()
     for path, _, _ in stamps:
         with Path(path).open("rb") as file:
@@ -328,7 +328,7 @@ def _repository(name: str) -> Repository:
 
 
 def _pinned(name: str, snapshot: Path) -> str:
-    """Name and commit: the hub's cache keeps the files of a commit in a folder of its name."""
+    """Return name and commit, which is the name of the snapshot's folder in the hub's cache."""
     return f"{name}@{snapshot.name[:_COMMIT]}"
 
 
@@ -339,7 +339,7 @@ def _hub_cache() -> str:
 
 
 def _download(name: str, revision: str | None, packaged: bool, **patterns: list[str]) -> Path:
-    """The folder of a hub model's files, in the hub's cache; only what is not there is fetched."""
+    """Return the folder of a hub model's files in the hub's cache; fetch what is missing."""
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
@@ -356,7 +356,7 @@ def _download(name: str, revision: str | None, packaged: bool, **patterns: list[
 
 @contextmanager
 def _quiet_hub() -> Iterator[None]:
-    """Keep the hub's client from telling of each retry: what comes of them is told in one line."""
+    """Keep the hub's client from reporting each retry; the outcome is reported in one line."""
     import logging
 
     logger = logging.getLogger("huggingface_hub")
@@ -369,7 +369,7 @@ def _quiet_hub() -> Iterator[None]:
 
 
 def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception) -> DataError:
-    """What went wrong with the hub, and the ways on."""
+    """Return the error for a failure of the hub, with the remedies."""
     kind = type(error).__name__
     at = f" at revision {revision}" if revision else ""
     offline = f", or use the offline choice {EMBEDDED!r}" if packaged else ""
@@ -434,7 +434,7 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def _unpickled(path: Path) -> dict[str, Any]:
-    """The weights of a `.bin`, by weights-only loading."""
+    """Return the weights of a `.bin`, read by weights-only loading."""
     import torch
 
     release = tuple(int(part) for part in torch.__version__.split(".")[:2])
@@ -488,7 +488,7 @@ def cached_tokenizer(name: str) -> Any:
 
 
 def at_hand(name: str) -> bool:
-    """Whether a folder or the local Hub cache may hold a model; seconds faster than to try."""
+    """Return True if a folder or the local Hub cache may hold a model; faster than to load it."""
     if Path(name).exists():
         return True
     try:

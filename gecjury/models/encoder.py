@@ -1,4 +1,4 @@
-"""What an encoder is made of: its tokenizer and model, and the limits that these set."""
+"""Pretrained encoders: their tokenizer and model, the limits of these, and vectors of texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
-    """Tokenizer and model, in evaluation mode on the device."""
+    """Load tokenizer and model, in evaluation mode on the device."""
     check_dtype(spec.dtype, device)
     config = read_config(checkpoint)
     tokenizer = read_tokenizer(checkpoint, config)
@@ -40,7 +40,7 @@ def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[
 
 
 def hidden_index(spec: EncoderSpec, config: Any) -> int:
-    """The hidden states that `spec.layer` names, counted from 0 for the embeddings."""
+    """Return the hidden states that `spec.layer` names, counted from 0 for the embeddings."""
     count = int(config.num_hidden_layers)
     layer = count if spec.layer is None else spec.layer
     index = layer + count + 1 if layer < 0 else layer
@@ -59,7 +59,7 @@ _REMEMBERED = 512 * 1024**2  # bytes of vectors an encoder holds in memory
 
 @dataclass(frozen=True)
 class EncoderSpec:
-    """What decides an encoder's vectors.
+    """The settings that decide an encoder's vectors.
 
     Attributes:
         name: `embedded`, a folder, or a name of the Hugging Face hub.
@@ -80,7 +80,7 @@ class EncoderSpec:
     dtype: DType = "float32"
 
     def checkpoint(self) -> Checkpoint:
-        """The model's files; see `gecjury.models.checkpoints.resolve` for the errors."""
+        """Return the model's files; see `gecjury.models.checkpoints.resolve` for the errors."""
         return resolve(self.name, self.revision)
 
 
@@ -91,9 +91,9 @@ class Encoded:
     Attributes:
         vectors: N × d, in the order of the texts. Texts with the same word pieces share the very
             same numbers.
-        truncated: how many distinct texts were longer than the encoder reads.
-        distinct: how many distinct texts there were.
-        fresh: how many the model had to read now; the others were remembered.
+        truncated: number of distinct texts longer than the encoder reads.
+        distinct: number of distinct texts.
+        fresh: number of texts that the model had to read now; the others were remembered.
     """
 
     vectors: Float32Array
@@ -103,7 +103,7 @@ class Encoded:
 
 
 def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
-    """An encoder ready to use; loaded once a run for each specification and device.
+    """Return an encoder ready to use; loaded once a run for each specification and device.
 
     Raises:
         GecjuryError: the model cannot be had or used; says what to do instead.
@@ -150,9 +150,9 @@ class Encoder:
     """A pretrained encoder with its tokenizer; use `load_encoder`.
 
     Attributes:
-        spec: what decides the vectors.
+        spec: settings that decide the vectors.
         checkpoint: the model's files.
-        device: where it runs.
+        device: device that it runs on.
         limit: word pieces read of a sentence.
         batch_size: texts read at once; changes speed alone.
     """
@@ -189,7 +189,7 @@ class Encoder:
 
     @property
     def identity(self) -> str:
-        """Everything that decides a vector besides the text, as one string."""
+        """A string of everything that decides a vector besides the text."""
         return self._identity(self._layer)
 
     def _identity(self, layer: int) -> str:
@@ -200,7 +200,7 @@ class Encoder:
 
     @property
     def layer(self) -> int:
-        """Which hidden states are taken, counted from 0 for the embeddings."""
+        """Index of the hidden states that are taken, counted from 0 for the embeddings."""
         return self._layer
 
     @property
@@ -210,7 +210,7 @@ class Encoder:
         return frozenset(number for number in ids if number is not None)
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
-        """Word-piece ids of every text, cut at `limit`, and how many had to be cut."""
+        """Return word-piece ids of every text, cut at `limit`, and how many had to be cut."""
         if not texts:
             return [], 0
         ids = self._ids(texts, cut=False)
@@ -235,7 +235,7 @@ class Encoder:
         return [list(pieces) for pieces in encoded["input_ids"]]
 
     def encode(self, texts: Sequence[str]) -> Encoded:
-        """Vectors of texts; each distinct one is read once in the life of the encoder.
+        """Return vectors of texts; each distinct text is read once in the life of the encoder.
 
         Args:
             texts: any number, in any order, repeated or not.
@@ -243,12 +243,12 @@ class Encoder:
         return self.encode_layers(texts, (self._layer,))[0]
 
     def encode_layers(self, texts: Sequence[str], layers: Sequence[int]) -> list[Encoded]:
-        """Vectors of several layers from one pass over the texts.
+        """Return vectors of several layers from one pass over the texts.
 
         They are those that encoders of the single layers give, and are kept as theirs.
 
         Args:
-            texts: as `encode`.
+            texts: texts, repeated or not.
             layers: counted from 0 for the embeddings, each at most the encoder's own.
 
         Raises:
@@ -271,33 +271,33 @@ class Encoder:
             place_of: dict[bytes, int] = {}
             for place, key in enumerate(keys):
                 place_of.setdefault(key, place)
-            found = {key: self._memory[key] for key in place_of if key in self._memory}
-            unknown = [key for key in place_of if key not in found]
+            stored = {key: self._memory[key] for key in place_of if key in self._memory}
+            unknown = [key for key in place_of if key not in stored]
             if self._cache is not None and unknown:
-                found |= self._cache.read(unknown, width)
-            todo |= {place: None for key, place in place_of.items() if key not in found}
-            keys_of[layer], vector_of[layer] = keys, found
+                stored |= self._cache.read(unknown, width)
+            todo |= {place: None for key, place in place_of.items() if key not in stored}
+            keys_of[layer], vector_of[layer] = keys, stored
         places = list(todo)
         fresh = self._pooled([pieces[place] for place in places], tuple(keys_of))
         results = []
         for layer, computed in zip(keys_of, fresh, strict=True):
-            keys, known = keys_of[layer], vector_of[layer]
+            keys, row_of = keys_of[layer], vector_of[layer]
             new = {keys[place]: row for place, row in zip(places, computed, strict=True)}
-            new = {key: vector for key, vector in new.items() if key not in known}
+            new = {key: vector for key, vector in new.items() if key not in row_of}
             if self._cache is not None:
                 self._cache.write(new)
-            known |= new
-            self._remember(known)
+            row_of |= new
+            self._remember(row_of)
             key_of = dict(zip(distinct, keys, strict=True))
             vectors = np.empty((len(texts), width), dtype=np.float32)
             for row, text in enumerate(texts):
-                vectors[row] = known[key_of[text]]
+                vectors[row] = row_of[key_of[text]]
             results.append(Encoded(vectors, truncated, len(distinct), len(places)))
         by_layer = dict(zip(keys_of, results, strict=True))
         return [by_layer[layer] for layer in layers]
 
     def token_states(self, texts: Sequence[str]) -> list[tuple[Float32Array, list[int]]]:
-        """Hidden states of every word piece: tokens × d with their ids, for each text."""
+        """Return hidden states of every word piece: tokens × d with their ids, for each text."""
         pieces, _ = self.tokenise(texts)
         result: list[tuple[Float32Array, list[int]]] = [
             (np.empty((0, 0), dtype=np.float32), ids) for ids in pieces
@@ -309,7 +309,7 @@ class Encoder:
         return result
 
     def layer_vectors(self, texts: Sequence[str], poolings: Sequence[Pooling]) -> Float32Array:
-        """Vectors of every layer in one pass: poolings × layers + 1 × N × d, the embeddings first.
+        """Return all layers' vectors in one pass, poolings × layers + 1 × N × d, embeddings first.
 
         Nothing is remembered. Needs an encoder of the last layer, which holds all the others.
         """
@@ -339,7 +339,7 @@ class Encoder:
                 self._held += vector.nbytes
 
     def _pooled(self, pieces: list[list[int]], layers: tuple[int, ...]) -> Float32Array:
-        """Vectors, layers × N × d."""
+        """Return vectors, layers × N × d."""
         width = int(self._model.config.hidden_size)
         vectors = np.empty((len(layers), len(pieces), width), dtype=np.float32)
         for places, pooled in self._states(pieces, layers, lambda x: _pool(x, self.spec.pooling)):
@@ -352,7 +352,7 @@ class Encoder:
         layers: tuple[int, ...],
         reduce: Callable[[torch.Tensor], torch.Tensor],
     ) -> Iterator[tuple[list[int], Float32Array]]:
-        """What `reduce` makes of the hidden states (batch × length × d) of layers, by batch.
+        """Apply `reduce` to the hidden states (batch × length × d) of layers, batch by batch.
 
         Yields:
             Places in `pieces`, and layers × what was made of them.
@@ -379,7 +379,7 @@ class Encoder:
         read: Callable[[torch.Tensor], torch.Tensor],
         threads: int,
     ) -> Iterator[tuple[list[int], Float32Array]]:
-        """What `read` makes of the word pieces (batch × length) of texts of one length.
+        """Apply `read` to the word pieces (batch × length) of texts of one length.
 
         Yields:
             Places in `pieces`, and the result for them.
@@ -388,14 +388,14 @@ class Encoder:
 
         def work(places: list[int]) -> Float32Array:
             with torch.inference_mode():
-                found = read(torch.tensor([pieces[p] for p in places], device=self.device))
-                table: Float32Array = found.cpu().numpy()
+                output = read(torch.tensor([pieces[p] for p in places], device=self.device))
+                table: Float32Array = output.cpu().numpy()
                 return table
 
         batches = equal_batches([len(ids) for ids in pieces], self.batch_size)
         with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
-            for places, found in work_through(batches, work, threads):
-                yield places, found
+            for places, output in work_through(batches, work, threads):
+                yield places, output
                 bar.advance(len(places))
 
     def _drop_layers(self) -> None:
@@ -406,7 +406,7 @@ class Encoder:
             self._whole = True
 
     def _watch_layers(self) -> bool:
-        """Have each layer show what it is given, which are the states below it.
+        """Have each layer record its input, which is the output of the layer below.
 
         Each thread sees those of its own batch, and none are held that were not asked for.
 
@@ -430,7 +430,7 @@ class Encoder:
         return True
 
     def _layers(self) -> Any:
-        """The model's layers in order; None where they do not lie where most models have them."""
+        """Return the model's layers in order; None if the model keeps them in an unusual place."""
         from torch import nn
 
         layers = getattr(getattr(self._model, "encoder", None), "layer", None)
@@ -438,12 +438,12 @@ class Encoder:
 
 
 def _pool(states: torch.Tensor, pooling: Pooling) -> torch.Tensor:
-    """Vectors (batch × d, 32-bit floats) of states (batch × length × d) without padding."""
+    """Return vectors (batch × d, 32-bit floats) of states (batch × length × d) without padding."""
     return states[:, 0].float() if pooling == "cls" else states.float().mean(dim=1)
 
 
 def _key(prefix: bytes, ids: Sequence[int]) -> bytes:
-    """Cache key: the word pieces stand for the text, since the model sees nothing else of it."""
+    """Return the cache key: word pieces stand for the text, since the model sees nothing else."""
     digest = hashlib.sha256(prefix)
     digest.update(np.asarray(ids, dtype="<i4").tobytes())
     return digest.digest()[:16]

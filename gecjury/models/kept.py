@@ -13,7 +13,7 @@ from gecjury.runtime import Runtime
 
 
 def input_key(identity: str, *pieces: Sequence[int]) -> bytes:
-    """A key of what a network reads.
+    """Return a key for a network's input.
 
     Args:
         identity: everything that decides the numbers besides the word pieces.
@@ -35,15 +35,15 @@ def kept_rows(
     *,
     keep: bool = True,
 ) -> FloatArray:
-    """A row of numbers for each key, from the disk where it has one; each key is computed once.
+    """Return a row of numbers for each key, from disk if stored; each key is computed once.
 
     Args:
         keys: N keys, repeated or not; see `input_key`.
         columns: numbers in a row.
-        digits: what numbers are rounded to: few enough that 32-bit floats hold them.
+        digits: digits that numbers are rounded to: few enough that 32-bit floats hold them.
         compute: gives the rows, rounded, for some places in `keys`.
         runtime: the cache.
-        keep: whether the cache is used if the run has one.
+        keep: True to use the cache if the run has one.
 
     Returns:
         N × columns; the same whether computed now or before.
@@ -54,8 +54,8 @@ def kept_rows(
     cache = None
     if keep and runtime.use_cache and keys:
         cache = VectorCache(runtime.cache_folder("vectors") / "vectors.sqlite")
-    known = {} if cache is None else cache.read(list(place_of), columns)
-    rows = {key: row.astype(np.float64).round(digits) for key, row in known.items()}
+    stored = {} if cache is None else cache.read(list(place_of), columns)
+    rows = {key: row.astype(np.float64).round(digits) for key, row in stored.items()}
     todo = [key for key in place_of if key not in rows]
     if todo:
         fresh = compute([place_of[key] for key in todo])
@@ -66,7 +66,7 @@ def kept_rows(
 
 
 def _writable(keys: Sequence[bytes], rows: FloatArray) -> dict[bytes, Float32Array]:
-    """Rows without one that is no number: a damaged model should say so each time."""
+    """Return rows without NaN, since a damaged model should be reported each time."""
     return {
         key: row.astype(np.float32)
         for key, row in zip(keys, rows, strict=True)

@@ -1,4 +1,4 @@
-"""Networks with their tokenizers: the files of a checkpoint → what transformers computes with."""
+"""Networks with their tokenizers, made from the files of a checkpoint for transformers."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False)
     Args:
         checkpoint: the files.
         config: from `read_config`.
-        padded: whether texts of several lengths are read at once, which padding makes equal.
+        padded: True if texts of several lengths are read at once, which padding makes equal.
 
     Raises:
         InputError: transformers cannot read it, it cannot cut every text, or it cannot pad.
@@ -203,7 +203,7 @@ _TOKENISERS = {
 
 
 def _package_wanted(checkpoint: Checkpoint, error: Exception) -> MissingExtraError | None:
-    """What to install where a tokeniser lacks a package; None where that is not why it failed."""
+    """Return the error for a package that a tokeniser lacks; None for any other failure."""
     text = str(error).lower()
     asks = isinstance(error, ImportError) or "pip install" in text or "not installed" in text
     package = next((name for name in _TOKENISERS if name in text), None)
@@ -226,7 +226,7 @@ def _unreadable(checkpoint: Checkpoint, error: Exception) -> InputError:
 
 
 def position_limit(config: Any) -> int | None:
-    """Word pieces, special ones included, that a model has positions for; None for any number."""
+    """Return the word pieces, special ones included, that a model has positions for, or None."""
     positions = int(getattr(config, "max_position_embeddings", None) or 0)
     kind = getattr(config, "model_type", "")
     if kind in _AFTER_PADDING:
@@ -237,7 +237,7 @@ def position_limit(config: Any) -> int | None:
 
 
 def refuse_wordless(tokenizer: Any) -> None:
-    """Refuse a tokenizer that does not tell where word pieces come from, where words have labels.
+    """Refuse a tokenizer without offsets of word pieces, for tasks in which words have labels.
 
     Raises:
         InputError: it is one written in Python.
@@ -250,7 +250,7 @@ def refuse_wordless(tokenizer: Any) -> None:
 
 
 def cut_length(tokenizer: Any, wanted: int) -> int:
-    """Word pieces read of an input: as many as wanted, but no more than the model has places."""
+    """Return how many word pieces of an input are read, at most as many as the model has places."""
     return int(min(wanted, tokenizer.model_max_length))
 
 
@@ -266,7 +266,7 @@ def read_network(
     Args:
         checkpoint: the files.
         config: from `read_config`, with whatever was changed.
-        kind: what the network gives.
+        kind: kind of the network's output.
         **options: of transformers' `from_pretrained`.
 
     Returns:
@@ -327,7 +327,7 @@ def _check_numbers(checkpoint: Checkpoint, network: Any) -> None:
 
 
 def network_class(config: Any, kind: NetworkKind) -> Any:
-    """The class of transformers for a configuration.
+    """Return the class of transformers for a configuration.
 
     Raises:
         ValueError: transformers has none of this kind.
@@ -343,7 +343,7 @@ def network_class(config: Any, kind: NetworkKind) -> Any:
 def refuse_missing(
     checkpoint: Checkpoint, config: Any, missing: frozenset[str], expected: str
 ) -> None:
-    """Refuse a network some of whose weights would be random, as its scores then would be.
+    """Refuse a network with missing weights, whose scores would be random.
 
     Raises:
         InputError: weights are missing.

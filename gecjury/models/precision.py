@@ -1,4 +1,4 @@
-"""Which numbers a network computes with: 32 bits, or products of 16 bits where that is asked for.
+"""Numbers that a network computes with: 32 bits, or products of 16 bits if asked for.
 
 With 16 bits the matrices of linear layers and what they are multiplied by are rounded; sums,
 residual connections, normalisation and what stands above the base network (a head for ratings)
@@ -25,7 +25,7 @@ def check_dtype(dtype: DType, device: str) -> None:
     """Refuse numbers that a device does not compute with.
 
     Args:
-        dtype: as typed.
+        dtype: numbers, as typed.
         device: from `pick_device`.
 
     Raises:
@@ -46,7 +46,7 @@ def check_dtype(dtype: DType, device: str) -> None:
 
 
 def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> Any:
-    """A network on a device, in evaluation mode, that computes with the numbers asked for.
+    """Put a network on a device, in evaluation mode, with the numbers asked for.
 
     Args:
         network: of transformers.
@@ -94,7 +94,7 @@ def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> A
 
 
 def _multiply_by_onednn(layer: Any) -> None:
-    """Have a linear layer make its product by oneDNN."""
+    """Have a linear layer compute its product by oneDNN."""
     import torch
 
     weight = layer.weight.detach()
@@ -108,7 +108,7 @@ def _multiply_by_onednn(layer: Any) -> None:
 
 
 def _forward_within(module: Any, context: Callable[[], AbstractContextManager[Any]]) -> None:
-    """Have a module work within a context, made anew each time: several threads may be in it."""
+    """Have a module work within a context, made anew each time because threads may share it."""
     plain = module.forward
 
     @functools.wraps(plain)

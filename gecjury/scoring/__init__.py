@@ -1,4 +1,4 @@
-"""What a metric is, and what it leaves behind."""
+"""The interface of metrics, and the results that they leave behind."""
 
 from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, HeatMap
 from gecjury.scoring.registry import METRICS, load

@@ -1,4 +1,4 @@
-"""What a scorer may say of single edits: credit, verdicts, explanations."""
+"""Scores of single edits: credit, verdicts, explanations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the scorer's module names the types of this one
 
 @dataclass(frozen=True)
 class EditCase:
-    """One edit that annotators judged.
+    """A single edit that annotators judged.
 
     Attributes:
         row: the source's row in the benchmark's corpus; -1 where it is not in it.
@@ -45,7 +45,7 @@ class EditCase:
 
     @property
     def complete(self) -> bool:
-        """Whether the edits make the correction."""
+        """True if the edits make the correction."""
         return " ".join(apply_edits(self.source.split(), self.edits)) == self.correction
 
 
@@ -56,15 +56,15 @@ class EditJudge(Protocol):
     family: ClassVar[str]
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """As every scorer has it."""
+        """Return the signature, as every scorer does."""
 
     def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan | None:
-        """What `edit_scores` would send to a paid service; None if nothing."""
+        """Return what `edit_scores` would send to a paid service; None if nothing."""
 
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
-        """A score for each case, higher for valid edits and NaN where there is none.
+        """Return a score for each case, higher for valid edits and NaN where there is none.
 
         The statistics' details and notes are taken over, its values are not.
 
@@ -75,7 +75,7 @@ class EditJudge(Protocol):
 
 @dataclass(frozen=True)
 class EditCounts:
-    """What a metric that counts edits gives N judged ones.
+    """The credit that a metric which counts edits gives to N judged edits.
 
     Attributes:
         own: credit by the metric's own rule for several references, shape (N,).
@@ -90,10 +90,10 @@ class EditCounts:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A matrix with a meaning: what was transported from rows to columns.
+    """A matrix of the mass transported from rows to columns.
 
     Attributes:
-        title: what is shown.
+        title: title of the matrix.
         rows: labels of the hypothesis' edits, with their masses.
         columns: labels of the reference's edits, with their masses.
         values: rows × columns.
@@ -107,7 +107,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a metric judged one hypothesis against one reference.
+    """A record of how a metric judged one hypothesis against one reference.
 
     Attributes:
         scores: precision, recall, score and whatever else is one number.
@@ -124,5 +124,5 @@ class Explanation:
 
 
 def edit_label(edit: Edit) -> str:
-    """An edit as the paper writes it: `[27,29] → their`."""
+    """Return an edit as the paper writes it: `[27,29] → their`."""
     return f"[{edit.start},{edit.end}] → {edit.correction or '∅'}"

@@ -47,7 +47,7 @@ class Condition:
     """A parsed condition.
 
     Attributes:
-        text: as typed, blanks at its ends left out.
+        text: text as typed, blanks at its ends left out.
         tree: its structure; values stand in the text at the places of its names.
     """
 
@@ -70,7 +70,7 @@ class Condition:
         return self._joined(ast.Or, "or")
 
     def check(self, known: Sequence[str], what: str = "score") -> None:
-        """Refuse names that nothing is called.
+        """Refuse names that no score has.
 
         Args:
             known: names that there are.

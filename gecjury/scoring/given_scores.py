@@ -1,4 +1,4 @@
-"""Scores that came from elsewhere: a metric that nobody packaged, compared like the others.
+"""Scores made elsewhere, compared like those of any metric.
 
 A file or Python's own lists say what each system scored on each line. Nothing is computed, so the
 scores hold for the texts they were made for and for no others.
@@ -63,7 +63,7 @@ class SystemRow:
 
     Attributes:
         cells: score by line, lines counted from 1; NaN = said to be without score.
-        lines: how many lines the system has where its scores come from.
+        lines: number of the system's lines in the file that its scores come from.
         total: corpus score, where one is given.
         mark: fingerprint of the system's texts, where the file carries one; otherwise empty.
     """
@@ -83,16 +83,16 @@ class SystemRow:
     @property
     def mean(self) -> float:
         """Return the mean of the scored lines; NaN without any."""
-        known = [score for score in self.cells.values() if not math.isnan(score)]
-        return sum(known) / len(known) if known else math.nan
+        scored = [score for score in self.cells.values() if not math.isnan(score)]
+        return sum(scored) / len(scored) if scored else math.nan
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Scores of some systems, as they were given.
+    """Scores of some systems, read but not yet matched with a corpus.
 
     Attributes:
-        where: what errors call them: the file's path, or `scores` for those given in Python.
+        where: name for errors: the file's path, or `scores` for those given in Python.
         digest: SHA-256 of the content, hexadecimal.
         rows: by system; several where a file holds one system's scores of several texts.
         source_mark: the start of the fingerprint of the sources, where the file carries one.
@@ -137,19 +137,19 @@ class Given:
                 f"here {corpus.source_print}): score these texts anew"
             )
         rows = self._named(corpus)
-        found = {name: self._row(name, rows[name], corpus) for name in corpus.names if name in rows}
-        if not found:
+        ours = {name: self._row(name, rows[name], corpus) for name in corpus.names if name in rows}
+        if not ours:
             raise InputError(
                 f"{self.where}: holds no score of any system here: it has "
                 f"{_listed(self.rows)}; here are {_listed(corpus.names)}"
             )
-        without = [name for name, row in found.items() if row.total is None]
+        without = [name for name, row in ours.items() if row.total is None]
         if self.totals and without:
             raise InputError(
                 f"{self.where}: gives corpus scores of some systems, but none of "
                 f"{_listed(without)}: give all or none"
             )
-        return found
+        return ours
 
     def _named(self, corpus: Corpus) -> Mapping[str, tuple[SystemRow, ...]]:
         if not self.alone:
@@ -181,10 +181,10 @@ class Given:
 
     def notes(self, corpus: Corpus) -> tuple[str, ...]:
         """Return notes for the user: systems missing or too many, and what has no score."""
-        found = self.of(corpus)
+        scored = self.of(corpus)
         more = [] if self.alone else [name for name in self.rows if name not in corpus.systems]
         notes = []
-        if absent := [name for name in corpus.names if name not in found]:
+        if absent := [name for name in corpus.names if name not in scored]:
             named = [f"{name} ({nearest(name, more)})" if more else name for name in absent[:_TOLD]]
             named += [f"and {len(absent) - _TOLD} more"] if len(absent) > _TOLD else []
             notes.append(f"given scores: none of {', '.join(named)}: not scored")
@@ -192,10 +192,10 @@ class Given:
             notes.append(
                 f"given scores: also of systems that are not here, left out: {_listed(more)}"
             )
-        if empty := _counts(found, lambda row: sum(map(math.isnan, row.cells.values()))):
+        if empty := _counts(scored, lambda row: sum(map(math.isnan, row.cells.values()))):
             notes.append(f"given scores: empty or NaN, not scored: {empty}")
-        if gaps := _counts(found, lambda row: row.lines - len(row.cells)):
-            name, row = next((n, r) for n, r in found.items() if len(r.cells) < r.lines)
+        if gaps := _counts(scored, lambda row: row.lines - len(row.cells)):
+            name, row = next((n, r) for n, r in scored.items() if len(r.cells) < r.lines)
             lines = [str(line) for line in range(1, row.lines + 1) if line not in row.cells]
             notes.append(
                 f"given scores: lines that are missing, not scored: {gaps} (of {name} line "
@@ -254,17 +254,17 @@ class GivenScores(Scorer):
         return _read(self.file, _digest(Path(self.file)), self.metric)
 
     def settings(self) -> dict[str, Setting]:
-        """The settings that decide a score; never the path of the file."""
+        """Return the settings that decide a score; never the path of the file."""
         return {"label": self.label, "metric": self.metric}
 
     def _changed(self) -> dict[str, Setting]:
-        """The label, or the first digits of the file's hash, which tell two files apart."""
+        """Return the label, or the first digits of the file's hash, which tell two files apart."""
         if self.label:
             return {"label": self.label}
         return {"sha256": self.held.digest[:8]}
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of the scores."""
+        """Return the hash of the scores."""
         return {"sha256": self.held.digest[:16]}
 
     def check(self, corpus: Corpus) -> None:
@@ -277,11 +277,11 @@ class GivenScores(Scorer):
         self.held.of(corpus)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Scores, systems × sentences; with totals systems × sentences × 2, the total repeated."""
+        """Return scores, systems × sentences; with totals, × 2, each total repeated."""
         held, count = self.held, len(corpus)
-        found = held.of(corpus)
+        rows_of = held.of(corpus)
         empty = SystemRow({}, count, math.nan)
-        rows = [found.get(name, empty) for name in corpus.names]
+        rows = [rows_of.get(name, empty) for name in corpus.names]
         values = np.stack([row.scores(count) for row in rows])
         if held.totals:
             totals = np.array([row.total for row in rows], dtype=np.float64)
@@ -289,12 +289,12 @@ class GivenScores(Scorer):
         return Statistics(values, notes=held.notes(corpus))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The scores themselves."""
+        """Return the scores themselves."""
         values = statistics.values
         return Scores(values[..., 0] if values.ndim == 3 else values)
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Totals where they are given (NaN for resampled corpora, of which they say nothing)."""
+        """Return the totals if given; they are NaN for resampled corpora."""
         values = statistics.values
         if values.ndim < 3:
             return Scores(values).mean(draws)
@@ -331,7 +331,7 @@ def given_scores(
         data: by system one number a line (NaN or None where not scored); or rows of system, line
             (from 1) and score, as tuples or mappings; or a pandas DataFrame, with these three
             columns or one column a system.
-        name: how the metric is called in tables.
+        name: name of the metric in tables.
         totals: corpus scores by system; without them they are means.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the options of a metric mean: read from its settings and its docstrings."""
+"""Options of a metric, read from its settings and its docstrings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _OWN_FILE = re.compile(r"([^=,]+?\.py:\w+)(?::(.*))?", re.DOTALL)
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a metric.
+    """An option of a metric.
 
     Attributes:
-        option: as it is typed.
+        option: name, as it is typed.
         default: the value in effect where it is not given.
         expected: kind of value, or the values that there are.
-        meaning: what it does; empty where its class does not tell.
+        meaning: description; empty where its class has none.
     """
 
     option: str
@@ -33,7 +33,7 @@ class Option:
 
 
 def options_of(scorer: Scorer) -> list[Option]:
-    """Every option of a metric, in order.
+    """Return every option of a metric, in order.
 
     Args:
         scorer: the metric as it is loaded without options.
@@ -55,9 +55,9 @@ def options_of(scorer: Scorer) -> list[Option]:
 
 def split_name(text: str) -> tuple[str, str]:
     """Split `name:options`, or `FILE.py:name:options`, into the name and the rest."""
-    own = _OWN_FILE.fullmatch(text)
-    if own:
-        return own[1], own[2] or ""
+    in_file = _OWN_FILE.fullmatch(text)
+    if in_file:
+        return in_file[1], in_file[2] or ""
     name, _, rest = text.partition(":")
     return name, rest
 
@@ -89,15 +89,15 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 
 def split_options(text: str) -> list[str]:
-    r"""The parts of `option=value,option=value`, in which `\,` is a comma inside a value."""
+    r"""Split `option=value,option=value`, in which `\,` is a comma inside a value."""
     return re.split(r"(?<!\\),", text) if text else []
 
 
 def convert(value: object, hint: object, where: str) -> object:
-    """The value of an option, as its setting's type says.
+    """Convert the value of an option to its setting's type.
 
     Args:
-        value: as typed on the command line, or a Python value.
+        value: text typed on the command line, or a Python value.
         hint: the type of the setting.
         where: names the option in errors.
 
@@ -143,7 +143,7 @@ def _is_union(hint: object) -> bool:
 
 
 def expected(hint: object) -> str:
-    """What a value of an option may be, in words."""
+    """Return the values that an option may have, in words."""
     if typing.get_origin(hint) is typing.Literal:
         return ", ".join(map(str, typing.get_args(hint)))
     return _kind_names(typing.get_args(hint) if _is_union(hint) else (hint,))

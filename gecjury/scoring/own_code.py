@@ -75,9 +75,9 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
     """
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     taken = [
-        each
-        for each in inspect.signature(function).parameters.values()
-        if each.kind in places and each.default is inspect.Parameter.empty
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind in places and parameter.default is inspect.Parameter.empty
     ]
     if len(taken) not in (2, 3):
         raise OptionError(
@@ -119,8 +119,8 @@ def object_in_file(name: str) -> object:
                 f"{name}: {file} cannot be imported ({type(error).__name__}: {error!s:.200})"
             ) from error
     if not hasattr(module, attribute):
-        own = [key for key, value in vars(module).items() if callable(value)]
-        raise OptionError(f"{name}: {file} has no {attribute}: {nearest(attribute, own)}")
+        names = [key for key, value in vars(module).items() if callable(value)]
+        raise OptionError(f"{name}: {file} has no {attribute}: {nearest(attribute, names)}")
     return getattr(module, attribute)
 
 

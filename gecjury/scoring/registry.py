@@ -69,11 +69,11 @@ METRICS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Outside:
-    """What other installed packages say they have.
+    """Metrics that other installed packages declare.
 
     Attributes:
         metrics: entry points by name, none of them imported yet.
-        refused: what cannot be taken for its name alone, a line each.
+        refused: metrics that cannot be taken for their names alone, a line each.
     """
 
     metrics: Mapping[str, EntryPoint]
@@ -82,7 +82,7 @@ class Outside:
 
 @cache
 def outside_metrics() -> Outside:
-    """The metrics of other packages, by their entry points; looked for once, when first needed."""
+    """Return the metrics of other packages by their entry points; they are looked up once."""
     metrics: dict[str, EntryPoint] = {}
     refused: list[str] = []
     # By package, so that it does not depend on the order of folders which of two has a name.
@@ -101,12 +101,12 @@ def outside_metrics() -> Outside:
 
 
 def _package(point: EntryPoint) -> str:
-    """Name and version of the distribution that an entry point comes with."""
+    """Return name and version of the distribution that an entry point comes with."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 
 def metric_names() -> list[str]:
-    """Every metric: ours, then those of other packages, broken ones too."""
+    """Return the names of all metrics: ours, then those of other packages, broken ones too."""
     return [*METRICS, *outside_metrics().metrics]
 
 
@@ -134,34 +134,34 @@ def scorer_class(name: str) -> type[Scorer]:
         return _outside_class(point)
     module, _, attribute = target.partition(":")
     try:
-        found: type[Scorer] = getattr(import_module(module), attribute)
+        registered: type[Scorer] = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
         raise missing_extra(name, family_of(module), error) from None
-    return found
+    return registered
 
 
 def _outside_class(point: EntryPoint) -> type[Scorer]:
-    """The class that an entry point of another package names.
+    """Return the class that an entry point of another package names.
 
     Raises:
         OptionError: it cannot be imported, or is no metric of that name.
     """
     try:
-        found = point.load()
+        loaded = point.load()
     except Exception as error:  # whatever others' code does when it is imported
         fault = f"{type(error).__name__}: {error}"
     else:
-        fault = _fault(point.name, found)
+        fault = _fault(point.name, loaded)
     if fault:
         raise OptionError(
             f"the metric {point.name} of {_package(point)} ({point.value}) cannot be used: {fault}"
         )
-    scorer: type[Scorer] = found
+    scorer: type[Scorer] = loaded
     return scorer
 
 
 def _own_class(given: object, name: str = "") -> type[Scorer]:
-    """Return the metric that a class or function of the user's own is.
+    """Return the metric class of a class or function in the user's own code.
 
     Args:
         given: the class or function.
@@ -205,19 +205,19 @@ def _fault(name: str, found: object) -> str:
 
 
 def able(what: Ability) -> list[str]:
-    """The metrics that can do something, by name; those that cannot be imported are left out."""
-    found = []
+    """Return the metrics that have an ability, without those that cannot be imported."""
+    names = []
     for name in metric_names():
         try:
             if scorer_class(name).can(what):
-                found.append(name)
+                names.append(name)
         except (OptionError, MissingExtraError):
             continue
-    return found
+    return names
 
 
 def paper_of(name: str) -> str | None:
-    """Return author and year of a metric's paper; None without one, or if it is not registered."""
+    """Return author and year of a metric's paper; None without one or for unknown metrics."""
     if is_own_file(name):
         return None  # names that stand in results run no file
     try:
@@ -227,7 +227,7 @@ def paper_of(name: str) -> str | None:
 
 
 def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> MissingExtraError:
-    """The error for a package that an extra would bring, or that belongs to no extra of ours."""
+    """Return the error for a package that an extra installs, or that no extra of ours installs."""
     command = install_hint(family) if family else f"pip install {error.name}"
     return MissingExtraError(
         f"{what} needs the package {error.name}, which is not installed: {command}"
@@ -235,7 +235,7 @@ def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> 
 
 
 def renamed(text: str) -> str:
-    """A metric as it was typed, with the names that its options have now.
+    """Return a metric as it was typed, with the present names of its options.
 
     What cannot be read is left as it is, for `load` to refuse.
     """
@@ -268,21 +268,21 @@ def load(metric: Metric, /, **options: object) -> Scorer:
     if isinstance(metric, Scorer):
         return replace(metric, **options)
     if isinstance(metric, str):
-        plain, given = parse(renamed(metric))
+        plain, named = parse(renamed(metric))
         metric_class = scorer_class(plain)
     else:
-        metric_class, given = _own_class(metric), {}
+        metric_class, named = _own_class(metric), {}
         plain = metric_class.name
     settings = {field.name: field for field in fields(metric_class)}
     hints = typing.get_type_hints(metric_class)
     field_of = {typed: field for field, typed in metric_class.typed.items()}
     values: dict[str, object] = {}
-    for raw_key, value in {**given, **options}.items():
+    for raw_key, value in {**named, **options}.items():
         key = raw_key.replace("-", "_")
         key = field_of.get(key, key)
         if key not in settings:
-            known = [metric_class.typed.get(setting, setting) for setting in settings]
-            raise OptionError(f"{plain} has no option {raw_key!r:.60}: {nearest(key[:60], known)}")
+            names = [metric_class.typed.get(setting, setting) for setting in settings]
+            raise OptionError(f"{plain} has no option {raw_key!r:.60}: {nearest(key[:60], names)}")
         values[key] = convert(value, hints[key], f"{plain}: option {raw_key}")
     try:
         scorer = metric_class(**values)
@@ -306,8 +306,8 @@ def load_all(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
     Raises:
         OptionError: none, or an unknown metric or option.
     """
-    one = isinstance(metrics, str | Scorer) or callable(metrics)
-    metrics = [metrics] if one else list(metrics)  # type: ignore[arg-type, list-item]  # told apart
+    single = isinstance(metrics, str | Scorer) or callable(metrics)
+    metrics = [metrics] if single else list(metrics)  # type: ignore[arg-type, list-item]  # told apart
     if not metrics:
         raise OptionError('no metric is named: give at least one, e.g. "green"')
     return list(map(load, dict.fromkeys(metrics)))

@@ -24,7 +24,7 @@ _MOST_ROWS = 5_000_000  # what compares reads all scores at once; no benchmark h
 
 @dataclass(frozen=True)
 class CorpusScore:
-    """One metric's corpus score of one system.
+    """A metric's corpus score of one system.
 
     Attributes:
         system: its name; empty where there is one column of hypotheses.
@@ -67,7 +67,7 @@ class Results:
         nulls: by column, how many scores are missing, by reason.
         kept: rows that fulfil the condition; None where there is none.
         conditions: one a part of the condition.
-        notes: what there is to tell, each remark once.
+        notes: remarks, each once.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -166,14 +166,14 @@ def chosen_metric(where: str, labels: Sequence[str], metric: str) -> str:
 def read_result_folder(
     path: Path, metric: str
 ) -> dict[str, tuple[list[float | None], float | None]]:
-    """Scores of every row and corpus score, by system.
+    """Return the scores of every row and the corpus score, by system.
 
     Rows stand in the order of the dataset: the n-th is that of the n-th sentence. The name is empty
     where there was only one column of hypotheses.
 
     Args:
         path: the folder, finished.
-        metric: whose scores, as its column is called; may be empty where there is one.
+        metric: metric of the scores, named as its column; may be empty where there is one.
 
     Raises:
         OptionError: there are several metrics and none is named, or there is none of the name.

@@ -1,4 +1,4 @@
-"""Score files: one a metric, so that scoring and comparing are apart and nothing is done twice."""
+"""Score files, one for each metric, by which scoring and comparing are separate steps."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ class PackedArray:
 
 @dataclass(frozen=True)
 class ScoredRow:
-    """One system's scores, in a score file or in what `gecjury score --format json` prints.
+    """The scores of a system, in a score file or as `gecjury score --format json` prints them.
 
     Attributes:
         system: its name.
         print: fingerprint of its texts; in score files alone.
-        metric: whose scores they are; in printed results alone.
+        metric: metric of the scores; in printed results alone.
         signature: of the metric as one line; in printed results alone.
         score: the corpus score; None without one, or where `sentences` is None.
         sentences: the sentence scores; None for texts of a system that were scored earlier.
-        statistics: what the scores are made of; in score files alone.
-        items: see `Statistics`.
+        statistics: statistics behind the scores; in score files alone.
+        items: field of `Statistics`.
     """
 
     system: str
@@ -95,9 +95,9 @@ class ScoreFile:
         rows: one a system; of printed results one a system and metric.
         format: `SCORE_FORMAT`; empty in printed results.
         key: of the signature.
-        signature: as JSON; None in printed results.
-        details: see `Statistics`.
-        notes: see `Statistics`.
+        signature: signature as JSON; None in printed results.
+        details: field of `Statistics`.
+        notes: field of `Statistics`.
     """
 
     rows: Sequence[ScoredRow]
@@ -151,8 +151,8 @@ def score_with_files(
 
     Args:
         scorer: the metric.
-        corpus: what to score.
-        folder: where score files lie; None scores everything and writes nothing.
+        corpus: corpus to score.
+        folder: folder of score files; None scores everything and writes nothing.
         runtime: device, workers and the like.
 
     Raises:
@@ -172,10 +172,10 @@ def score_with_files(
             f"{_ANEW}"
         )
     prints = corpus.system_prints
-    known = {
+    statistics_of = {
         name: kept[(name, prints[name])] for name in corpus.names if (name, prints[name]) in kept
     }
-    todo = [name for name in corpus.names if name not in known]
+    todo = [name for name in corpus.names if name not in statistics_of]
     seconds = 0.0
     if todo and scorer.joint:
         # Systems judged together are scored together: all of them or none.
@@ -185,9 +185,9 @@ def score_with_files(
     if todo:
         fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
         seconds = fresh.seconds
-        known |= {name: _row(fresh.statistics, row) for row, name in enumerate(todo)}
+        statistics_of |= {name: _row(fresh.statistics, row) for row, name in enumerate(todo)}
     try:
-        statistics = _join([known[name] for name in corpus.names])
+        statistics = _join([statistics_of[name] for name in corpus.names])
         table = scorer.table(corpus, statistics, runtime, seconds)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, GecjuryError) or len(todo) == len(corpus.names):
@@ -224,7 +224,7 @@ def read_rows(
     Args:
         path: the file.
         key: the signature key that the scores must have.
-        signature: what that key stands for, to say what differs.
+        signature: signature of that key, for a message about differences.
 
     Raises:
         InputError: the file is damaged, or its scores were made with other settings or data.
@@ -266,7 +266,7 @@ def read_rows(
 
 
 def _differences(record: ScoreFile, signature: Signature | None) -> str:
-    """Return what the file and the run do not share, each with both values."""
+    """Return the values in which the file and the run differ."""
     if signature is None:
         return ""
     pairs: list[tuple[str, object, object]] = []
@@ -297,7 +297,7 @@ def _join(rows: Sequence[Statistics]) -> Statistics:
 
 
 def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Details of rows scored at different times: tables by system are put together."""
+    """Merge details of rows scored at different times: tables by system are joined."""
     merged: dict[str, Any] = {}
     for part in parts:
         for key, value in part.items():
@@ -351,7 +351,7 @@ def _number(value: Any) -> float | None:
 
 
 def _packed(array: NDArray[Any]) -> dict[str, Any]:
-    """An array as JSON: shape, dtype and zlib-compressed little-endian bytes in base64."""
+    """Return an array as JSON: shape, dtype, zlib-compressed little-endian bytes in base64."""
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     data = base64.b64encode(zlib.compress(plain.tobytes(), 6)).decode()
     return {"shape": list(array.shape), "dtype": plain.dtype.str, "zlib": data}

@@ -88,11 +88,11 @@ class Scorer(ABC):
 
     @abstractmethod
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Scores of every sentence by itself, systems × sentences."""
+        """Return the score of every sentence by itself, systems × sentences."""
 
     @abstractmethod
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Corpus scores.
+        """Return corpus scores.
 
         Args:
             statistics: from `statistics`.
@@ -114,7 +114,7 @@ class Scorer(ABC):
 
     @classmethod
     def can(cls, what: Ability) -> bool:
-        """Whether the metric has a method of its own for it.
+        """Return True if the metric has a method of its own for an ability.
 
         A subclass that must not do what its base can takes the method of `Scorer` back:
         `credit = Scorer.credit`.
@@ -122,7 +122,7 @@ class Scorer(ABC):
         return getattr(cls, what) is not getattr(Scorer, what)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """What the metric's own counts give single edits; optional.
+        """Return the credit that the metric's own counts give single edits; optional.
 
         Args:
             cases: judged edits of sources that are in the corpus.
@@ -145,7 +145,7 @@ class Scorer(ABC):
         reference: tuple[Edit, ...],
         runtime: Runtime,
     ) -> Explanation:
-        """How the metric judges one hypothesis by one reference, edit by edit; optional.
+        """Explain how the metric judges a hypothesis by a reference, edit by edit; optional.
 
         Args:
             source: tokens separated by blanks.
@@ -159,7 +159,7 @@ class Scorer(ABC):
         raise OptionError(f"{self.name} shows no alignment")
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """What can be shown beside a sentence's score, as `part_names` calls it.
+        """Return further scores of each sentence, named as in `part_names`.
 
         Returns:
             Systems × sentences each; precision and recall, where a metric does not say otherwise.
@@ -169,12 +169,12 @@ class Scorer(ABC):
         return {n: part for n, part in both.items() if n in self.part_names and part is not None}
 
     def needs_all(self, systems: int) -> str:
-        """Why a sentence cannot be scored without the rest of its corpus; empty where it can.
+        """Return why a sentence cannot be scored without the rest of its corpus; empty if it can.
 
         Sentences that come row by row bring references, but neither gold edits nor each other.
 
         Args:
-            systems: how many correct each sentence.
+            systems: number of systems that correct each sentence.
         """
         if self.fixed:
             return "it holds scores of given texts and can score no others"
@@ -185,7 +185,7 @@ class Scorer(ABC):
         return ""
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Sums over sentences that make the corpus score; those of parts of a corpus add up.
+        """Return sums over sentences that make the corpus score; those of parts add up.
 
         Returns:
             Systems × K in the metric's own layout; None where the corpus score cannot be put
@@ -195,11 +195,11 @@ class Scorer(ABC):
 
     @property
     def sums_with_several(self) -> bool:
-        """Whether `totals` gives sums where sentences have several references, too."""
+        """True if `totals` gives sums where sentences have several references, too."""
         return type(self).totals is not Scorer.totals
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Corpus scores of what `totals` gave, summed over the parts of a corpus.
+        """Return corpus scores from `totals`, summed over the parts of a corpus.
 
         Raises:
             OptionError: the metric's corpus score cannot be put together.
@@ -216,11 +216,11 @@ class Scorer(ABC):
         return ()
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """What else decides the scores, e.g. a tagger's version or a checkpoint's hash."""
+        """Return what else decides the scores, e.g. a tagger's version or a checkpoint's hash."""
         return {}
 
     def settings(self) -> dict[str, Setting]:
-        """All settings with the values in effect; of `later_settings` those that were changed."""
+        """Return the settings in effect; of `later_settings` only those that were changed."""
         return {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -228,7 +228,7 @@ class Scorer(ABC):
         }
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """What would make this scorer's scores on this corpus."""
+        """Return the signature of this scorer's scores on this corpus."""
         data = {"sources": corpus.source_print}
         if "references" in self.needs:
             data["references"] = corpus.reference_print
@@ -257,19 +257,19 @@ class Scorer(ABC):
         )
 
     def _changed(self) -> dict[str, Setting]:
-        """The settings that are not the defaults, as typed; all where some have no default."""
-        found = self.settings()
+        """Return the settings that are not defaults, as typed; all if some have no default."""
+        kept = self.settings()
         if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             usual = type(self)().settings()
-            found = {key: value for key, value in found.items() if value != usual.get(key, MISSING)}
-        return {self.typed.get(key, key): value for key, value in found.items()}
+            kept = {key: value for key, value in kept.items() if value != usual.get(key, MISSING)}
+        return {self.typed.get(key, key): value for key, value in kept.items()}
 
     def read(self, corpus: Corpus) -> Corpus:
-        """The corpus as the metric reads it: in tokens, or as it was written."""
+        """Return the corpus as the metric reads it: in tokens, or as it was written."""
         return corpus.as_text() if self.reads == "text" else corpus
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
-        """What scoring would send to a service that may cost money; None if it sends nothing.
+        """Return what scoring would send to a service that may cost money; None if nothing.
 
         Nothing is sent to find out.
         """
@@ -301,7 +301,7 @@ class Scorer(ABC):
         """Refuse what needs scores of new texts where the scores were given.
 
         Args:
-            work: what is to be done, for the error.
+            work: work to be done, for the error.
 
         Raises:
             OptionError: names the metric.
@@ -322,9 +322,9 @@ class Scorer(ABC):
         self.check(corpus)
         start = time.perf_counter()
         statistics = self.statistics(self.read(corpus), runtime)
-        told = corpus.remarks(self.needs)
-        if told:
-            statistics = replace(statistics, notes=(*statistics.notes, *told))
+        remarks = corpus.remarks(self.needs)
+        if remarks:
+            statistics = replace(statistics, notes=(*statistics.notes, *remarks))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
 
     def table(
@@ -369,19 +369,19 @@ class Scorer(ABC):
 
 
 def mean_totals(scores: Scores) -> FloatArray:
-    """What means over sentences are made of: systems × (sum, number) of score and of its parts.
+    """Return the sums behind means over sentences: systems × (sum, number) of each score.
 
     Args:
         scores: systems × sentences; NaN is left out.
     """
-    given = (scores.score, scores.precision, scores.recall)
-    parts = [part for part in given if part is not None]
+    measures = (scores.score, scores.precision, scores.recall)
+    parts = [part for part in measures if part is not None]
     sums = [(np.nansum(part, axis=1), (~np.isnan(part)).sum(axis=1)) for part in parts]
     return np.stack([column for pair in sums for column in pair], axis=1).astype(np.float64)
 
 
 def mean_of_totals(totals: FloatArray) -> Scores:
-    """Means of what `mean_totals` gave, summed over parts of a corpus; NaN without a sentence."""
+    """Return means from `mean_totals`, summed over parts of a corpus; NaN without a sentence."""
     means = [
         totals[:, at] / np.where(totals[:, at + 1] > 0, totals[:, at + 1], np.nan)
         for at in range(0, totals.shape[1], 2)
@@ -439,7 +439,7 @@ class GroupScorer(MeanScorer):
 
         Args:
             corpus: the texts; `Corpus.group_texts` gives those of a group's places.
-            groups: what to judge.
+            groups: groups to judge.
             runtime: concurrency, caches, progress.
 
         Returns:
@@ -448,16 +448,16 @@ class GroupScorer(MeanScorer):
         """
 
     def needs_all(self, systems: int) -> str:
-        """Return "": what is judged side by side corrects one sentence, whatever the others."""
+        """Return "", since a group is judged without the rest of the corpus."""
         return ""
 
     @property
     def draw_seed(self) -> int:
-        """Seed of the order in which hypotheses are shown where nobody prescribes one."""
+        """Seed of the order in which hypotheses are shown if none is prescribed."""
         return 0
 
     def groups_of(self, corpus: Corpus) -> tuple[Group, ...]:
-        """What is judged side by side; see the class."""
+        """Return the groups that are judged side by side; see the class."""
         if corpus.groups is not None:
             return corpus.groups
         return distinct_groups(corpus, self.group_size, self.draw_seed, drawn=True)

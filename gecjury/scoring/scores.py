@@ -15,7 +15,7 @@ from gecjury.scoring.signature import Signature
 
 @dataclass(frozen=True)
 class Statistics:
-    """What one pass over a corpus leaves: enough for every score and for resampling.
+    """The statistics of one pass over a corpus: enough for every score and for resampling.
 
     Attributes:
         values: systems × sentences × ..., the scorer's own layout; a sentence that was not
@@ -47,7 +47,7 @@ class Scores:
     recall: FloatArray | None = None
 
     def take(self, rows: Sequence[int] | IntArray) -> Scores:
-        """Some rows of the first axis."""
+        """Return some rows of the first axis."""
         return Scores(
             self.score[rows],
             None if self.precision is None else self.precision[rows],
@@ -55,7 +55,7 @@ class Scores:
         )
 
     def mean(self, draws: IntArray | None = None) -> Scores:
-        """Means over sentences (systems × sentences → systems); NaN is left out.
+        """Return means over sentences (systems × sentences → systems); NaN is left out.
 
         Args:
             draws: B × M sentence indices of resampled corpora; the result is then B × systems.
@@ -74,14 +74,14 @@ def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:
 
 
 class SystemScores(Sequence[float]):
-    """One number a system, found by position or by name."""
+    """Scores of systems, found by position or by name."""
 
     def __init__(self, systems: Sequence[str], values: FloatArray) -> None:
         self._systems = tuple(systems)
         self._values = values
 
     def __getitem__(self, key: Any) -> Any:
-        """The number of a system, by name or position; a slice gives several."""
+        """Return the number of a system, by name or position; a slice gives several."""
         if isinstance(key, str):
             if key not in self._systems:
                 raise KeyError(f"{key!r} is not among the systems {', '.join(self._systems)}")
@@ -97,7 +97,7 @@ class SystemScores(Sequence[float]):
         return iter(self._values.tolist())
 
     def items(self) -> Iterator[tuple[str, float]]:
-        """Systems with their numbers, as a dictionary gives them."""
+        """Return systems with their numbers, as `dict.items` does."""
         return zip(self._systems, self._values.tolist(), strict=True)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -113,12 +113,12 @@ class ScoreTable:
 
     Attributes:
         systems: S names, in the order of the rows.
-        signature: what made the scores.
+        signature: signature of the scores.
         by_sentence: S × N scores; NaN = not scored, which is neither zero nor a tie.
         by_system: S corpus scores.
-        statistics: what the scores were made of.
+        statistics: statistics behind the scores.
         prints: fingerprint of each system's hypotheses.
-        seconds: how long scoring took (0 where all was read from a file).
+        seconds: time that scoring took (0 where all was read from a file).
     """
 
     systems: tuple[str, ...]
@@ -130,7 +130,7 @@ class ScoreTable:
     seconds: float = 0.0
 
     def __repr__(self) -> str:
-        """What it is and its totals; the arrays are in its attributes."""
+        """Return a summary with the totals; the arrays are in the attributes."""
         totals = ", ".join(f"{name} {score:.4f}" for name, score in self.totals.items())
         shape = f"{len(self.systems)} systems × {self.sentences.shape[1]} sentences"
         return f"<ScoreTable {self.signature.label}: {shape}; {totals or 'no system'}>"
@@ -141,7 +141,7 @@ class ScoreTable:
         return self.by_sentence.score
 
     def settled(self) -> ScoreTable:
-        """The table as scores are compared; see `gecjury.arrays.settled`."""
+        """Return the table with its scores as they are compared; see `gecjury.arrays.settled`."""
         items = self.statistics.items
         return replace(
             self,
@@ -171,7 +171,7 @@ class ScoreTable:
 
     @property
     def unanswered(self) -> int:
-        """How many scores were wanted and not had.
+        """Number of scores that were requested and not received.
 
         Cells that a side-by-side scorer was not to judge, because no human saw them, are missing
         all the same, but nothing went wrong with them.
@@ -181,13 +181,13 @@ class ScoreTable:
 
     @property
     def missing(self) -> int:
-        """How many (system, sentence) cells were not scored."""
+        """Number of (system, sentence) cells that were not scored."""
         return int(np.isnan(self.by_sentence.score).sum())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What scoring would ask of a paid service; see `Scorer.plan`.
+    """The requests that scoring would send to a paid service; see `Scorer.plan`.
 
     Attributes:
         requests: still to be sent.

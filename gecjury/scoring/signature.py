@@ -1,4 +1,4 @@
-"""What made a score: settings, versions, references and data, as one line or as JSON."""
+"""Signatures of scores: settings, versions, references and data, as one line or as JSON."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Setting = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Signature:
-    """Two tables with equal signatures hold comparable scores.
+    """A signature of scores; tables with equal signatures hold comparable scores.
 
     Attributes:
         metric: registered name.
         family: `refbased`, `refless`, `judges`, `jury` or `scores`.
         settings: every setting in effect, defaults included.
         version: the scorer's behaviour version; it rises when scores change.
-        references: how many references of which set ("official:2"), empty if none were read.
+        references: number of references and their set ("official:2"), empty if none were read.
         data: fingerprints of what was read besides the hypotheses (sources, references, ...).
         packages: versions of the packages that can move a score.
-        extra: what the scorer adds, e.g. a tagger or the hash of a checkpoint or prompt.
+        extra: facts that the scorer adds, e.g. a tagger or the hash of a checkpoint or prompt.
         changed: the settings that are not the defaults, for short names in tables.
     """
 
@@ -47,7 +47,7 @@ class Signature:
     changed: Mapping[str, Setting] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
-        """One line: `green|n=4,unit=word,beta=2.0|v1|refs=official:2|data=…|gecjury=0.1.0`."""
+        """Return a line: `green|n=4,unit=word,beta=2.0|v1|refs=official:2|data=…|gecjury=0.1.0`."""
         parts = [self.own]
         if self.references:
             parts.append(f"refs={self.references}")
@@ -58,7 +58,7 @@ class Signature:
 
     @property
     def own(self) -> str:
-        """What the metric alone decides, whatever is scored: `green|n=4,unit=word,beta=2.0|v1`."""
+        """The part that the metric alone decides: `green|n=4,unit=word,beta=2.0|v1`."""
         settings = ",".join(f"{key}={_plain(value)}" for key, value in self.settings.items())
         return f"{self.metric}|{settings or '-'}|v{self.version}"
 
@@ -82,7 +82,7 @@ class Signature:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, object]:
-        """The signature as plain JSON values."""
+        """Return the signature as plain JSON values."""
         return {
             "metric": self.metric,
             "family": self.family,
@@ -97,7 +97,7 @@ class Signature:
 
     @classmethod
     def from_json(cls, record: Mapping[str, object]) -> Signature:
-        """The inverse of `to_json`.
+        """Return the signature that `to_json` wrote.
 
         Raises:
             ValueError: the record is no signature; names the value and what is expected.
@@ -112,7 +112,7 @@ def _plain(value: Setting) -> str:
 
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:
-    """Installed versions of gecjury and the distributions named (`missing` if not installed)."""
+    """Return installed versions of gecjury and of the distributions named, or `missing`."""
     versions = {"gecjury": __version__}
     for name in names:
         try:
@@ -156,7 +156,7 @@ def code_digest(kind: type) -> str:
         return file_digest(file)
     members = [getattr(value, "__func__", value) for value in vars(kind).values()]
     try:
-        code = "\n".join(inspect.getsource(one) for one in members if inspect.isfunction(one))
+        code = "\n".join(inspect.getsource(f) for f in members if inspect.isfunction(f))
     except OSError:
         # Code that cannot be read equals no other, so that no kept score is taken for its own.
         return uuid.uuid4().hex[:12]

@@ -55,7 +55,7 @@ SENTENCE_HIT_WEIGHTS = (0.35, 0.25, 0.20, 0.20)
 
 @dataclass(frozen=True, slots=True)
 class LengthWeight:
-    """Weight of a chunk by its length: α / (1 + (α-1)·exp(±(length-mean))), clipped.
+    """A weight of chunks by length: α / (1 + (α-1)·exp(±(length-mean))), clipped.
 
     Attributes:
         alpha: α; the weight approaches it, and is 1 at the mean length, before clipping.
@@ -70,7 +70,7 @@ class LengthWeight:
     falling: bool = False
 
     def __call__(self, lengths: NDArray[np.int64], mean: float) -> NDArray[np.float64]:
-        """Weights of chunks of these lengths, given the mean length."""
+        """Return the weights of chunks of these lengths for a mean length."""
         distance = (lengths - mean) * (1.0 if self.falling else -1.0)
         # Far beyond any clip: keeps exp from overflowing on absurdly long chunks.
         raw = self.alpha / (1.0 + (self.alpha - 1.0) * np.exp(np.minimum(distance, 700.0)))
@@ -120,7 +120,7 @@ Change: TypeAlias = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What every chunk of one system's output is, for every reference.
+    """The verdicts on all chunks of one system's output, for every reference.
 
     Attributes:
         usable: sentences × references; False for a reference that was dropped. One column when
@@ -131,7 +131,7 @@ class Verdicts:
         length: tokens of the chunk, the larger of source and hypothesis.
         mean_length: mean length of the chunks that references change, the larger of source and
             reference tokens; 0 if they change none.
-        changes: what each verdict is about, (start, end, new text) over source tokens: the
+        changes: subject of each verdict, (start, end, new text) over source tokens: the
             hypothesis' change of the chunk, the reference's where it is missed, None for tn.
     """
 
@@ -144,17 +144,17 @@ class Verdicts:
     changes: tuple[Change | None, ...]
 
     def places(self) -> list[tuple[int, int]]:
-        """Sentence and reference of each verdict."""
+        """Return the sentence and the reference of each verdict."""
         return list(zip(self.sentence.tolist(), self.reference.tolist(), strict=True))
 
     def changed(self) -> Iterator[tuple[tuple[int, int], Change]]:
-        """The verdicts but tn: sentence and reference, and the change they are about."""
+        """Yield sentence, reference and change of all verdicts except tn."""
         for place, change in zip(self.places(), self.changes, strict=True):
             if change is not None:
                 yield place, change
 
     def counts(self, weighting: Weighting = CORPUS_WEIGHTS) -> NDArray[np.float64]:
-        """Counts weighted by length: array of sentences × references × `CLEME_COUNTS`."""
+        """Return counts weighted by length: sentences × references × `CLEME_COUNTS`."""
         weight = np.ones(len(self.kind))
         for kinds, by_length in (
             ((_TP,), weighting.tp),
@@ -166,7 +166,7 @@ class Verdicts:
         return self.weighted(weight)
 
     def weighted(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """As `counts`, each verdict with the weight given."""
+        """Return counts in which each verdict has a weight of its own, shaped as in `counts`."""
         rows, columns = self.usable.shape
         cell = (self.sentence * columns + self.reference) * len(CLEME_COUNTS) + self.kind
         flat = np.bincount(cell, weights=weight, minlength=rows * columns * len(CLEME_COUNTS))
@@ -190,7 +190,7 @@ def _independent(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
 
 
 def _usable(source: Sequence[str], references: Sequence[Sequence[Edit]]) -> list[int]:
-    """References that leave some text; the first if none does."""
+    """Return the references that leave some text, or the first if none does."""
     kept = [
         n
         for n, edits in enumerate(references)
@@ -233,21 +233,23 @@ def judge_chunks(
         usable[n, 0 if together else kept] = True
         parts = partition(source, [hypothesis[n], *(references[k][n] for k in kept)])
         for m, (start, end) in enumerate(parts.spans):
-            mine, *theirs = (text[m] for text in parts.texts)
+            output, *others = (text[m] for text in parts.texts)
             span = end - start
-            size = span if mine is None else max(span, len(mine))
-            for text in theirs:
+            size = span if output is None else max(span, len(output))
+            # The mean length is that of chunks which references change, once for each reference.
+            for text in others:
                 if text is not None:
                     total += max(span, len(text))
                     changed += 1
             if independent:
-                kinds = [_independent(mine, theirs)] * (1 if together else len(kept))
+                kinds = [_independent(output, others)] * (1 if together else len(kept))
             else:
-                kinds = [_dependent(mine, text) for text in theirs]
+                kinds = [_dependent(output, text) for text in others]
             places = [0] if together else kept
             rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
-            for verdict, text in zip(kinds, theirs, strict=False):
-                changed_to = text if verdict == _FN else None if verdict == _TN else mine
+            # A missed chunk has no change of its own, so it is weighed by the reference's.
+            for verdict, text in zip(kinds, others, strict=False):
+                changed_to = text if verdict == _FN else None if verdict == _TN else output
                 changes.append(None if changed_to is None else (start, end, " ".join(changed_to)))
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     sentence, reference, kind, length = table.T
@@ -274,13 +276,13 @@ def _check(
 
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """TP, FP (needed and needless) and FN, each without the last axis (`CLEME_COUNTS`)."""
+    """Return TP, FP (needed and needless) and FN, each without the last axis (`CLEME_COUNTS`)."""
     tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
     return tp, needed + needless, fn
 
 
 def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """The four rates of CLEME2.0 (hit, wrong, under, over), each 0 to 1.
+    """Return the four rates of CLEME2.0 (hit, wrong, under, over), each 0 to 1.
 
     hit, wrong and under are the shares of the needed changes (tp+fp_needed+fn) that were made
     rightly, made wrongly and not made; over is the share of the changes made (tp+fp) that nobody
@@ -303,7 +305,9 @@ def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
 def combined(
     counts: NDArray[np.float64], weights: tuple[float, float, float, float] = HIT_WEIGHTS
 ) -> NDArray[np.float64]:
-    """CLEME2.0 score: w1·hit + w2·(1-wrong) + w3·(1-under) + w4·(1-over), higher is better.
+    """Return CLEME2.0's score: w1·hit + w2·(1-wrong) + w3·(1-under) + w4·(1-over).
+
+    Higher is better.
 
     Returns:
         Of the counts' shape without the last axis (`CLEME_COUNTS`).

@@ -119,7 +119,7 @@ class CLEME(BestReference, EditMetric):
 
     @property
     def _by_reference(self) -> bool:
-        """Whether weights depend on the reference even where the verdict is one for all."""
+        """True if weights depend on the reference even where all references share one verdict."""
         return False
 
     def _weighted(
@@ -129,7 +129,7 @@ class CLEME(BestReference, EditMetric):
         references: Sequence[Sequence[str]],
         runtime: Runtime,
     ) -> tuple[list[FloatArray], list[str]]:
-        """Counts of verdicts, N × references × 10 each (NaN: dropped), and notes for the user."""
+        """Return counts of verdicts, N × references × 10 each (NaN: dropped), and notes."""
         tables: list[FloatArray] = []
         for verdicts in judged:
             weightings = (CORPUS_WEIGHTS, self._sentence_weighting)
@@ -140,11 +140,11 @@ class CLEME(BestReference, EditMetric):
 
     @property
     def sums_with_several(self) -> bool:
-        """See the base; judged independently, all references are one."""
+        """True if references are judged independently, since they then count as one."""
         return self.assumption == "independent"
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
-        """The counts with the length weights of a level, (..., columns)."""
+        """Return the counts with the length weights of a level, (..., columns)."""
         return values[..., _COLUMNS[level]]
 
     @property
@@ -153,7 +153,7 @@ class CLEME(BestReference, EditMetric):
 
     @property
     def rule(self) -> FirstBest:
-        """See the class."""
+        """The rule that chooses a reference by the running F."""
         square = self.beta * self.beta
         weights = (1 + square, 1.0, 1.0, square, 0.0)
         return RatioRule(self._running_keys, 1 + square, weights, self._digits)
@@ -168,44 +168,44 @@ class CLEME(BestReference, EditMetric):
         return (score, tp, -needed - needless, -fn, tn)
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
-        """F, then precision, then recall, each without the last axis."""
+        """Return F, precision and recall, each without the last axis."""
         precision, recall, score = precision_recall_f(*confusion(own), beta=self.beta)
         return (score, precision, recall)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """F, precision and recall of weighted counts."""
+        """Return F, precision and recall of weighted counts."""
         precision, recall, score = precision_recall_f(*confusion(counts), beta=self.beta)
         return Scores(score, precision, recall)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """1 where the chunk that the edit lies in is a hit.
+        """Return 1 for each edit that lies in a chunk that is a hit, else 0.
 
         Judged independently, a chunk is a hit if any reference has it.
         """
         references = self.reference_edits(corpus, runtime)
         corrections, place = distinct_corrections(cases)
         tokens = [corpus.sources[row].split() for row, _ in corrections]
-        theirs = [[lines[row] for row, _ in corrections] for lines in references]
-        judged = judge_chunks(tokens, [edits for _, edits in corrections], theirs)
+        targets = [[lines[row] for row, _ in corrections] for lines in references]
+        judged = judge_chunks(tokens, [edits for _, edits in corrections], targets)
         credit = np.full((len(cases), len(references)), np.nan)
         parts = [
             partition(
-                tokens[n], [edits, *(lines[n] for k, lines in enumerate(theirs) if usable[k])]
+                tokens[n], [edits, *(lines[n] for k, lines in enumerate(targets) if usable[k])]
             )
             for n, ((_, edits), usable) in enumerate(zip(corrections, judged.usable, strict=True))
         ]
         for number, case in enumerate(cases):
             cut, usable = parts[place[number]], judged.usable[place[number]]
-            mine = cut.texts[0]
+            made = cut.texts[0]
             at = next(
                 (
                     chunk
                     for chunk, (start, end) in enumerate(cut.spans)
-                    if mine[chunk] is not None and start <= case.edit.start and case.edit.end <= end
+                    if made[chunk] is not None and start <= case.edit.start and case.edit.end <= end
                 ),
                 None,
             )
-            hits = [at is not None and text[at] == mine[at] for text in cut.texts[1:]]
+            hits = [at is not None and text[at] == made[at] for text in cut.texts[1:]]
             credit[number, usable] = hits
         if self.assumption == "independent":
             return EditCounts(np.nanmax(credit, axis=1), credit)
@@ -217,22 +217,22 @@ class CLEME(BestReference, EditMetric):
     def explain(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
     ) -> Explanation:
-        """Each chunk as hit, wrong, under (only the reference changes it) or over."""
+        """Label each chunk as hit, wrong, under (only the reference changes it) or over."""
         tokens = source.split()
         parts = partition(tokens, [counted_edits(hypothesis), counted_edits(reference)])
         rows = []
-        for span, mine, theirs in zip(parts.spans, *parts.texts, strict=True):
-            if mine is None and theirs is None:
+        for span, output, target in zip(parts.spans, *parts.texts, strict=True):
+            if output is None and target is None:
                 continue
-            verdict = "under" if mine is None else "over" if theirs is None else "wrong"
-            if mine == theirs:
+            verdict = "under" if output is None else "over" if target is None else "wrong"
+            if output == target:
                 verdict = "hit"
             rows.append(
                 {
                     "chunk": f"[{span[0]},{span[1]}]",
                     "source": " ".join(tokens[slice(*span)]) or None,
-                    "hypothesis": None if mine is None else " ".join(mine) or "∅",
-                    "reference": None if theirs is None else " ".join(theirs) or "∅",
+                    "hypothesis": None if output is None else " ".join(output) or "∅",
+                    "reference": None if target is None else " ".join(target) or "∅",
                     "verdict": verdict,
                 }
             )
@@ -294,7 +294,7 @@ class CLEME2(CLEME):
 
     @property
     def bertscore(self) -> BERTScore:
-        """What weighs chunks under `weights=bertscore`; weights are relative, so not rescaled."""
+        """The score behind `weights=bertscore`, not rescaled because weights are relative."""
         return BERTScore(self.model or BERTScore.model, self.layer, self.revision, rescale=False)
 
     @property
@@ -303,7 +303,7 @@ class CLEME2(CLEME):
         return (self.bertscore.model,) if self.weights == "bertscore" else ()
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """What decides edits and, with weights by BERTScore, the model's files and its packages."""
+        """Return the facts that decide edits, and the model's files and packages for BERTScore."""
         extra = dict(super().extra_signature(runtime))
         if self.weights == "bertscore":
             versions = package_versions(("torch", "transformers"))
@@ -338,18 +338,18 @@ class CLEME2(CLEME):
         moved = {place: weights.of(*place) for place in wanted}
         tables: list[FloatArray] = []
         for verdicts in judged:
-            each = [
+            chunk_weights = [
                 1.0 if change is None else moved.get(place, {}).get(change, 0.0)
                 for place, change in zip(verdicts.places(), verdicts.changes, strict=True)
             ]
-            one = verdicts.weighted(np.array(each, dtype=np.float64))
-            counts = np.concatenate([one, one], axis=-1)
+            weighted = verdicts.weighted(np.array(chunk_weights, dtype=np.float64))
+            counts = np.concatenate([weighted, weighted], axis=-1)
             counts[~verdicts.usable] = np.nan
             tables.append(counts)
         return tables, notes
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """As for CLEME, with the corpus components of each system in the details."""
+        """Return CLEME's statistics, with each system's corpus components in the details."""
         statistics = super().statistics(corpus, runtime)
         totals, _ = self.chosen_in_run(statistics.values)
         names = ("hit", "wrong", "under", "over")
@@ -362,7 +362,7 @@ class CLEME2(CLEME):
 
     @property
     def rule(self) -> FirstBest:
-        """As for CLEME, by the combined score, which is two quotients of sums."""
+        """The rule that chooses a reference by the combined score, two quotients of sums."""
         return SumRule(self._running_keys, *HIT_QUOTIENTS, 0.55, self._digits)
 
     @property
@@ -370,10 +370,10 @@ class CLEME2(CLEME):
         return 12  # the authors' program rounds CLEME's running score, not that of CLEME2.0
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
-        """The combined score, then hit, wrong, under and over, each without the last axis."""
+        """Return the combined score, hit, wrong, under and over, each without the last axis."""
         hit, wrong, under, over = components(own)
         return (combined(own, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """The combined score, with the weights of the level."""
+        """Return the combined score with the weights of the level."""
         return Scores(combined(counts, HIT_WEIGHTS if level == "corpus" else SENTENCE_HIT_WEIGHTS))

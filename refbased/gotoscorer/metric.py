@@ -1,4 +1,4 @@
-"""GoToScorer as a metric: chunks weigh as much as they are hard for the systems compared."""
+"""GoToScorer as a metric: a chunk's weight is its difficulty for the systems compared."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class GoToScorer(EditMetric):
             raise OptionError(f"{self.name}: reference={self.reference}; they count from 0")
 
     def check(self, corpus: Corpus) -> None:
-        """As usual, and the reference must exist; with given weights one system will do."""
+        """Check the corpus and that the reference exists; a weights file allows a single system."""
         if self.weights is None or not corpus.references:
             super().check(corpus)
         if self.reference >= len(corpus.references):
@@ -70,26 +70,26 @@ class GoToScorer(EditMetric):
             )
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Weighted counts, systems × sentences × 5, as in `gotoscorer.weights.COUNTS`."""
+        """Return weighted counts, systems × sentences × 5, as in `gotoscorer.weights.COUNTS`."""
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
         chosen = edits.references[self.reference]
         judged = judge_systems(sources, chosen, list(edits.systems.values()))
-        given = None if self.weights is None else ChunkWeights.load(Path(self.weights))
+        stored = None if self.weights is None else ChunkWeights.load(Path(self.weights))
         notes: tuple[str, ...] = edits.notes
         if len(edits.references) > 1:
             notes += (
                 f"{self.name} uses one reference: number {self.reference} (from 0) of "
                 f"{len(edits.references)}",
             )
-        return Statistics(judged.counts(given or judged.weights()), notes=notes)
+        return Statistics(judged.counts(stored or judged.weights()), notes=notes)
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Scores of every sentence by itself."""
+        """Return the score of every sentence by itself."""
         return self._scores(statistics.values)
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the summed counts; the weights stay those of the whole corpus."""
+        """Return scores of the summed counts, with the weights of the whole corpus."""
         values = statistics.values
         sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
         return self._scores(sums if draws is not None else sums[0])
@@ -105,7 +105,7 @@ class GoToScorer(EditMetric):
         )
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """Weight of the chunks that the edit changes, negative where it gets them wrong.
+        """Return the weight of the chunks that an edit changes, negative where they are wrong.
 
         Weights are those of the corpus' systems, or of the weights file.
         """

@@ -40,7 +40,7 @@ _TP, _FP, _FN, _WRONG, _TN = range(5)
 
 
 class Chunk(NamedTuple):
-    """A chunk of the source as the reference has it.
+    """A chunk of the source, cut by the reference's edits.
 
     Attributes:
         start: first source token.
@@ -56,7 +56,7 @@ class Chunk(NamedTuple):
 
 
 def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, int, list[str]]]:
-    """Edits that change something, in order; insertions at one place joined.
+    """Return the edits that change something, in order; insertions at one place are joined.
 
     Raises:
         InputError: an edit outside the source or overlapping another.
@@ -89,7 +89,7 @@ def chunk_sequence(source: Sequence[str], edits: Sequence[Edit]) -> list[Chunk]:
     chunks: list[Chunk] = []
 
     def place(position: int) -> None:
-        """An empty chunk, unless the reference inserts something there."""
+        """Yield an empty chunk unless the reference inserts something there."""
         if not chunks or (chunks[-1].start, chunks[-1].end) != (position, position):
             chunks.append(Chunk(position, position, (), False))
 
@@ -107,7 +107,7 @@ def chunk_sequence(source: Sequence[str], edits: Sequence[Edit]) -> list[Chunk]:
 
 
 def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edit]) -> list[int]:
-    """What each chunk of the reference is for a system with these edits.
+    """Judge one system's edits on each chunk of the reference.
 
     Args:
         source: source tokens.
@@ -163,14 +163,14 @@ class JudgedChunks:
     sentences: int
 
     def weights(self) -> ChunkWeights:
-        """Weights from these very systems."""
+        """Return the weights that these systems give the chunks."""
         correct = ((self.verdict == _TP) | (self.verdict == _TN)).sum(axis=0)
         cuts = np.searchsorted(self.sentence, np.arange(1, self.sentences))
         parts = np.split(correct, cuts) if self.sentences else []
         return ChunkWeights(len(self.verdict), tuple(tuple(part.tolist()) for part in parts))
 
     def counts(self, weights: ChunkWeights | None = None) -> NDArray[np.float64]:
-        """Weighted counts: array of systems × sentences × `_COUNTS`.
+        """Return weighted counts: systems × sentences × `_COUNTS`.
 
         Args:
             weights: from `weights`, of these or other systems; None weighs every chunk 1.
@@ -249,7 +249,7 @@ def judge_systems(
 
 @dataclass(frozen=True, slots=True)
 class ChunkWeights:
-    """How many systems got each chunk right; the weight of a chunk is 1 - correct / systems.
+    """The number of systems right on each chunk; a chunk weighs 1 - correct / systems.
 
     Attributes:
         systems: number of systems the weights come from, at least 1.
@@ -275,7 +275,7 @@ class ChunkWeights:
 
     @classmethod
     def load(cls, path: Path) -> ChunkWeights:
-        """Read what `save` has written.
+        """Read weights written by `save`.
 
         Raises:
             InputError: the file cannot be read or does not hold weights.
@@ -293,14 +293,14 @@ class ChunkWeights:
 
 
 def _whole(value: object, least: int, most: int | None = None) -> bool:
-    """Whether a JSON value is a whole number within bounds."""
+    """Return True if a JSON value is a whole number within bounds."""
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return least <= value and (most is None or value <= most)
 
 
 def chunk_accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[np.float64]:
-    """Weighted share of chunks that are right, (tp+tn) / all, 0 to 1, higher is better.
+    """Return the weighted share of right chunks, (tp+tn) / all, 0 to 1, higher is better.
 
     Args:
         counts: array whose last axis is `_COUNTS`.

@@ -48,7 +48,7 @@ def _encode(sequences: Sequence[Sequence[str]]) -> list[_Ids]:
 
 
 def _pair_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_Table]:
-    """Cost of aligning every prefix of the first with every prefix of the second sequence."""
+    """Return the costs of aligning every prefix of the first with every prefix of the second."""
     tables: list[_Table] = []
     start = 0
     while start < len(pairs):
@@ -92,18 +92,18 @@ def _padded_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_Table]:
 
 
 def _pair_path(table: _Table, first: _Ids, second: _Ids) -> list[int]:
-    """Columns of a pairwise alignment, last first: 0 both, 1 the first only, 2 the second only."""
+    """Return a pairwise alignment, last column first: 0 both, 1 only first, 2 only second."""
     path: list[int] = []
     i, j = len(first), len(second)
     while i or j:
-        here = table[i, j]
+        least = table[i, j]
         if i and j:
             cost = 0 if first[i - 1] == second[j - 1] else _MISMATCH
-            if here == table[i - 1, j - 1] + cost:
+            if least == table[i - 1, j - 1] + cost:
                 path.append(0)
                 i, j = i - 1, j - 1
                 continue
-        if i and here == table[i - 1, j] + _GAP:
+        if i and least == table[i - 1, j] + _GAP:
             path.append(1)
             i -= 1
         else:
@@ -128,23 +128,23 @@ class _Triple:
         self.expanded = 0
 
     def path(self) -> list[int]:
-        """Indices into `_MOVES`, last column first."""
+        """Return indices into `_MOVES`, last column first."""
         end = (len(self.s), len(self.h), len(self.r))
         patience = 1000 + _PATIENCE * (end[0] + 1) * (end[1] + 1)
         while self.expanded < patience:
-            found = self._within(end, self._bound(*end), patience)
-            if found is not None:
-                return found
+            moves = self._within(end, self._bound(*end), patience)
+            if moves is not None:
+                return moves
         return _full_path(self.s, self.h, self.r, np.asarray(self.hr))
 
     def _bound(self, i: int, j: int, k: int) -> int:
-        known = self.bounds.get((i, j, k))
-        if known is None:
+        better = self.bounds.get((i, j, k))
+        if better is None:
             return int(self.sh[i, j] + self.sr[i, k] + self.hr[j, k])
-        return known
+        return better
 
     def _options(self, i: int, j: int, k: int) -> list[tuple[int, int, _Cell]]:
-        """Moves out of a cell in order of preference, each with its cost and the cell reached."""
+        """Return moves out of a cell in order of preference, with cost and the cell reached."""
         a = self.s[i - 1] if i else -1
         b = self.h[j - 1] if j else -2
         c = self.r[k - 1] if k else -3
@@ -171,7 +171,10 @@ class _Triple:
         return options
 
     def _within(self, end: _Cell, budget: int, patience: int) -> list[int] | None:
-        """The preferred path of exactly this cost; None, and a better bound, if there is none."""
+        """Return the preferred path of exactly this cost.
+
+        Without one, return None and store a better bound.
+        """
         moves: list[int] = []
         # One entry for every cell on the way: what is left to spend, its options, the next of them
         # to try, and the least cost that the options tried so far may have.
@@ -207,7 +210,7 @@ class _Triple:
 def _planes(
     first: NDArray[np.int32], start: int, stop: int, costs: tuple[NDArray[np.int32], ...]
 ) -> list[NDArray[np.int32]]:
-    """Planes `start`..`stop` (source positions) of the full cost table, given plane `start`."""
+    """Compute planes `start`..`stop` (source positions) of the full cost table, given `start`."""
     source_hyp, source_ref, hyp_ref = costs
     planes = [first]
     ramp = np.arange(first.shape[1], dtype=np.int32) * (2 * _GAP)
@@ -233,7 +236,7 @@ def _planes(
 
 
 def _full_path(s: _Ids, h: _Ids, r: _Ids, hyp_ref_table: NDArray[np.int32]) -> list[int]:
-    """The preferred path by the full table, for triples that defeat the guided search.
+    """Return the preferred path by the full table, for triples that the guided search gives up.
 
     Time grows with the product of the three lengths; memory with the product of the two shorter
     factors times the root of the source length, because only every n-th plane is kept and the
@@ -262,8 +265,8 @@ def _full_path(s: _Ids, h: _Ids, r: _Ids, hyp_ref_table: NDArray[np.int32]) -> l
                 cost += int(costs[0][i - 1, j - 1]) if a and b else 0
                 cost += int(costs[1][i - 1, k - 1]) if a and c else 0
                 cost += int(costs[2][j - 1, k - 1]) if b and c else 0
-                here = planes[i - start][j, k]
-                if here == planes[i - a - start][j - b, k - c] + cost:
+                least = planes[i - start][j, k]
+                if least == planes[i - a - start][j - b, k - c] + cost:
                     path.append(move)
                     i, j, k = i - a, j - b, k - c
                     break
@@ -273,7 +276,7 @@ def _full_path(s: _Ids, h: _Ids, r: _Ids, hyp_ref_table: NDArray[np.int32]) -> l
 def _path_columns(
     path: Sequence[int], s: Sequence[str], h: Sequence[str], r: Sequence[str]
 ) -> list[AlignedColumn]:
-    """The columns of a path, first column first."""
+    """Return the columns of a path, first column first."""
     i = j = k = 0
     columns: list[AlignedColumn] = []
     for move in reversed(path):
@@ -291,7 +294,7 @@ _SAME_HYP_REF = (0, 3, 4)  # reference (= hypothesis) with source
 
 
 def _path(s: _Ids, h: _Ids, r: _Ids, tables: _TableStore) -> list[int]:
-    """The alignment of three sequences; two that are the same are aligned as one."""
+    """Return the alignment of three sequences; two equal sequences are aligned as one."""
     if s == h == r:
         return [0] * len(s)
     if s == h:
@@ -304,7 +307,7 @@ def _path(s: _Ids, h: _Ids, r: _Ids, tables: _TableStore) -> list[int]:
 
 
 def _tables_for(triples: Iterable[tuple[_Ids, _Ids, _Ids]]) -> _TableStore:
-    """Every pair table that `_path` will ask for, each computed once."""
+    """Compute every pair table that `_path` needs, each once."""
     needed: dict[tuple[_Ids, _Ids], None] = {}
     for s, h, r in triples:
         if s == h != r:

@@ -42,7 +42,7 @@ _TP, _TN, _FP, _FN, _WRONG = range(5)
 
 
 def _column_counts(columns: Sequence[AlignedColumn]) -> tuple[int, int, int, int, int]:
-    """TP, TN, FP, FN and FPN of correction; a gap is a token that equals only another gap."""
+    """Count TP, TN, FP, FN and FPN of correction; a gap equals only another gap."""
     classes = [0] * 5
     for a, b, c in columns:
         if a == b:
@@ -60,7 +60,7 @@ def sentence_counts(
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
 ) -> NDArray[np.int64]:
-    """Counts of correction for every hypothesis and reference of one source sentence.
+    """Count corrections for every hypothesis and reference of one source sentence.
 
     Equal hypotheses and equal references are aligned once. The source's own counts, as if it were
     the hypothesis, stand beside those of every hypothesis.
@@ -87,16 +87,16 @@ def sentence_counts(
 
 
 def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts of detection from counts of correction, in their shape (last axis `_COUNTS`).
+    """Turn counts of correction into counts of detection, in their shape (last axis `_COUNTS`).
 
     A wrong correction of a real error detects it: TP, not FP and FN.
     """
-    tp, tn, fp, fn, fpn, *own = np.moveaxis(counts, -1, 0)
-    return np.stack([tp + fpn, tn, fp - fpn, fn - fpn, np.zeros_like(fpn), *own], axis=-1)
+    tp, tn, fp, fn, fpn, *source = np.moveaxis(counts, -1, 0)
+    return np.stack([tp + fpn, tn, fp - fpn, fn - fpn, np.zeros_like(fpn), *source], axis=-1)
 
 
 def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts that leaving the source as it is gets, aligned with the reference by itself.
+    """Return the counts of the unchanged source, aligned with the reference by itself.
 
     They are the same for correction and detection, and have the shape of the given counts (last
     axis `_COUNTS`).
@@ -107,13 +107,13 @@ def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(TP+TN) / (TP+TN+FP+FN-FPN) over the last axis, which goes; 0 to 1, 1 without any column."""
+    """Return (TP+TN) / (TP+TN+FP+FN-FPN) over the last axis: 0 to 1, 1 without any column."""
     tp, tn, fp, fn, fpn = np.moveaxis(counts[..., :5].astype(np.float64), -1, 0)
     return ratio(tp + tn, tp + tn + fp + fn - fpn, 1.0)
 
 
 def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
-    """WAcc over the last axis, which goes; 0 to 1, higher is better, 1 without any column.
+    """Return WAcc over the last axis: 0 to 1, higher is better, 1 without any column.
 
     Args:
         counts: array whose last axis is `_COUNTS`.
@@ -125,7 +125,7 @@ def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
 
 
 def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
-    """I over the last axis: the gain in WAcc over the source as it is.
+    """Return I over the last axis: the gain in WAcc over the unchanged source.
 
     (sys-base)/(1-base) where better, sys/base-1 where worse, and ⌊WAcc⌋ where equal: 1 if both are
     perfect, else 0.
@@ -147,7 +147,7 @@ def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.fl
 
 
 def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.intp]:
-    """The reference that serves each hypothesis best, sentence by sentence.
+    """Choose the best reference of each hypothesis, sentence by sentence.
 
     Compared by WAcc, I and accuracy of correction, then of detection; first on ties. This is the
     official program's choice under `-nomix` with its default options.
@@ -189,7 +189,7 @@ _LEFT_OUT = -1
 def _too_long(
     source: Sequence[str], hypothesis: Sequence[str], references: Sequence[Sequence[str]]
 ) -> bool:
-    """Whether the tables of an alignment would take more memory than is sane."""
+    """Return True if the tables of an alignment would take too much memory."""
     longest = max(map(len, references), default=0)
     sizes = sorted((len(source), len(hypothesis), longest))
     return sizes[1] * sizes[2] > _MOST_CELLS
@@ -237,7 +237,7 @@ class IMeasure(Scorer):
             raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Counts of correction, systems × sentences × `_COUNTS`, of the best reference."""
+        """Count corrections against the best reference, systems × sentences × `_COUNTS`."""
         sources = [source.split() for source in corpus.sources]
         systems = [[line.split() for line in v.lines] for v in corpus.systems.values()]
         references = [
@@ -249,12 +249,12 @@ class IMeasure(Scorer):
         )
         left_out = np.zeros((len(systems), len(sources)), dtype=bool)
         for row in runtime.track(range(len(sources)), f"{self.name}: alignment", len(sources)):
-            theirs = [r[row] for r in references]
-            mine = [s[row] for s in systems]
-            left_out[:, row] = [_too_long(sources[row], one, theirs) for one in mine]
+            targets = [r[row] for r in references]
+            texts = [s[row] for s in systems]
+            left_out[:, row] = [_too_long(sources[row], output, targets) for output in texts]
             kept = np.flatnonzero(~left_out[:, row])
             if len(kept):
-                counts[kept, row] = sentence_counts(sources[row], [mine[k] for k in kept], theirs)
+                counts[kept, row] = sentence_counts(sources[row], [texts[k] for k in kept], targets)
         best = choose_references(counts, self.weight)
         chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
         # Without counts a sentence adds nothing to its corpus; its own score is none.
@@ -262,7 +262,7 @@ class IMeasure(Scorer):
         return Statistics(chosen, notes=_length_notes(self.name, left_out))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """I of every sentence by itself; NaN for one that was too long to be aligned."""
+        """Return I of every sentence by itself; NaN for one that is too long to be aligned."""
         values = statistics.values
         left_out = values[..., 0] == _LEFT_OUT
         scores = self._scores(np.where(left_out[..., None], 0, values))
@@ -272,7 +272,7 @@ class IMeasure(Scorer):
         return scores
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """I of the summed counts."""
+        """Return I of the summed counts."""
         values = np.maximum(statistics.values, 0)
         if draws is None:
             return self._scores(values.sum(axis=1))
@@ -280,12 +280,12 @@ class IMeasure(Scorer):
         return self._scores(sums)
 
     def totals(self, statistics: Statistics) -> FloatArray:
-        """Counts summed over sentences, systems × `_COUNTS`."""
+        """Return counts summed over sentences, systems × `_COUNTS`."""
         sums: FloatArray = np.maximum(statistics.values, 0).sum(axis=1).astype(np.float64)
         return sums
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """I of the summed counts."""
+        """Return I of the summed counts."""
         return self._scores(totals)
 
     def _scores(self, counts: NDArray[Any]) -> Scores:

@@ -1,4 +1,4 @@
-"""The best path where joining every pair of edges would take too long: one pass over positions.
+"""The best path for lattices too large to join edges: one pass over the positions.
 
 An edit is held open while the pass walks along base edges, instead of being stored as an arc, so
 time and memory grow with the number of positions only. The order of preference is that of
@@ -57,7 +57,7 @@ def bounded_path(lattice: EditLattice, golds: Sequence[GoldEdit], context: int) 
 def _gold_arcs(
     lattice: EditLattice, gold: GoldEdit, context: int
 ) -> Iterator[tuple[Vertex, Vertex]]:
-    """Places where the hypothesis has the gold edit and the lattice a way through it."""
+    """Yield places where the hypothesis has the gold edit and the lattice a way through it."""
     rows, columns = lattice.on.shape
     if gold.end >= rows:
         return
@@ -75,7 +75,7 @@ def _gold_arcs(
 
 
 def _fewest_matches(lattice: EditLattice, tail: Vertex, head: Vertex) -> float:
-    """Fewest unchanged words on a way between two positions; infinite without a changing one."""
+    """Return the fewest unchanged words between two positions; infinite without a change."""
     (top, left), (bottom, right) = tail, head
     if list(lattice.source[top:bottom]) == list(lattice.hypothesis[left:right]):
         return np.inf
@@ -111,6 +111,7 @@ def _sweep(
     """
     n, m = len(lattice.source), len(lattice.hypothesis)
     came = np.zeros((context + 2, n + 1, m + 1), dtype=np.int8)
+    # Costs are kept only where a gold edit begins: a jump may start many antidiagonals back.
     closed = {(0, 0): 0}
     wanted = {tail for tails in jumps.values() for tail in tails}
     by_sum: dict[int, list[Vertex]] = {}
@@ -124,6 +125,7 @@ def _sweep(
         low, high = max(0, step - m), min(n, step)
         rows = np.arange(low, high + 1)
         cost, how = _relax(lattice, rows, step - rows, before, last)
+        # Jumps come after single edges, so that a gold edit wins only where it is cheaper.
         for head in by_sum.get(step, ()):
             place = head[0] - low
             least = min(jumps[head], key=lambda tail: closed[tail])
@@ -146,7 +148,7 @@ def _relax(
     before: NDArray[np.int64],
     last: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """One antidiagonal from the two before it (each shifted by one row)."""
+    """Compute one antidiagonal from the two before it, each shifted by one row."""
     n, m = len(lattice.source), len(lattice.hypothesis)
     cost = np.full((len(last), len(rows)), _FAR, dtype=np.int64)
     how = np.zeros(cost.shape, dtype=np.int8)
@@ -182,7 +184,7 @@ def _relax(
 def _lower(
     cost: NDArray[np.int64], how: NDArray[np.int8], other: NDArray[np.int64], kind: int
 ) -> None:
-    """Take the cheaper cost, and note where it came from."""
+    """Take the cheaper cost and record where it came from."""
     better = other < cost
     cost[better] = other[better]
     how[better] = kind
@@ -191,7 +193,7 @@ def _lower(
 def _trace(
     lattice: EditLattice, came: NDArray[np.int8], jumped: dict[Vertex, Vertex]
 ) -> list[tuple[Vertex, Vertex]]:
-    """Edits (tail, head) on the best path, from left to right."""
+    """Return the edits (tail, head) on the best path, from left to right."""
     i, j = len(lattice.source), len(lattice.hypothesis)
     state, head = 0, (i, j)
     edits = []

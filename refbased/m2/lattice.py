@@ -61,7 +61,7 @@ class Window:
 
 
 def _distances(different: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Forward and backward edit distances under both substitution costs.
+    """Return forward and backward edit distances under both substitution costs.
 
     Args:
         different: (n, m), 1 where source token and hypothesis token differ.
@@ -182,7 +182,7 @@ class EditLattice:
         return [self.window(begin, end) for begin, end in bounds]
 
     def diff_at(self, column: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Say of each row's first vertex whether its diagonal edge changes a token.
+        """Tell for each row's first vertex if its diagonal edge changes a token.
 
         Args:
             column: (n+1,) hypothesis position per row.
@@ -246,17 +246,17 @@ class EditLattice:
 
 
 def length(arc: int) -> int:
-    """Base edges that the arc spans."""
+    """Return the number of base edges that the arc spans."""
     return arc >> LENGTH_SHIFT
 
 
 def listings(arc: int) -> int:
-    """Times that the official scorer lists the arc."""
+    """Return how often the official scorer lists the arc."""
     return (arc >> TIMES_SHIFT) & FIELD
 
 
 def is_match(arc: int) -> bool:
-    """Whether the arc changes nothing (it spans matches only)."""
+    """Return True if the arc changes nothing, i.e. spans matches only."""
     return arc & FIELD == arc >> LENGTH_SHIFT
 
 
@@ -294,11 +294,11 @@ def close_arcs(
                 longer = arc + step
                 if longer & FIELD > context:
                     continue
-                known = into.get(tail)
-                if known is None:
+                current = into.get(tail)
+                if current is None:
                     into[tail] = (longer & clear) | _ONCE
-                elif longer >> LENGTH_SHIFT < known >> LENGTH_SHIFT:
-                    into[tail] = (longer & clear) | (listings(known) + 1) << TIMES_SHIFT
+                elif longer >> LENGTH_SHIFT < current >> LENGTH_SHIFT:
+                    into[tail] = (longer & clear) | (listings(current) + 1) << TIMES_SHIFT
                 else:
                     continue
                 if order is not None:

@@ -68,10 +68,10 @@ def match(
         lattice = EditLattice.build(source, hypothesis)
         windows = _windows(lattice, max_unchanged_words, release)
     if lattice is None or windows is None:
-        found = _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
+        bounded = _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
         return [
             Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
-            for edits, golds in zip(found, annotators, strict=True)
+            for edits, golds in zip(bounded, annotators, strict=True)
         ]
     decided = _dominant(windows)
     search, searched = None, False
@@ -109,7 +109,7 @@ def extract_system_edits(
         hypothesis: hypothesis tokens.
         annotators: gold edits per annotator, in the order of the file, without `noop`.
         max_unchanged_words: most unchanged words in an edit, 0 to 30.
-        release: as for `match`. Positions of leading insertions are then those of release 3.2:
+        release: setting of `match`. Positions of leading insertions are then those of release 3.2:
             give False where the edits are to be applied to the source.
 
     Returns:
@@ -142,7 +142,7 @@ def _search_bounded(
     max_unchanged_words: int,
     lattice: EditLattice | None,
 ) -> list[list[SystemEdit]]:
-    """Edits of a pair that the official search would not end on, per annotator."""
+    """Return the edits of a pair too large for the official search, per annotator."""
     if lattice is not None:
         return [bounded_path(lattice, golds, max_unchanged_words) for golds in annotators]
     before, after = _shared_ends(source, hypothesis)
@@ -154,16 +154,16 @@ def _search_bounded(
     ]
     if _fits(left, right):
         lattice = EditLattice.build(left, right)
-        found = [bounded_path(lattice, golds, max_unchanged_words) for golds in shifted]
+        edits_of = [bounded_path(lattice, golds, max_unchanged_words) for golds in shifted]
     else:
         text = " ".join(right)
-        found = [
+        edits_of = [
             [SystemEdit(0, len(left), text, int((0, len(left), text) in _accepted(golds)))]
             for golds in shifted
         ]
     return [
         [edit._replace(start=edit.start + before, end=edit.end + before) for edit in edits]
-        for edits in found
+        for edits in edits_of
     ]
 
 
@@ -179,7 +179,7 @@ def _accepted(golds: Sequence[GoldEdit]) -> set[tuple[int, int, str]]:
 
 
 def _shared_ends(source: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, int]:
-    """Tokens shared at the beginning and at the end."""
+    """Count the tokens shared at the beginning and at the end."""
     shortest = min(len(source), len(hypothesis))
     before = 0
     while before < shortest and source[before] == hypothesis[before]:
@@ -209,7 +209,7 @@ def _windows(
 
 
 def _dominant(windows: Sequence[WindowPaths]) -> bool:
-    """Whether one more gold edit outweighs whatever else can differ between two paths."""
+    """Return True if one more gold edit outweighs every other difference between two paths."""
     worst = total = 0
     for window in windows:
         times = [listings(arc) for into in window.arcs for arc in into.values()]
@@ -221,7 +221,7 @@ def _dominant(windows: Sequence[WindowPaths]) -> bool:
 
 
 def _keeps_words(source: Sequence[str], golds: Sequence[GoldEdit]) -> bool:
-    """Whether a gold edit of several words leaves them as they are."""
+    """Return True if a gold edit of several words leaves them unchanged."""
     return any(
         gold.end - gold.start > 1 and " ".join(source[gold.start : gold.end]) in gold.corrections
         for gold in golds

@@ -55,7 +55,7 @@ class M2(BestReference):
             raise OptionError(f"{self.name}: unchanged={self.unchanged}; expected 0 to 30")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""
+        """Count correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""
         if corpus.gold is None:
             raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
         golds = [gold_edits(block) for block in corpus.gold]
@@ -65,17 +65,17 @@ class M2(BestReference):
         rows = runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus))
         for row in rows:
             source, gold = corpus.gold[row].source.split(), golds[row]
-            known: dict[str, list[Counts]] = {}
+            counts_of: dict[str, list[Counts]] = {}
             for system, texts in enumerate(lines):
                 text = texts[row]
-                if text not in known:
-                    known[text] = match(source, text.split(), gold, self.unchanged)
-                values[system, row, : len(gold)] = known[text]
+                if text not in counts_of:
+                    counts_of[text] = match(source, text.split(), gold, self.unchanged)
+                values[system, row, : len(gold)] = counts_of[text]
         return Statistics(values)
 
     @property
     def rule(self) -> RatioRule:
-        """The annotator with the best F; see the class."""
+        """The rule that chooses the annotator with the best running F."""
         square = self.beta * self.beta
         return RatioRule(self._keys, 1 + square, (0.0, 1.0, square))
 
@@ -86,7 +86,7 @@ class M2(BestReference):
         return (f_of_counts(correct, proposed, gold, self.beta), correct, -weighted)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """F, precision and recall of correct, proposed and gold edits."""
+        """Return F, precision and recall of correct, proposed and gold edits."""
         correct, proposed, gold = np.moveaxis(counts, -1, 0)
         return Scores(
             f_of_counts(correct, proposed, gold, self.beta),
@@ -95,7 +95,7 @@ class M2(BestReference):
         )
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """1 where the edit, alone or with others of its correction, is a gold edit.
+        """Return 1 for an edit that is a gold edit, alone or with others of its correction.
 
         Where the edit spans several smaller ones, the share of them that MaxMatch finds in the
         gold.
@@ -131,7 +131,7 @@ class SentenceM2(SentenceMean, M2):
 
 
 def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
-    """The gold edits of every annotator with lines in the block; one empty set without any."""
+    """Return the gold edits of every annotator with lines in the block, or one empty set."""
     golds = [
         [
             GoldEdit(
@@ -148,7 +148,7 @@ def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
 
 
 def _joins(source: Sequence[str], case: EditCase, golds: Sequence[GoldEdit]) -> float:
-    """1 if the edit and others of its correction together make a gold edit."""
+    """Return 1 if the edit and others of its correction together make a gold edit, else 0."""
     edit = case.edit
     for gold in golds:
         if not gold.start <= edit.start <= edit.end <= gold.end:

@@ -1,4 +1,4 @@
-"""The official search where its floating-point sums and its order of relaxation decide.
+"""The official search, for pairs in which rounding and the order of relaxation decide.
 
 The m2scorer 3.2 finds its path by Bellman-Ford over a list of arcs; among paths of equal cost the
 one found depends on rounding and on the order of that list.
@@ -108,7 +108,7 @@ def _float_weights(
     golds: Sequence[GoldEdit],
     hits: dict[Edge, list[int]],
 ) -> dict[Edge, float]:
-    """The official weights of the listed arcs in floating point, summed in the official order."""
+    """Compute the official weights of the listed arcs, summed in the official order."""
     result: dict[Edge, float] = {
         (tail, head): length(paths.arcs[head][tail]) for tail, head in listed
     }
@@ -122,15 +122,15 @@ def _float_weights(
             result[edge] += EPSILON
     for span in contested:
         entries = paths.entries(span)
-        here = [number for number, gold in enumerate(golds) if gold[:2] == span]
+        numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
         bucket: dict[Edge, float] = {edge: length(paths.arcs[edge[1]][edge[0]]) for edge in entries}
-        weigh_insertions(entries, here, hits, bucket, (matched, EPSILON))
+        weigh_insertions(entries, numbers, hits, bucket, (matched, EPSILON))
         result.update(bucket)
     return result
 
 
 def _shortest(listed: Sequence[Edge], weights: dict[Edge, float], size: int) -> list[Edge]:
-    """Bellman-Ford in list order from the first to the last vertex."""
+    """Run Bellman-Ford in list order from the first to the last vertex."""
     steps = [(tail, head, weights[tail, head]) for tail, head in listed]
     cost = [float("inf")] * size
     cost[0] = 0

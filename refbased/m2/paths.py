@@ -33,7 +33,7 @@ State = tuple[int, int, int]  # edits proposed, next gold edit, gold edits match
 
 
 class GoldEdit(NamedTuple):
-    """One gold edit of one annotator.
+    """A gold edit of one annotator.
 
     Attributes:
         start: first source token.
@@ -47,13 +47,13 @@ class GoldEdit(NamedTuple):
 
 
 class SystemEdit(NamedTuple):
-    """One edit of the system as the lattice cuts it; it may hold unchanged words at its ends.
+    """An edit of the system as the lattice cuts it; it may hold unchanged words at its ends.
 
     Attributes:
         start: first source token.
         end: source token after the last.
         correction: replacement, tokens joined by single blanks.
-        correct: how many gold edits it was counted for (two where one is listed twice).
+        correct: number of gold edits it was counted for (two where one is listed twice).
     """
 
     start: int
@@ -84,13 +84,13 @@ def seen_gold(state: State, hits: Iterable[int]) -> State:
 
 @dataclass
 class WindowPaths:
-    """One window of one sentence pair with its arcs, and the best paths through it.
+    """A window of one sentence pair with its arcs, and the best paths through it.
 
     Attributes:
         lattice: the sentence pair.
         window: vertices and base edges.
         arcs: incoming arcs of each vertex.
-        release: whether insertions before the first token keep the positions that release 3.2
+        release: keep the positions of insertions before the first token that release 3.2
             gives them.
         spans: source span to the arcs (tail, head) that claim it.
         into: for each vertex (tail, weight) without gold edits; joined matches are left out.
@@ -122,7 +122,7 @@ class WindowPaths:
         return {state[0] for state in self.follow(self.best({}), {}, {(0, 0, 0)})}
 
     def span(self, tail: int, head: int) -> tuple[int, int]:
-        """Source span that the official scorer gives the arc.
+        """Return the source span that the official scorer gives the arc.
 
         Release 3.2 numbers insertions before the first token by their place in the hypothesis.
         """
@@ -135,7 +135,7 @@ class WindowPaths:
         return start, end
 
     def equals(self, edge: Edge, gold: GoldEdit) -> bool:
-        """Whether the arc is this gold edit: original text and correction (span given)."""
+        """Return True if the arc is this gold edit: original text and correction."""
         (i, j), (end, stop) = self.window.vertices[edge[0]], self.window.vertices[edge[1]]
         text = " ".join(self.lattice.hypothesis[j:stop])
         if text not in gold.corrections:
@@ -144,7 +144,7 @@ class WindowPaths:
         return (i, end) == gold[:2] or list(source[i:end]) == list(source[gold.start : gold.end])
 
     def hits(self, golds: Sequence[GoldEdit]) -> dict[Edge, list[int]]:
-        """Arcs that equal gold edits, with the numbers of these."""
+        """Return the arcs that equal gold edits, with the numbers of those edits."""
         result: dict[Edge, list[int]] = {}
         for number, gold in enumerate(golds):
             for edge in self.spans.get((gold.start, gold.end), ()):
@@ -153,7 +153,7 @@ class WindowPaths:
         return result
 
     def entries(self, span: tuple[int, int]) -> list[Edge]:
-        """The arcs that claim a span, sorted, as often as they are listed."""
+        """Return the arcs that claim a span, sorted, as often as they are listed."""
         return [
             (tail, head)
             for tail, head in sorted(self.spans[span])
@@ -161,23 +161,23 @@ class WindowPaths:
         ]
 
     def weights(self, golds: Sequence[GoldEdit], hits: dict[Edge, list[int]]) -> dict[Edge, float]:
-        """Weights that differ from `into` because of gold edits."""
+        """Return the weights that differ from `into` because of gold edits."""
         result: dict[Edge, float] = {}
         for span in {self.span(*edge) for edge in hits}:
             if span[0] != span[1]:
                 result.update((edge, _MATCHED) for edge in self.spans[span] if edge in hits)
                 continue
             entries = self.entries(span)
-            here = [number for number, gold in enumerate(golds) if gold[:2] == span]
+            numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
             bucket: dict[Edge, float] = {
                 edge: length(self.arcs[edge[1]][edge[0]]) * UNIT for edge in entries
             }
-            weigh_insertions(entries, here, hits, bucket, (_MATCHED, 1))
+            weigh_insertions(entries, numbers, hits, bucket, (_MATCHED, 1))
             result.update(bucket)
         return result
 
     def best(self, weights: dict[Edge, float]) -> list[list[int]]:
-        """Tails of every vertex on the paths of least cost; empty off these paths."""
+        """Return the tails of every vertex on the paths of least cost, empty off these paths."""
         cost: list[float] = [0]
         heads = {head for _, head in weights}
         for head in range(1, len(self.into)):
@@ -200,7 +200,7 @@ class WindowPaths:
     def follow(
         self, tied: list[list[int]], hits: dict[Edge, list[int]], states: set[State]
     ) -> set[State]:
-        """All counts that the tied paths can end with."""
+        """Return all counts that the tied paths can end with."""
         at: list[set[State]] = [set() for _ in tied]
         at[0] = states
         for head, tails in enumerate(tied):
@@ -208,12 +208,12 @@ class WindowPaths:
                 if is_match(self.arcs[head][tail]):
                     at[head] |= at[tail]
                 else:
-                    found = hits.get((tail, head), ())
-                    at[head] |= {seen_gold(state, found) for state in at[tail]}
+                    numbers = hits.get((tail, head), ())
+                    at[head] |= {seen_gold(state, numbers) for state in at[tail]}
         return at[-1]
 
     def edits(self, edges: Iterable[Edge], hits: dict[Edge, list[int]]) -> list[SystemEdit]:
-        """The edits of a path from left to right, joined and single matches left out."""
+        """Return the edits of a path from left to right, without joined and single matches."""
         result = []
         state = (0, 0, 0)
         for tail, head in edges:
@@ -249,7 +249,7 @@ def weigh_insertions(
     weight: dict[Edge, float],
     values: tuple[float, float],
 ) -> None:
-    """Give the gold insertions at one place to arcs, alternately from the left and the right.
+    """Assign the gold insertions at one place to arcs, alternately from the left and the right.
 
     Several insertions can stand at one place, so a gold edit is spent once it is matched, and
     after a match only an arc that continues it is looked at (release 3.2, set_weights).
@@ -264,27 +264,29 @@ def weigh_insertions(
     matched, epsilon = values
     left, right = 0, len(entries) - 1
     low, high = 0, len(golds) - 1
+    # The side changes after every arc without a match; a match stays on its side.
     place = left
     while left <= right:
         edge, at_left = entries[place], place == left
         order = range(low, high + 1) if at_left else range(high, low - 1, -1)
-        found = next((g for g in order if golds[g] in hits.get(edge, ())), None)
-        if found is None:
+        taken = next((g for g in order if golds[g] in hits.get(edge, ())), None)
+        if taken is None:
             weight[edge] += epsilon
             if at_left:
                 left, place = left + 1, right
             else:
                 right, place = right - 1, left
             continue
+        # After a match the official scorer reads on only at an arc that continues it.
         weight[edge] = matched
         if at_left:
-            low, left = found + 1, left + 1
+            low, left = taken + 1, left + 1
             while left < len(entries) and entries[left][0] != edge[1]:
                 weight[entries[left]] += epsilon
                 left += 1
             place = left
         else:
-            high, right = found - 1, right - 1
+            high, right = taken - 1, right - 1
             while right >= 0 and entries[right][1] != edge[0]:
                 weight[entries[right]] += epsilon
                 right -= 1

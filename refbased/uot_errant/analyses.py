@@ -32,10 +32,10 @@ Layout = Literal["pca", "tsne"]
 
 @dataclass(frozen=True)
 class EditTable:
-    """Every edit of some systems with its vector.
+    """A table of all edits of some systems with their vectors.
 
     Attributes:
-        systems: whose edit it is, one entry an edit.
+        systems: system of each edit.
         lines: index of its sentence.
         edits: the edits.
         vectors: edits × d.
@@ -58,12 +58,12 @@ class EditTable:
 
 
 def short_type(kind: str) -> str:
-    """An ERRANT type without its operation letter."""
+    """Return an ERRANT type without its operation letter."""
     return kind[2:] if kind[:2] in ("M:", "R:", "U:") else kind
 
 
 def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable:
-    """Vectors of all edits of all systems, as the scorer makes them.
+    """Return the vectors of all edits of all systems, as the scorer makes them.
 
     Raises:
         InputError: there is no edit.
@@ -91,7 +91,7 @@ class TypeNorm:
 
     Attributes:
         type: without its operation letter.
-        edits: how many there are.
+        edits: number of edits.
         mean: mean norm.
         stdev: standard deviation of the norms.
     """
@@ -103,7 +103,7 @@ class TypeNorm:
 
 
 def type_norms(table: EditTable, least: int) -> tuple[TypeNorm, ...]:
-    """Norms of edit vectors by error type, the smallest mean first (the paper's table 3).
+    """Return norms of edit vectors by error type, the smallest mean first (the paper's table 3).
 
     Args:
         table: from `edit_table`.
@@ -117,7 +117,7 @@ def type_norms(table: EditTable, least: int) -> tuple[TypeNorm, ...]:
     for kind in _common(table.types, least):
         lengths = sizes[types == kind]
         norms.append(TypeNorm(kind, len(lengths), float(lengths.mean()), float(lengths.std())))
-    return tuple(sorted(norms, key=lambda each: each.mean))
+    return tuple(sorted(norms, key=lambda norm: norm.mean))
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class MapPoint:
     """An edit's place in the plane.
 
     Attributes:
-        system: whose edit.
+        system: system that made the edit.
         line: index of its sentence.
         edit: the edit.
         type: its type without operation letter.
@@ -141,12 +141,12 @@ class MapPoint:
 
 
 def edit_map(table: EditTable, least: int, method: Layout, seed: int) -> tuple[MapPoint, ...]:
-    """Edit vectors in the plane (the paper's figure 5).
+    """Place edit vectors in the plane (the paper's figure 5).
 
     Args:
         table: from `edit_table`.
         least: types that occur less often are left out.
-        method: see `layout`.
+        method: a method of `layout`.
         seed: of t-SNE.
 
     Raises:
@@ -164,7 +164,7 @@ def edit_map(table: EditTable, least: int, method: Layout, seed: int) -> tuple[M
 
 
 def _common(types: Sequence[str], least: int) -> list[str]:
-    """Types that occur often enough, by name."""
+    """Return the types that occur often enough, by name."""
     counts = Counter(types)
     common = sorted(kind for kind, count in counts.items() if count >= least)
     if not common:
@@ -175,7 +175,7 @@ def _common(types: Sequence[str], least: int) -> list[str]:
 
 
 def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
-    """Positions in the plane, n × 2: `pca` (exact, no seed) or `tsne`.
+    """Return positions in the plane, n × 2: `pca` (exact, no seed) or `tsne`.
 
     Raises:
         MissingExtraError: t-SNE without scikit-learn.
@@ -203,14 +203,14 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
         perplexity=min(30.0, (len(vectors) - 1) / 3),
         random_state=seed,
     )
-    found: FloatArray = np.asarray(tsne.fit_transform(vectors), dtype=np.float64)
-    return found
+    embedded: FloatArray = np.asarray(tsne.fit_transform(vectors), dtype=np.float64)
+    return embedded
 
 
 def sentence_scores_by_layer(
     scorer: UOTERRANT, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
 ) -> FloatArray:
-    """Sentence scores with each layer's vectors: poolings × layers × systems × sentences.
+    """Return sentence scores of each layer: poolings × layers × systems × sentences.
 
     Every text is encoded once. The first layer is the one above the embeddings.
 
@@ -237,7 +237,7 @@ class SolverReport:
     """Our optimum against POT's plan over many problems.
 
     Attributes:
-        problems: how many had edits on both sides.
+        problems: number of problems with edits on both sides.
         converged: of them, those where POT ended without a warning.
         worse: problems where our objective is above POT's by more than 1e-9.
         largest_gap: of the objectives where POT converged.

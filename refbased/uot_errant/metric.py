@@ -1,4 +1,4 @@
-"""UOT-ERRANT: credit for edits by how much of them unbalanced optimal transport can match."""
+"""UOT-ERRANT: edits are credited with the mass that unbalanced optimal transport can match."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
 
     @property
     def encoder_spec(self) -> EncoderSpec:
-        """What decides the vectors."""
+        """The settings that decide the vectors."""
         return EncoderSpec(
             self.encoder, self.pooling, self.layer, self.revision, self.max_length, self.dtype
         )
@@ -142,15 +142,15 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return (self.encoder,)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """What decides edits, and the encoder's files."""
+        """Return the facts that decide edits, and the encoder's files."""
         identity = self.encoder_spec.checkpoint().identity
-        found = {**super().extra_signature(runtime), "encoder": identity}
+        facts = {**super().extra_signature(runtime), "encoder": identity}
         # Scores kept by an earlier version came of networks that were wholly of 16 bits.
         rounded = self.dtype in ("bfloat16", "float16")
-        return {**found, "rounded": "products"} if rounded else found
+        return {**facts, "rounded": "products"} if rounded else facts
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """TP, FP, FN: systems × sentences × references × 3; details hold them by error type."""
+        """Compute TP, FP, FN: systems × sentences × references × 3; details hold them by type."""
         edits = self.edits(corpus, runtime)
         tally = Tally(self, corpus, edits, runtime)
         for start in range(0, len(corpus), _WINDOW):
@@ -165,7 +165,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         )
 
     def align(self, pairs: Sequence[EditSets], runtime: Runtime | None = None) -> list[Alignment]:
-        """Transport between a hypothesis' and a reference's edits, for any number of pairs."""
+        """Transport mass between the edits of hypothesis and reference for each pair."""
         encoder = load_encoder(self.encoder_spec, runtime)
         sets = list(dict.fromkeys(edit_set for pair in pairs for edit_set in pair))
         vectors, _ = edit_vectors(sets, self.vectorise, encoder)
@@ -174,7 +174,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def transported(
         self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Alignment]:
-        """As `align`, with vectors at hand."""
+        """Align pairs of edit sets whose vectors are at hand; see `align`."""
         problems = self.problems(pairs, vectors)
         return [
             Alignment(first.edits, second.edits, problem.a, problem.b, problem.cost, plan)
@@ -186,7 +186,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def problems(
         self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Problem]:
-        """The transport problem of each pair of edit sets."""
+        """Return the transport problem of each pair of edit sets."""
         weights = {
             edit_set: masses(set_vectors, self.mass) for edit_set, set_vectors in vectors.items()
         }
@@ -201,7 +201,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return problems
 
     def plans(self, problems: Sequence[Problem]) -> list[FloatArray | None]:
-        """The plan of each problem, of its cost's shape; None where no optimum was found."""
+        """Return the plan of each problem, of its cost's shape; None where no optimum was found."""
         live = [place for place, problem in enumerate(problems) if problem.cost.size]
         live_problems = [problems[place] for place in live]
         solved: Sequence[FloatArray | None]
@@ -232,7 +232,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
 
     @property
     def rule(self) -> FirstBest:
-        """As for ERRANT: F, then more TP, fewer FP, fewer FN."""
+        """The rule that chooses by F, then more TP, fewer FP, fewer FN, as in ERRANT."""
         square = self.beta * self.beta
         # Each side's mass; and what is left of it, where less than none would count as none.
         above = ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))
@@ -244,7 +244,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return (score, own[..., 0], -own[..., 1], -own[..., 2])
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """F, precision and recall of the mass transported and left; NaN without a plan."""
+        """Return F, precision and recall of the mass transported and left; NaN without a plan."""
         bounded = np.maximum(counts, 0.0) if self.clip else counts
         precision, recall, score = precision_recall_f(*np.moveaxis(bounded, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
@@ -252,13 +252,13 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
     ) -> FloatArray | None:
-        """Sentence scores, λ × systems × sentences, for every λ = λ1 = λ2; encoded once."""
+        """Return sentence scores, λ × systems × sentences, for every λ = λ1 = λ2; encode once."""
         if option != "lambda":
             return None
         return sentence_scores_by_lambda(self, corpus, values, runtime)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """Share of the edit's mass that is transported; 0 for an edit without mass."""
+        """Return the share of an edit's mass that is transported; 0 for an edit without mass."""
         references = self.reference_edits(corpus, runtime)
         corrections, place = distinct_corrections(cases)
         texts = [" ".join(source.split()) for source in corpus.sources]
@@ -286,7 +286,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def explain(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
     ) -> Explanation:
-        """The transport plan: what each edit's mass was, where it went, and what was left."""
+        """Show the transport plan: each edit's mass, where it went, and what was left."""
         text = " ".join(source.split())
         pair = (EditSet(text, counted_edits(hypothesis)), EditSet(text, counted_edits(reference)))
         (alignment,) = self.align([pair], runtime)
@@ -296,15 +296,15 @@ class UOTERRANT(BestReference, TypedEditMetric):
         counts = (np.array(count) for count in alignment.counts)
         p, r, f = (float(x) for x in precision_recall_f(*counts, beta=self.beta))
         scores = {"score": f, "precision": p, "recall": r, "tp": tp, "fp": fp, "fn": fn}
-        mine, theirs = alignment.hypothesis, alignment.reference
+        proposed, gold = alignment.hypothesis, alignment.reference
         rows = [
-            *_side(source, "hypothesis", mine, alignment.a, plan, theirs, "sent"),
-            *_side(source, "reference", theirs, alignment.b, plan.T, mine, "received"),
+            *_side(source, "hypothesis", proposed, alignment.a, plan, gold, "sent"),
+            *_side(source, "reference", gold, alignment.b, plan.T, proposed, "received"),
         ]
         heat_map = HeatMap(
             "Transport plan: mass moved from hypothesis edits (rows) to reference edits (columns)",
-            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(mine, alignment.a, strict=True)),
-            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(theirs, alignment.b, strict=True)),
+            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(proposed, alignment.a, strict=True)),
+            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(gold, alignment.b, strict=True)),
             plan,
         )
         return Explanation(
@@ -325,7 +325,7 @@ def _side(
     others: Edits,
     verb: str,
 ) -> list[dict[str, Any]]:
-    """One row an edit of a side: where its mass went, or came from."""
+    """Return one row for each edit of a side: where its mass went to or came from."""
     rows = []
     for index, (edit, mass) in enumerate(zip(edits, weights, strict=True)):
         moved = float(plan[index].sum()) if len(others) else 0.0
@@ -357,7 +357,7 @@ def _plan_notes(found: Alignment) -> tuple[str, ...]:
 def problems_of(
     scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
 ) -> tuple[list[Problem], list[list[Place]]]:
-    """All distinct transport problems of a corpus, and the cells each belongs to."""
+    """Return all distinct transport problems of a corpus, and the cells of each."""
     tally = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime)
     places, vectors = tally.collect(range(len(corpus)))
     return scorer.problems(list(places), vectors), list(places.values())
@@ -366,7 +366,7 @@ def problems_of(
 def sentence_scores_by_lambda(
     scorer: UOTERRANT, corpus: Corpus, lambdas: Sequence[float], runtime: Runtime
 ) -> FloatArray:
-    """Sentence scores for each λ = λ1 = λ2, encoded once: λ × systems × sentences."""
+    """Return sentence scores for each λ = λ1 = λ2: λ × systems × sentences; encode once."""
     problems, places = problems_of(scorer, corpus, runtime)
     result = np.empty((len(lambdas), len(corpus.systems), len(corpus)))
     for number, value in enumerate(runtime.track(lambdas, "trying λ", len(lambdas))):
@@ -378,7 +378,7 @@ def sentence_scores_by_lambda(
 def best_scores(
     scorer: UOTERRANT, corpus: Corpus, problems: list[Problem], places: list[list[Place]]
 ) -> FloatArray:
-    """Sentence scores under the best reference: systems × sentences."""
+    """Return sentence scores under the best reference: systems × sentences."""
     totals = np.array([[problem.a.sum(), problem.b.sum()] for problem in problems])
     cells = np.array([cell for where in places for cell in where]).T
     owner = np.repeat(np.arange(len(places)), [len(where) for where in places])

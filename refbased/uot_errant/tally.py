@@ -1,4 +1,4 @@
-"""Transported mass of a corpus, window by window: which problems there are, and what they count."""
+"""Counts of transported mass over a corpus, filled window by window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Place = tuple[int, int, int]  # system, sentence, reference
 
 @dataclass(frozen=True)
 class Alignment:
-    """How the edits of a hypothesis were matched with those of a reference.
+    """A match of a hypothesis' edits with a reference's edits.
 
     Attributes:
         hypothesis: n edits.
@@ -52,19 +52,19 @@ class Alignment:
 
 
 class Transporting(Protocol):
-    """What a tally asks of its metric: how edits become vectors, and how mass moves."""
+    """The part of a metric that a tally needs: vectors of edits, and transport of their mass."""
 
     @property
     def name(self) -> str:
-        """As users type it."""
+        """The metric's name, as users type it."""
 
     @property
     def encoder_spec(self) -> EncoderSpec:
-        """Which encoder, and how it is used."""
+        """The encoder and its settings."""
 
     @property
     def vectorise(self) -> Vectorise:
-        """What an edit's vector is the difference of."""
+        """The pair of texts whose difference is an edit's vector."""
 
     @property
     def max_length(self) -> int:
@@ -72,12 +72,12 @@ class Transporting(Protocol):
 
     @property
     def solver(self) -> str:
-        """How the transport is solved."""
+        """The name of the solver."""
 
     def transported(
         self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Alignment]:
-        """The alignment of each pair of edit sets."""
+        """Return the alignment of each pair of edit sets."""
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Tally:
                 self._types[place] = types
 
     def collect(self, rows: range) -> tuple[dict[EditSets, list[Place]], dict[EditSet, FloatArray]]:
-        """Where each distinct pair of edit sets occurs; each set's vectors, edits × dimensions."""
+        """Return each distinct pair's places, and each edit set's vectors (edits × d)."""
         places = self.pairs(rows)
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
@@ -128,15 +128,15 @@ class Tally:
         return places, dict(zip(sets, vectors, strict=True))
 
     def pairs(self, rows: range) -> dict[EditSets, list[Place]]:
-        """The distinct pairs of edit sets and where each occurs."""
+        """Return the distinct pairs of edit sets and where each occurs."""
         systems = list(self.edits.systems.values())
-        mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
-        theirs = [
+        outputs = [[self._set(row, lines[row]) for row in rows] for lines in systems]
+        targets = [
             [self._set(row, reference[row]) for row in rows] for reference in self.edits.references
         ]
         places: dict[EditSets, list[Place]] = {}
-        for system, column in enumerate(mine):
-            for index, other in enumerate(theirs):
+        for system, column in enumerate(outputs):
+            for index, other in enumerate(targets):
                 for row, first, second in zip(rows, column, other, strict=True):
                     places.setdefault((first, second), []).append((system, row, index))
         return places
@@ -145,20 +145,20 @@ class Tally:
         return EditSet(" ".join(self.corpus.sources[row].split()), counted_edits(edits))
 
     def by_type(self, chosen: IntArray) -> dict[str, dict[str, list[float]]]:
-        """TP, FP, FN by system and error type, over the references chosen (S × N)."""
+        """Count TP, FP, FN by system and error type, over the references chosen (S × N)."""
         return by_type(self.edits.systems, chosen, lambda *place: self._types[place])
 
     def sentence_types(self, chosen: IntArray) -> Callable[[int, int], Types]:
-        """What `by_type` sums, of a system and a sentence by number."""
+        """Return a function of system and sentence index that gives the counts of `by_type`."""
         kept = self._types  # not the tally, which holds the edits and the corpus
         return chosen_types(chosen, lambda *place: kept[place])
 
     def report(self) -> dict[str, int]:
-        """How many distinct pairs had edits on both sides, and how many found no optimum."""
+        """Return the numbers of distinct pairs with edits on both sides and of those unsolved."""
         return {"pairs": self._pairs, "unsolved": self._unsolved}
 
     def notes(self) -> list[str]:
-        """What the user should know."""
+        """Return notes for the user."""
         name, notes = self.scorer.name, []
         if self._truncated:
             notes.append(
@@ -186,7 +186,7 @@ class Tally:
 
 
 def _types(alignment: Alignment) -> Types:
-    """TP (0), FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
+    """Return TP (0), FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
     types: defaultdict[tuple[str, int], float] = defaultdict(float)
     if alignment.plan is None:
         return types

@@ -69,7 +69,7 @@ class Problem:
 
 
 def solve(problems: Sequence[Problem], penalties: Penalties) -> list[FloatArray | None]:
-    """Optimal plans, n × m each; None for a problem that has none (its numbers are not finite).
+    """Return optimal plans, n × m each; None for a problem whose numbers are not finite.
 
     Edits without mass neither send nor receive: their rows and columns are 0.
     """
@@ -83,7 +83,7 @@ def solve(problems: Sequence[Problem], penalties: Penalties) -> list[FloatArray 
 
 
 def _blocks(problems: Sequence[Problem]) -> list[list[int]]:
-    """Solvable problems grouped by size, each group small enough for memory."""
+    """Group solvable problems by size, each group small enough for memory."""
     sizes = {
         place: problem.cost.shape
         for place, problem in enumerate(problems)
@@ -104,7 +104,7 @@ def _blocks(problems: Sequence[Problem]) -> list[list[int]]:
 
 
 def _solve_block(problems: Sequence[Problem], penalties: Penalties) -> list[FloatArray | None]:
-    """Solve problems padded to one size; the padding has no mass and so no part in anything."""
+    """Solve problems padded to one size; the padding has no mass and changes nothing."""
     count = len(problems)
     n = max(len(problem.a) for problem in problems)
     m = max(len(problem.b) for problem in problems)
@@ -128,7 +128,7 @@ def _solve_block(problems: Sequence[Problem], penalties: Penalties) -> list[Floa
 def _potentials(
     log_a: FloatArray, log_b: FloatArray, scaled: FloatArray, penalties: Penalties
 ) -> tuple[FloatArray, FloatArray, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
-    """Dual potentials in units of ε, and which problems have converged.
+    """Return dual potentials in units of ε, and which problems have converged.
 
     The rate bounds the distance to the fixed point by the last change times rate / (1 − rate).
     """
@@ -157,7 +157,7 @@ def _potentials(
 
 
 def _log_sum(values: FloatArray, axis: int) -> FloatArray:
-    """Log of Σ exp along an axis; 0 where everything is −inf, i.e. where no mass is."""
+    """Return the log of Σ exp along an axis; 0 where all values are −inf, i.e. without mass."""
     top = values.max(axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     total = np.exp(values - top).sum(axis=axis)
@@ -167,7 +167,7 @@ def _log_sum(values: FloatArray, axis: int) -> FloatArray:
 
 
 def objective(plan: FloatArray, problem: Problem, penalties: Penalties) -> float:
-    """What `solve` minimises, for any plan; infinite where it moves mass that is not there."""
+    """Return the objective that `solve` minimises; infinite for a plan that moves missing mass."""
     outer = problem.a[:, None] * problem.b[None]
     return float(
         (problem.cost * plan).sum()
@@ -178,7 +178,7 @@ def objective(plan: FloatArray, problem: Problem, penalties: Penalties) -> float
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> float:
-    """KL(p | q) = Σ p log(p/q) − p + q of unnormalised masses."""
+    """Return KL(p | q) = Σ p log(p/q) − p + q of unnormalised masses."""
     if ((p > 0) & (q == 0)).any():
         return float("inf")
     live = p > 0
@@ -186,7 +186,7 @@ def _divergence(p: FloatArray, q: FloatArray) -> float:
 
 
 def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
-    """The plan of POT's solver, as the published procedure calls it, and whether it converged.
+    """Return the plan of POT's solver, called as published, and if it converged.
 
     Args:
         problem: masses and costs.
@@ -213,7 +213,7 @@ def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
 
 
 def abandoned_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
-    """What POT's solver leaves where a reference edit has no mass, n × m, without POT.
+    """Return POT's plan, n × m, for a reference edit without mass; POT is not called.
 
     The edit's column of the kernel is 0, which POT takes for a numerical error in its first step:
     it goes back to scalings of 1, so that the plan is the kernel exp(−C/ε) a bᵀ. Only where that
@@ -237,7 +237,7 @@ def abandoned_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, 
 
 
 def balanced_plan(problem: Problem) -> FloatArray:
-    """The cheapest plan that moves all mass of both sides, by POT's network simplex.
+    """Return the cheapest plan that moves all mass of both sides, by POT's network simplex.
 
     Balanced transport needs equal totals, so both sides are scaled to the smaller one; everything
     of the lighter side is transported.

@@ -1,4 +1,4 @@
-"""Edit vectors (Goto et al. 2026, section 3.1): what one edit changes in a sentence's encoding."""
+"""Edit vectors (Goto et al. 2026, section 3.1): the change of one edit to a sentence's encoding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Cost = Literal["euclidean", "cosine"]
 
 @dataclass(frozen=True)
 class EditSet:
-    """All edits that turn one source into one corrected version of it.
+    """A set of edits that turns one source into one corrected version of it.
 
     Attributes:
         source: tokens joined by single spaces.
@@ -31,7 +31,7 @@ class EditSet:
 
 
 def edit_texts(edit_set: EditSet, how: Vectorise) -> list[str]:
-    """The texts whose encodings make the vectors: the base first, then one for each edit.
+    """Return the texts whose encodings make the vectors: the base, then one for each edit.
 
     `remove` compares the whole correction with the correction that lacks the edit, `add` the
     source with the edit applied to it alone.
@@ -50,7 +50,7 @@ def edit_texts(edit_set: EditSet, how: Vectorise) -> list[str]:
 def edit_vectors(
     sets: Sequence[EditSet], how: Vectorise, encoder: Encoder
 ) -> tuple[list[FloatArray], Encoded]:
-    """Vectors of all edits of all sets; every distinct text is encoded once.
+    """Return the vectors of all edits of all sets; every distinct text is encoded once.
 
     Returns:
         Edits × d for each set, and the encoder's report (its vectors left out).
@@ -62,7 +62,7 @@ def edit_vectors(
 
 
 def all_texts(sets: Sequence[EditSet], how: Vectorise) -> tuple[list[list[str]], list[str]]:
-    """The texts of each set as by `edit_texts` (none without edits), and the distinct ones."""
+    """Return the texts of each set by `edit_texts` (none without edits), and the distinct ones."""
     texts = [edit_texts(edit_set, how) if edit_set.edits else [] for edit_set in sets]
     return texts, list(dict.fromkeys(text for set_texts in texts for text in set_texts))
 
@@ -70,7 +70,7 @@ def all_texts(sets: Sequence[EditSet], how: Vectorise) -> tuple[list[list[str]],
 def differences(
     texts: Sequence[Sequence[str]], distinct: Sequence[str], vectors: Float32Array, how: Vectorise
 ) -> list[FloatArray]:
-    """Edit vectors (edits × d for each set) from those of the distinct texts (texts × d)."""
+    """Return edit vectors (edits × d for each set) from those of the distinct texts (texts × d)."""
     place = {text: row for row, text in enumerate(distinct)}
     sign = 1.0 if how == "remove" else -1.0
     result: list[FloatArray] = []
@@ -81,7 +81,7 @@ def differences(
 
 
 def masses(vectors: FloatArray, kind: Mass) -> FloatArray:
-    """What each edit has to send or receive, (k,): its vector's L2 norm, or 1/k of k edits."""
+    """Return the mass of each edit, (k,): its vector's L2 norm, or 1/k of k edits."""
     if kind == "norm" or not len(vectors):
         norms: FloatArray = np.linalg.norm(vectors, axis=1)
         return norms
@@ -89,7 +89,7 @@ def masses(vectors: FloatArray, kind: Mass) -> FloatArray:
 
 
 def costs(first: FloatArray, second: FloatArray, kind: Cost) -> FloatArray:
-    """Costs between edits, n × m: Euclidean distances, or 1 − cosine (1 for a zero vector)."""
+    """Return costs between edits, n × m: Euclidean, or 1 − cosine (1 for a zero vector)."""
     if kind == "euclidean":
         # Differences are taken before they are squared: equal vectors then cost exactly 0.
         distances: FloatArray = np.linalg.norm(first[:, None] - second[None], axis=2)

@@ -1,1 +1,1 @@
-"""What an edit weighs: the change it makes to BERTScore or BARTScore."""
+"""Weights of edits: the change that an edit makes to BERTScore or BARTScore."""

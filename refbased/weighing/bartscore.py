@@ -76,7 +76,7 @@ class BARTScore:
     def score(
         self, pairs: Sequence[_Pair], runtime: Runtime | None = None
     ) -> tuple[FloatArray, int]:
-        """Scores of (hypothesis, reference) pairs, and how many distinct texts were cut.
+        """Score (hypothesis, reference) pairs, and count the distinct texts that were cut.
 
         Raises:
             GecjuryError: the model cannot be had or is not a sequence-to-sequence model.
@@ -89,32 +89,32 @@ class BARTScore:
         pieces_of = dict(zip(texts, pieces, strict=True))
         both = [((pieces_of[x], pieces_of[y]), (pieces_of[y], pieces_of[x])) for x, y in pairs]
         score_of = self._directions(
-            list(dict.fromkeys(one for two in both for one in two)), model, runtime
+            list(dict.fromkeys(way for ways in both for way in ways)), model, runtime
         )
-        scores = [(score_of[there] + score_of[back]) / 2 for there, back in both]
+        scores = [(score_of[forward] + score_of[back]) / 2 for forward, back in both]
         return np.array(scores, dtype=np.float64), truncated
 
     def _directions(
         self, directions: Sequence[Direction], model: _Model, runtime: Runtime
     ) -> Mapping[Direction, float]:
-        """Mean log-probabilities, read from disk where they are there."""
+        """Return mean log-probabilities; those on disk are read."""
         cache = None
         if runtime.use_cache:
             cache = VectorCache(runtime.cache_folder("vectors") / "bartscore.sqlite")
-        keys = {one: _key(model.identity, one) for one in directions}
-        known = {} if cache is None else cache.read(list(keys.values()), 1)
-        todo = [one for one in directions if keys[one] not in known]
+        keys = {direction: _key(model.identity, direction) for direction in directions}
+        stored = {} if cache is None else cache.read(list(keys.values()), 1)
+        todo = [direction for direction in directions if keys[direction] not in stored]
         fresh: dict[bytes, np.float32] = {}
         with runtime.progress.task(f"BARTScore with {self.model}", len(todo)) as bar:
             for part in _batches(todo, runtime.batch_size):
                 values = model.log_probabilities(part)
-                fresh.update(zip((keys[one] for one in part), values, strict=True))
+                fresh.update(zip((keys[direction] for direction in part), values, strict=True))
                 bar.advance(len(part))
         if cache is not None:
             cache.write({key: np.array([value]) for key, value in fresh.items()})
-        values_of = {key: float(vector[0]) for key, vector in known.items()}
+        values_of = {key: float(vector[0]) for key, vector in stored.items()}
         values_of |= {key: float(value) for key, value in fresh.items()}
-        return {one: values_of[key] for one, key in keys.items()}
+        return {direction: values_of[key] for direction, key in keys.items()}
 
 
 class _Model:
@@ -127,7 +127,7 @@ class _Model:
         self.identity = f"{checkpoint.identity}|{self.limit}"
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[_Pieces], int]:
-        """Word pieces of every text, cut at `limit`, and how many texts had to be cut."""
+        """Return the word pieces of every text, cut at `limit`, and how many texts were cut."""
         if not texts:
             return [], 0
         pieces = self._ids(texts)
@@ -145,28 +145,28 @@ class _Model:
         return [tuple(ids) for ids in encoded["input_ids"]]
 
     def log_probabilities(self, batch: Sequence[Direction]) -> NDArray[np.float32]:
-        """Mean log-probability of each direction's target, in the order given."""
+        """Return the mean log-probability of each direction's target, in the order given."""
         import torch
 
         padding = self._tokenizer.pad_token_id
-        given, mask = self._padded([source for source, _ in batch], padding)
-        labels, own = self._padded([target for _, target in batch], _IGNORED)
+        inputs, mask = self._padded([source for source, _ in batch], padding)
+        labels, real = self._padded([target for _, target in batch], _IGNORED)
         with torch.inference_mode():
             logits = self._model(
-                input_ids=given,
-                attention_mask=mask.to(given.dtype),
+                input_ids=inputs,
+                attention_mask=mask.to(inputs.dtype),
                 decoder_input_ids=self._model.prepare_decoder_input_ids_from_labels(labels=labels),
                 use_cache=False,
             ).logits.float()
             losses = torch.nn.functional.cross_entropy(
                 logits.transpose(1, 2), labels, ignore_index=_IGNORED, reduction="none"
             )
-            means = -losses.sum(dim=1) / own.sum(dim=1)
+            means = -losses.sum(dim=1) / real.sum(dim=1)
         values: NDArray[np.float32] = means.cpu().numpy()
         return values
 
     def _padded(self, rows: Sequence[_Pieces], padding: int) -> tuple[Any, Any]:
-        """Ids padded to the longest row, and which of them are real: both rows × length."""
+        """Return ids padded to the longest row, and which of them are real: both rows × length."""
         import torch
 
         length = max(len(row) for row in rows)
@@ -193,7 +193,7 @@ def _load(checkpoint: Checkpoint, device: str) -> _Model:
 
 
 def _read_model(checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
-    """Tokenizer and model, in evaluation mode on the device."""
+    """Load tokenizer and model, in evaluation mode on the device."""
     import torch
 
     config = read_config(checkpoint)
@@ -226,19 +226,19 @@ def _check_parts(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> None:
 
 
 def _batches(directions: Sequence[Direction], size: int) -> Iterator[list[Direction]]:
-    """Runs of similar length, limited in number and in padded target pieces."""
+    """Yield runs of similar length, limited in number and in padded target pieces."""
     part: list[Direction] = []
-    for one in sorted(directions, key=lambda d: (len(d[1]), len(d[0]))):
-        if part and (len(part) >= size or (len(part) + 1) * len(one[1]) > _BATCH_PIECES):
+    for direction in sorted(directions, key=lambda d: (len(d[1]), len(d[0]))):
+        if part and (len(part) >= size or (len(part) + 1) * len(direction[1]) > _BATCH_PIECES):
             yield part
             part = []
-        part.append(one)
+        part.append(direction)
     if part:
         yield part
 
 
 def _key(identity: str, direction: Direction) -> bytes:
-    """Cache key: the word pieces stand for the texts, since the model sees nothing else of them."""
+    """Return the cache key: word pieces stand for the texts, since the model sees nothing else."""
     source, target = direction
     digest = hashlib.sha256(f"bartscore|{identity}|{len(source)}|".encode())
     digest.update(np.asarray([*source, *target], dtype="<i4").tobytes())

@@ -41,12 +41,12 @@ _WINDOW = 2000
 
 
 def customary_layer(model: str) -> int | None:
-    """The layer bert-score takes for a model; None (the last) where it has no custom."""
+    """Return the layer that bert-score takes for a model, or None for the last."""
     return _LAYERS.get(model.rpartition("/")[2])
 
 
 def baseline_f(model: str, layer: int) -> float | None:
-    """The rescaling baseline of a model's layer; None where no table has one.
+    """Return the rescaling baseline of a model's layer; None where no table has one.
 
     Tables of other models than bert-base-uncased are read from the bert-score package.
     """
@@ -78,7 +78,7 @@ class BERTScore:
         layer: hidden states compared; None for the customary ones.
         revision: of a hub model.
         rescale: subtract the baseline of random pairs, where the model has one.
-        dtype: see `EncoderSpec`.
+        dtype: numbers of `EncoderSpec`.
     """
 
     label: ClassVar[str] = "BERTScore"
@@ -105,7 +105,7 @@ class BERTScore:
     def score(
         self, pairs: Sequence[_Pair], runtime: Runtime | None = None
     ) -> tuple[FloatArray, int]:
-        """F1 of (candidate, reference) pairs, and how many texts were cut.
+        """Score (candidate, reference) pairs by F1, and count the texts that were cut.
 
         Pairs that share texts should stand near each other: texts are held for a while only.
         """
@@ -116,13 +116,13 @@ class BERTScore:
         if runtime.use_cache:
             cache = VectorCache(runtime.cache_folder("vectors") / "bertscore.sqlite")
         keys = [_key(encoder.identity, pair) for pair in distinct]
-        known = {} if cache is None else cache.read(keys, 2)
-        todo = [pair for pair, key in zip(distinct, keys, strict=True) if key not in known]
-        found = dict(self._fresh(todo, encoder, runtime))
-        fresh = {_key(encoder.identity, pair): np.float64(f) for pair, f in found.items()}
+        stored = {} if cache is None else cache.read(keys, 2)
+        todo = [pair for pair, key in zip(distinct, keys, strict=True) if key not in stored]
+        computed = dict(self._fresh(todo, encoder, runtime))
+        fresh = {_key(encoder.identity, pair): np.float64(f) for pair, f in computed.items()}
         if cache is not None:
             cache.write({key: _packed(value) for key, value in fresh.items()})
-        raw = {key: _unpacked(vector) for key, vector in known.items()} | fresh
+        raw = {key: _unpacked(vector) for key, vector in stored.items()} | fresh
         values = dict(zip(distinct, (raw[key] for key in keys), strict=True))
         _, truncated = encoder.tokenise(list(dict.fromkeys(t for pair in todo for t in pair)))
         return self._rescaled(np.array([values[pair] for pair in pairs]), encoder), truncated
@@ -147,7 +147,7 @@ class BERTScore:
 
 
 def _windows(pairs: Iterable[_Pair]) -> Iterator[list[_Pair]]:
-    """Runs of pairs that name a limited number of texts."""
+    """Yield runs of pairs that name a limited number of texts."""
     part: list[_Pair] = []
     texts: set[str] = set()
     for pair in pairs:
@@ -163,12 +163,12 @@ def _windows(pairs: Iterable[_Pair]) -> Iterator[list[_Pair]]:
 def _unit_states(
     encoder: Encoder, texts: Sequence[str]
 ) -> list[tuple[Float32Array, NDArray[np.bool_]]]:
-    """Word pieces as unit vectors, and which of them are the sentence's own."""
+    """Return word pieces as unit vectors, and which of them are the sentence's own."""
     result = []
     for states, ids in encoder.token_states(texts):
         states /= np.linalg.norm(states, axis=1, keepdims=True)
-        own = ~np.isin(ids, list(encoder.special_ids))
-        result.append((states, own))
+        real = ~np.isin(ids, list(encoder.special_ids))
+        result.append((states, real))
     return result
 
 
@@ -176,13 +176,13 @@ def _f1(
     candidate: tuple[Float32Array, NDArray[np.bool_]],
     reference: tuple[Float32Array, NDArray[np.bool_]],
 ) -> float:
-    """F1 of the mean best match of each side's own pieces; the frame may be matched as well."""
-    (x, mine), (y, theirs) = candidate, reference
-    if not mine.any() or not theirs.any():
+    """Return F1 of the mean best match of each side's own pieces, which may match the frame."""
+    (x, in_candidate), (y, in_reference) = candidate, reference
+    if not in_candidate.any() or not in_reference.any():
         return 0.0
     similar = x @ y.T
-    precision = float(similar.max(axis=1)[mine].mean(dtype=np.float64))
-    recall = float(similar.max(axis=0)[theirs].mean(dtype=np.float64))
+    precision = float(similar.max(axis=1)[in_candidate].mean(dtype=np.float64))
+    recall = float(similar.max(axis=0)[in_reference].mean(dtype=np.float64))
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
@@ -193,7 +193,7 @@ def _key(identity: str, pair: _Pair) -> bytes:
 
 
 def _packed(value: float) -> Float32Array:
-    """A 64-bit float in the place of two 32-bit ones."""
+    """Return a 64-bit float stored in the place of two 32-bit ones."""
     return np.frombuffer(np.float64(value).tobytes(), dtype=np.float32)
 
 

@@ -1,4 +1,4 @@
-"""What weighs edits: BERTScore or BARTScore behind one interface."""
+"""Weights of edits by BERTScore or BARTScore behind one interface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Weights = Literal["bertscore", "bartscore"]
 
 
 class WeightModel(Protocol):
-    """A score of sentence pairs; how much an edit moves it is the edit's weight."""
+    """A score of sentence pairs; an edit weighs as much as it changes the score."""
 
     @property
     def label(self) -> str:
@@ -34,7 +34,7 @@ class WeightModel(Protocol):
     def score(
         self, pairs: Sequence[tuple[str, str]], runtime: Runtime | None = None
     ) -> tuple[FloatArray, int]:
-        """Scores of (hypothesis, reference) pairs, and how many texts were cut."""
+        """Score (hypothesis, reference) pairs, and count the texts that were cut."""
 
 
 def weight_model(
@@ -44,10 +44,10 @@ def weight_model(
     revision: str | None,
     dtype: DType = "float32",
 ) -> WeightModel:
-    """The score that weighs edits.
+    """Return the score that weighs edits.
 
     Args:
-        weights: which score.
+        weights: name of the score.
         model: encoder of BERTScore, sequence-to-sequence model of BARTScore; None for the
             customary one (google-bert/bert-base-uncased, facebook/bart-large-cnn).
         layer: hidden states that BERTScore compares; None for the customary ones.
@@ -71,7 +71,7 @@ Kinds = dict[EditKey, str]
 
 
 class EditWeights:
-    """Weights of single edits, asked for first and computed together.
+    """Weights of single edits, requested first and computed together.
 
     Args:
         sources: N sentences.
@@ -95,7 +95,7 @@ class EditWeights:
                 self._texts[row][key] = " ".join(tokens)
 
     def compute(self, scorer: WeightModel, runtime: Runtime) -> list[str]:
-        """Score every distinct pair of sentences; returns notes for the user."""
+        """Score every distinct pair of sentences; return notes for the user."""
         pairs: dict[tuple[str, str], None] = {}
         for (row, index), keys in self._wanted.items():
             reference = self._references[index][row]
@@ -110,7 +110,7 @@ class EditWeights:
         return [f"{scorer.label}: {truncated} texts are longer than its model reads and were cut"]
 
     def of(self, row: int, index: int) -> dict[EditKey, float]:
-        """The weights asked for."""
+        """Return the weights that were requested."""
         reference = self._references[index][row]
         keys = self._wanted.get((row, index), {})
         if not keys:
@@ -120,7 +120,7 @@ class EditWeights:
 
 
 def edit_kinds(edits: Sequence[Edit]) -> Kinds:
-    """What is compared of a sentence's edits, with the type of each."""
+    """Return the keys by which edits are compared, with the type of each."""
     kinds: Kinds = {}
     for edit in counted_edits(edits):
         kinds.setdefault((edit.start, edit.end, edit.correction), edit.type)

@@ -1,4 +1,4 @@
-"""Sentences read, aligned and merged by the characters of their tokens."""
+"""An analyser that reads, aligns and merges by the characters of tokens."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PlainAligner(Aligner):
     """
 
     def substitution(self, source: Parsed, i: int, corrected: Parsed, j: int) -> float:
-        """Cost of replacing one token by another: 0, or between .3 and 1.9."""
+        """Return the cost of replacing one token by another: 0, or between .3 and 1.9."""
         left, right = source.lowers[i], corrected.lowers[j]
         return 0.0 if left == right else _REPLACED + _DISTANCE * self._distance(left, right)
 
@@ -78,7 +78,7 @@ class PlainAligner(Aligner):
 
 
 class PlainReader:
-    """Sentences as `Parsed`, with what their tokens tell by themselves.
+    """A reader that fills `Parsed` from the tokens alone.
 
     `lowers` and `lemmas` are folded tokens, `poses` tell words from punctuation; there are no tags,
     and neither labels nor heads.
@@ -94,20 +94,20 @@ class PlainReader:
     def _read(self, tokens: list[str]) -> Parsed:
         words = self._words
         try:
-            found = [words[token] for token in tokens]
+            entries = [words[token] for token in tokens]
         except KeyError:
-            found = [words.get(token) or self._add(token) for token in tokens]
-        lowers = [word[0] for word in found]
+            entries = [words.get(token) or self._add(token) for token in tokens]
+        lowers = [word[0] for word in entries]
         return Parsed(
             tokens,
             lowers,
             lowers,
-            [word[1] for word in found],
+            [word[1] for word in entries],
             [""] * len(tokens),
             [],
             [],
-            [word[2] for word in found],
-            [word[3] for word in found],
+            [word[2] for word in entries],
+            [word[3] for word in entries],
         )
 
     def _add(self, token: str) -> tuple[str, int, int, int]:
@@ -118,5 +118,5 @@ class PlainReader:
 
 
 def plain_analyser() -> Analyser:
-    """What makes edits without a tagger."""
+    """Return the analyser that makes edits without a tagger."""
     return Analyser(PlainReader(), PlainAligner(), RULES, PlainTyper())

@@ -23,7 +23,7 @@ _Tokens = tuple[str, ...]
 
 
 class PlainTyper:
-    """Types edits by the characters of their tokens; the same edit has the same type everywhere.
+    """A typer of edits by characters alone; the same edit has the same type everywhere.
 
     `M` misses, `R` replaces, `U` is unnecessary. The first that holds of:
 
@@ -41,8 +41,8 @@ class PlainTyper:
         self._known: dict[tuple[_Tokens, _Tokens], str] = {}
 
     def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """The type of each span of one sentence pair; `UNK` where nothing is changed."""
-        found = []
+        """Return the type of each span of one sentence pair; `UNK` where nothing is changed."""
+        kinds = []
         for start, end, first, last in spans:
             edit = tuple(source.texts[start:end]), tuple(corrected.texts[first:last])
             kind = self._known.get(edit)
@@ -51,8 +51,8 @@ class PlainTyper:
                 if len(self._known) >= _REMEMBERED:
                     self._known.clear()
                 self._known[edit] = kind
-            found.append(kind)
-        return found
+            kinds.append(kind)
+        return kinds
 
     @staticmethod
     def _type(old: _Tokens, new: _Tokens) -> str:
@@ -63,38 +63,38 @@ class PlainTyper:
 
 
 def operation(old: Sequence[str], new: Sequence[str]) -> str:
-    """`M` where there are no old tokens, `U` where there are no new ones, else `R`."""
+    """Return `M` where there are no old tokens, `U` where there are no new ones, else `R`."""
     return "R" if old and new else "M" if new else "U"
 
 
 def form_type(old: Sequence[str], new: Sequence[str]) -> str:
-    """PUNCT, SPACE, ORTH or WO of different tokens; "" where the form does not tell."""
+    """Return PUNCT, SPACE, ORTH or WO of different tokens; "" where the form does not tell."""
     if all(map(is_punctuation, (*old, *new))):
         return "PUNCT"
     if not old or not new:
         return ""
     if "".join(old).translate(_DASHES) == "".join(new).translate(_DASHES):
         return "SPACE"
-    one, other = [folded(token) for token in old], [folded(token) for token in new]
-    if "".join(one) == "".join(other):
+    before, after = [folded(token) for token in old], [folded(token) for token in new]
+    if "".join(before) == "".join(after):
         return "ORTH"
-    if _unmarked(one) == _unmarked(other):
+    if _unmarked(before) == _unmarked(after):
         return "PUNCT"
-    return "WO" if sorted(one) == sorted(other) else ""
+    return "WO" if sorted(before) == sorted(after) else ""
 
 
 def is_near(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether a word is near what replaces it, in characters.
+    """Return True if a word is near its replacement, in characters.
 
     One of the sides is a single token, which has the same letters but for diacritics as the other
     side, joined, or a likeness of `NEAR` or more; see `gecjury.extraction.plain.forms.likeness`.
     """
     if not old or not new or min(len(old), len(new)) > 1 or len(old) + len(new) > _MOST:
         return False
-    one, other = "".join(old), "".join(new)
-    if is_punctuation(one) or is_punctuation(other):
+    before, after = "".join(old), "".join(new)
+    if is_punctuation(before) or is_punctuation(after):
         return False
-    return base(one) == base(other) or likeness(one, other) >= NEAR
+    return base(before) == base(after) or likeness(before, after) >= NEAR
 
 
 # A word that is divided, or parts that are joined, are so many tokens on both sides.
@@ -102,5 +102,5 @@ _MOST = 4
 
 
 def _unmarked(tokens: Sequence[str]) -> list[str]:
-    """Tokens without punctuation, whether it stands alone or at a word."""
+    """Return tokens without punctuation, whether it stands alone or at a word."""
     return [word for word in map(unmarked, tokens) if word]

@@ -1,4 +1,4 @@
-"""Forms of tokens by Unicode alone: without case and width, without diacritics, without letters."""
+"""Forms of tokens by Unicode alone: case, width, diacritics and letters removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JOINTS = str.maketrans("", "", _JOINING)
 
 @lru_cache(maxsize=_REMEMBERED)
 def folded(token: str) -> str:
-    """A token without case, full or half width, and ways of composing letters.
+    """Return a token without case, full or half width, and ways of composing letters.
 
     Unicode's case folding (ß is ss) of the canonical composition; of compatibility forms only width
     is taken away, so that … stays other than three stops.
@@ -39,45 +39,45 @@ def _narrow(character: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def base(token: str) -> str:
-    """A folded token without diacritics (U+0300 to U+036F): `Říká` is `rika`."""
+    """Return a folded token without diacritics (U+0300 to U+036F): `Říká` is `rika`."""
     plain = folded(token)
     if plain.isascii():
         return plain
     parts = unicodedata.normalize("NFD", plain)
-    left = "".join(each for each in parts if not _FIRST_MARK <= each <= _LAST_MARK)
+    left = "".join(character for character in parts if not _FIRST_MARK <= character <= _LAST_MARK)
     return unicodedata.normalize("NFC", left)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def is_punctuation(token: str) -> bool:
-    """Whether a token holds punctuation or symbols (Unicode's P and S) and no letter or number."""
+    """Return True for punctuation or symbols (Unicode's P and S) without a letter or number."""
     classes = {unicodedata.category(character)[0] for character in token}
     return bool(classes & {"P", "S"}) and not classes & {"L", "N"}
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def unmarked(token: str) -> str:
-    """A token without punctuation and symbols, but for hyphens and apostrophes of a word."""
+    """Return a token without punctuation and symbols, but for a word's hyphens and apostrophes."""
     if is_punctuation(token):
         return ""
     return "".join(
-        each for each in token if each in _JOINING or unicodedata.category(each)[0] not in "PS"
+        sign for sign in token if sign in _JOINING or unicodedata.category(sign)[0] not in "PS"
     )
 
 
 def only_letters(text: str) -> str:
-    """A text without hyphens and apostrophes, by which joined and divided tokens are compared."""
+    """Return a text without hyphens and apostrophes, to compare joined and divided tokens."""
     return text.translate(_JOINTS)
 
 
 def likeness(one: str, other: str) -> float:
-    """1 − insertions and deletions of characters, by the characters of both, without diacritics."""
+    """Return 1 − insertions and deletions over the characters of both, without diacritics."""
     return 1 - _distance()(base(one), base(other))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def similar(one: str, other: str) -> bool:
-    """Whether a token is a form of the other: their likeness is more than `ALIKE`."""
+    """Return True if a token is a form of the other: their likeness is more than `ALIKE`."""
     return likeness(one, other) > ALIKE
 
 

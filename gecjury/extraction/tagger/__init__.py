@@ -91,7 +91,7 @@ def parse_tokenised(nlp: Any, sentences: Iterable[str], batch_size: int = 256) -
 
 
 def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
-    """Name and version of a tagger as signatures give it, without loading the pipeline.
+    """Return a tagger's name and version for signatures, without loading the pipeline.
 
     Returns:
         ``"embedded-1.0.0/spacy2"``, or ``"en_core_web_sm-3.8.0"`` for an installed model.
@@ -117,7 +117,7 @@ def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
 
 
 def _folder_meta(folder: Path) -> dict[str, str]:
-    """What the folder of a spaCy model says of itself."""
+    """Return the metadata in the folder of a spaCy model."""
     path = folder / "meta.json"
     record = read_json(path, "the meta.json of a spaCy model")
     keys = ("lang", "name", "version")
@@ -132,10 +132,10 @@ def _meta(folder: Path) -> dict[str, Any]:
 
 
 def checked_spacy(torch: bool) -> Any:
-    """The spaCy package.
+    """Return the spaCy package.
 
     Args:
-        torch: whether a pipeline will need torch.
+        torch: True if a pipeline will need torch.
 
     Raises:
         MissingExtraError: spaCy is not installed.
@@ -160,7 +160,7 @@ def checked_spacy(torch: bool) -> Any:
 
 
 def _load_embedded(spacy: Any) -> Any:
-    """The embedded pipeline, its tokenizer left for who hands it text."""
+    """Load the embedded pipeline; its tokenizer is made only when text is read."""
     late = "gecjury.LateTokenizer.v1"
     spacy.registry.tokenizers.register(late, func=lambda: _LateTokenizer)
     with no_entry_points():
@@ -173,7 +173,7 @@ def _load_embedded(spacy: Any) -> Any:
 
 
 class _LateTokenizer:
-    """Makes the model's tokenizer, which is half of what loading costs, when it is first used."""
+    """A tokenizer made on first use, since making it is half of the loading time."""
 
     def __init__(self, nlp: Any) -> None:
         self._nlp = nlp

@@ -1,4 +1,4 @@
-"""The embedded tagger's results at a fraction of its cost, for many sentences that resemble.
+"""The embedded tagger's results, computed much faster for many similar sentences.
 
 Vectors are computed once for all places that look alike (`windows`), trees for all sentences in
 step (`transitions`). The attribute ruler and the lemmatizer look at one token, its tag and its
@@ -38,7 +38,7 @@ _Key = tuple[tuple[str, str, str], ...]
 
 
 class Attributes(NamedTuple):
-    """What the ruler and the lemmatizer make of a token; `dep` is None where they leave it."""
+    """Attributes of a token by the ruler and the lemmatizer; `dep` is None if they leave it."""
 
     text: str
     tag: str
@@ -48,15 +48,15 @@ class Attributes(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """Sentences in one line with gaps between them; what stands in a gap means nothing.
+    """Tagged sentences in one line with gaps between them; values in gaps mean nothing.
 
     Attributes:
         found: distinct attributes.
-        numbers: which of them each place has.
+        numbers: index of each place's attributes in `found`.
         deps: dependency label at each place.
         heads: head at each place, counted from the start of its sentence; a root is its own.
         starts: place of each sentence's first token.
-        narrow: whether a sentence must be left to the pipeline.
+        narrow: True for each sentence that must be left to the pipeline.
     """
 
     found: list[Attributes]
@@ -68,7 +68,7 @@ class Tagged(NamedTuple):
 
 
 class FastPipeline:
-    """Tags, parses and looks up attributes of many tokenised sentences."""
+    """A pipeline that tags, parses and looks up attributes of many tokenised sentences."""
 
     def __init__(self, nlp: Any) -> None:
         """Take apart a pipeline for which `suits` is true."""
@@ -94,7 +94,7 @@ class FastPipeline:
 
     @staticmethod
     def suits(nlp: Any) -> bool:
-        """Whether a pipeline is built like the embedded tagger."""
+        """Return True if a pipeline is built like the embedded tagger."""
         if list(nlp.pipe_names) != _PIPES:
             return False
         lemmatizer, tagger = nlp.get_pipe("lemmatizer"), nlp.get_pipe("tagger")
@@ -109,14 +109,14 @@ class FastPipeline:
         )
 
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Whether some sentences have the pipeline's results, by vectors as near as rounding."""
+        """Return True if results equal the pipeline's, and vectors do but for rounding."""
         from spacy.tokens import Doc
 
         chosen = sentences[:: -(-len(sentences) // _CHECKED)]
         docs = [Doc(self._nlp.vocab, words=words) for words in chosen]
-        own = np.concatenate(self._nlp.get_pipe("tok2vec").predict(docs))
+        vectors = np.concatenate(self._nlp.get_pipe("tok2vec").predict(docs))
         encoded = self._windows.encode(chosen)
-        near = np.abs(own - encoded.vectors[encoded.rows[encoded.kinds >= 0]]) <= _ROUNDING
+        near = np.abs(vectors - encoded.vectors[encoded.rows[encoded.kinds >= 0]]) <= _ROUNDING
         tagged = self.parse(chosen)
         return bool(near.all()) and all(
             narrow or self._row(tagged, start, len(doc)) == _read(doc)
@@ -128,9 +128,9 @@ class FastPipeline:
     @staticmethod
     def _row(tagged: Tagged, start: int, length: int) -> list[tuple[str, str, int, int, str]]:
         places = range(start, start + length)
-        found = [tagged.found[tagged.numbers[place]] for place in places]
+        attributes = [tagged.found[tagged.numbers[place]] for place in places]
         deps, heads = tagged.deps[start:], tagged.heads[start:]
-        return [(a.tag, deps[i], heads[i], a.pos, a.lemma) for i, a in enumerate(found)]
+        return [(a.tag, deps[i], heads[i], a.pos, a.lemma) for i, a in enumerate(attributes)]
 
     def parse(self, sentences: Sequence[list[str]]) -> Tagged:
         """Tag, parse and look up tokenised sentences, none empty."""
@@ -151,10 +151,10 @@ class FastPipeline:
         lifted = np.searchsorted(starts, lifted, side="right")
         for sentence in np.unique(lifted - 1).tolist():
             self._attach(sentences[sentence], int(starts[sentence]), deps, heads)
-        found, numbers = self._attributes(encoded, tags[encoded.rows], deps)
+        attributes, numbers = self._attributes(encoded, tags[encoded.rows], deps)
         names = np.array(list(self._deps), dtype=object)
         return Tagged(
-            found,
+            attributes,
             numbers,
             names[deps].tolist(),
             heads.tolist(),
@@ -163,11 +163,11 @@ class FastPipeline:
         )
 
     def _dep(self, label: str) -> int:
-        """The number of a dependency."""
+        """Return the number of a dependency."""
         return self._deps.setdefault(label, len(self._deps))
 
     def _tag(self, vectors: Float32Array) -> tuple[IntArray, Float32Array]:
-        """The best tag of each vector, and by how much its score is the best."""
+        """Return the best tag of each vector, and its margin over the second best."""
         weights, bias = self._weights
         scores = vectors @ weights + bias
         best, rows = scores.argmax(axis=1), np.arange(len(vectors))
@@ -176,7 +176,7 @@ class FastPipeline:
         return best, highest - scores.max(axis=1)
 
     def _attach(self, words: list[str], start: int, deps: IntArray, heads: IntArray) -> None:
-        """Have spaCy attach what hangs from a head elsewhere, in place."""
+        """Let spaCy attach tokens whose heads are elsewhere, in place."""
         from spacy.attrs import DEP, HEAD
         from spacy.tokens import Doc
 
@@ -185,15 +185,15 @@ class FastPipeline:
         doc = Doc(self._nlp.vocab, words=words, heads=heads[part].tolist(), deps=labels)
         for hook in self._nlp.get_pipe("parser").postprocesses:
             hook(doc)
-        found = doc.to_array([DEP, HEAD])
+        attached = doc.to_array([DEP, HEAD])
         strings = self._nlp.vocab.strings
-        deps[part] = [self._dep(strings[dep]) for dep in found[:, 0].tolist()]
-        heads[part] = found[:, 1].astype(np.int64) + np.arange(len(words))
+        deps[part] = [self._dep(strings[dep]) for dep in attached[:, 0].tolist()]
+        heads[part] = attached[:, 1].astype(np.int64) + np.arange(len(words))
 
     def _attributes(
         self, encoded: Encoded, tags: IntArray, deps: IntArray
     ) -> tuple[list[Attributes], IntArray]:
-        """Distinct attributes, and which of them each place has; sets dependencies in place."""
+        """Return distinct attributes and their index at each place; set dependencies in place."""
         if len(self._known) > _KEPT:
             self._known.clear()
         names = list(self._deps)
@@ -212,7 +212,7 @@ class FastPipeline:
         numbers = np.zeros(len(tokens), np.int64)
         numbers[tokens] = places.reshape(-1)
         self._look_up([key for key in keys if key not in self._known])
-        found = [self._known[key][0] for key in keys]
+        attributes = [self._known[key][0] for key in keys]
         for start, end in self._phrase_places(encoded):
             words = [encoded.words[kind] for kind in encoded.kinds[start:end]]
             phrase = [self._tags[tag] for tag in tags[start:end]]
@@ -220,16 +220,16 @@ class FastPipeline:
             key = tuple(zip(words, phrase, labels, strict=True))
             if key not in self._known:
                 self._known[key] = self._finished(key)
-            numbers[start:end] = range(len(found), len(found) + end - start)
-            found += self._known[key]
+            numbers[start:end] = range(len(attributes), len(attributes) + end - start)
+            attributes += self._known[key]
             deps[start:end] = [
-                self._dep(label if one.dep is None else one.dep)
-                for one, label in zip(self._known[key], labels, strict=True)
+                self._dep(label if entry.dep is None else entry.dep)
+                for entry, label in zip(self._known[key], labels, strict=True)
             ]
-        return found, numbers
+        return attributes, numbers
 
     def _phrase_places(self, encoded: Encoded) -> list[tuple[int, int]]:
-        """Where a pattern of several tokens matches; matches that overlap are one."""
+        """Return where a pattern of several tokens matches; overlapping matches are one."""
         lowers = [self._lower(word) for word in encoded.words]
         present = set(lowers)
         spans: list[tuple[int, int]] = []
@@ -258,11 +258,11 @@ class FastPipeline:
             for key in keys:
                 self._look_up([key])
             return
-        for key, found in zip(keys, self._finished([key[0] for key in keys]), strict=True):
-            self._known[key] = (found,)
+        for key, attributes in zip(keys, self._finished([key[0] for key in keys]), strict=True):
+            self._known[key] = (attributes,)
 
     def _finished(self, tokens: Sequence[tuple[str, str, str]]) -> tuple[Attributes, ...]:
-        """What the attribute ruler and the lemmatizer make of neighbours."""
+        """Return attributes of neighbouring tokens by the attribute ruler and the lemmatizer."""
         from spacy.tokens import Doc
 
         texts, tags, deps = (list(column) for column in zip(*tokens, strict=True))
@@ -293,7 +293,7 @@ def _read(doc: Any) -> list[tuple[str, str, int, int, str]]:
 
 
 def _patterns(nlp: Any) -> tuple[list[tuple[str, ...]], set[str]] | None:
-    """The ruler's phrases in lower case, and the dependencies that it looks at.
+    """Return the ruler's phrases in lower case, and the dependencies that it looks at.
 
     None if the ruler looks at anything but single tokens and plain lower-case phrases, or changes
     the dependency of a single token.
@@ -316,7 +316,7 @@ def _patterns(nlp: Any) -> tuple[list[tuple[str, ...]], set[str]] | None:
 
 
 def _named(condition: Any) -> list[str] | None:
-    """The values that a condition of a pattern names, None if it is no plain list of them."""
+    """Return the values that a condition of a pattern names, None if it is no plain list."""
     if isinstance(condition, str):
         return [condition]
     if isinstance(condition, dict) and set(condition) <= {"IN", "NOT_IN"}:

@@ -1,4 +1,4 @@
-"""spaCy imported without what the embedded tagger never calls, and nothing lost to who calls it.
+"""Import of spaCy without the parts that the embedded tagger never calls.
 
 A plain `import spacy` takes seconds where torch is installed: thinc, which spaCy runs its networks
 on, imports it to see whether it is there. It also imports spaCy's own command line, with clients
@@ -41,10 +41,10 @@ _SPACYS_PIPES = {
 
 
 def import_spacy(torch: bool = False) -> Any:
-    """The module `spacy`, as it is if somebody imported it before.
+    """Import spaCy and return the module, or the one that is already imported.
 
     Args:
-        torch: whether a pipeline will want torch, which is then imported where it is installed.
+        torch: True if a pipeline will use torch, which is then imported if it is installed.
 
     Raises:
         ImportError: spaCy is not installed.
@@ -62,7 +62,7 @@ def import_spacy(torch: bool = False) -> Any:
 
 
 def needs_torch(name: str) -> bool:
-    """Whether the pipeline of a spaCy model may run on torch.
+    """Return True if the pipeline of a spaCy model may run on torch.
 
     Args:
         name: of an installed package, or a folder.
@@ -87,7 +87,7 @@ def needs_torch(name: str) -> bool:
 
 
 def _names_others(config: str) -> bool:
-    """Whether a pipeline is made of anything but spaCy's own parts that do without torch."""
+    """Return True if a pipeline has parts other than spaCy's own that do without torch."""
     section = ""
     for line in config.splitlines():
         if line.startswith("["):
@@ -106,7 +106,7 @@ def _names_others(config: str) -> bool:
 
 @contextlib.contextmanager
 def no_entry_points() -> Iterator[None]:
-    """Keep other packages' extensions of spaCy out of what this thread does meanwhile.
+    """Keep other packages' extensions of spaCy out of this thread's imports.
 
     spaCy looks through them hundreds of times while it makes a pipeline, and imports them all,
     whatever the pipeline is made of.
@@ -121,29 +121,29 @@ def no_entry_points() -> Iterator[None]:
 
 
 class _NoneHere:
-    """Entry points of other threads."""
+    """Entry points that are empty in one thread."""
 
     def __init__(self, whole: Any) -> None:
         self._whole = whole
         self._thread = threading.get_ident()
 
     def select(self, group: str) -> Sequence[Any]:
-        """Those of a group."""
+        """Return the entry points of a group."""
         if threading.get_ident() == self._thread:
             return ()
-        found: Sequence[Any] = self._whole.select(group=group)
-        return found
+        points: Sequence[Any] = self._whole.select(group=group)
+        return points
 
 
 class _Torch(MetaPathFinder):
-    """Hides torch from one thread, and later tells thinc when it is imported."""
+    """A finder that hides torch from one thread, and later tells thinc when it is imported."""
 
     def __init__(self) -> None:
         self._thread: int | None = None
 
     @contextlib.contextmanager
     def here(self) -> Iterator[None]:
-        """Hide it from this thread; afterwards wait for whoever imports it."""
+        """Hide torch from this thread; afterwards wait for threads that import it."""
         self._thread = threading.get_ident()
         sys.meta_path.insert(0, self)
         try:
@@ -160,7 +160,7 @@ class _Torch(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """The module's own specification, after whose execution thinc is told."""
+        """Return the module's own specification, after whose execution thinc is told."""
         if fullname != "torch":
             return None
         if threading.get_ident() == self._thread:
@@ -194,7 +194,7 @@ _HIDDEN = _Torch()
 
 
 def thinc_learns_of_torch() -> None:
-    """Have thinc look for torch again, and correct what its modules took over from the first look.
+    """Have thinc look for torch again, and correct what its modules copied before.
 
     thinc decides nothing of lasting effect by it while it is imported: its functions read these
     names when they are called.
@@ -214,18 +214,18 @@ def thinc_learns_of_torch() -> None:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in ("thinc", "spacy") and isinstance(module, ModuleType):
             held = vars(module)
-            held.update({each: getattr(new, each) for each in names if each in held})
+            held.update({key: getattr(new, key) for key in names if key in held})
 
 
 def _may_be_hidden() -> bool:
-    """Whether thinc is still to look for torch, and spaCy could not run on a GPU by itself."""
+    """Return True if thinc has not looked for torch yet, and spaCy could not run on a GPU."""
     if "thinc" in sys.modules or "torch" in sys.modules or sys.platform == "darwin":
         return False
     return importlib.util.find_spec("cupy") is None
 
 
 def _without_command_line() -> None:
-    """Import spaCy, its command line only once somebody asks for it."""
+    """Import spaCy; its command line is imported only when asked for."""
     stand_in, info = ModuleType("spacy.cli"), ModuleType("spacy.cli.info")
     stand_in.__path__ = []
     vars(info)["info"] = _info
@@ -243,7 +243,7 @@ def _without_command_line() -> None:
 
 
 def _info(*arguments: Any, **options: Any) -> Any:
-    """Print and return what spaCy says of this installation or of a model."""
+    """Print and return spaCy's description of this installation or of a model."""
     return importlib.import_module("spacy.cli.info").info(*arguments, **options)
 
 
@@ -255,7 +255,7 @@ def _attribute(name: str) -> Any:
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """No search for garbage: an import makes none, and each search walks all there is."""
+    """Pause garbage collection: an import makes no garbage, and each search walks all objects."""
     was = gc.isenabled()
     gc.disable()
     try:

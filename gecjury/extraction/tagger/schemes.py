@@ -125,7 +125,7 @@ _VERB_TAGS = ["VB", "VBD", "VBG", "VBN", "VBP", "VBZ"]
 def attribute_patterns(
     scheme: str, words: Mapping[str, Sequence[str]] | None = None
 ) -> list[Pattern]:
-    """Patterns for spaCy's attribute ruler; later ones win over earlier ones.
+    """Return patterns for spaCy's attribute ruler; later ones win over earlier ones.
 
     Args:
         scheme: ``"spacy2"`` or ``"spacy3"``.
@@ -152,7 +152,7 @@ def attribute_patterns(
 
 
 def _repairs(words: Mapping[str, Sequence[str]]) -> list[Pattern]:
-    """Tags that the word, its shape or the parse contradicts; they come last and overrule."""
+    """Return patterns for tags that word, shape or parse contradict; they come last."""
     patterns = [
         _retag({"TAG": {"NOT_IN": list(_KEPT[tag])}, "LOWER": {"IN": list(forms)}}, tag)
         for tag, forms in words.items()

@@ -1,4 +1,4 @@
-"""spaCy's arc-eager parser for many sentences in step, on arrays.
+"""spaCy's arc-eager parser for many sentences at once, on arrays.
 
 All sentences take their next transition together: what a state looks like is gathered for all of
 them, scored by one matrix product, and applied with a few operations on arrays. States that look
@@ -48,7 +48,7 @@ class Parses(NamedTuple):
 
 
 class Transitions:
-    """The parser of a pipeline, by its weights."""
+    """An arc-eager parser made from the weights of a pipeline's parser."""
 
     def __init__(self, parser: Any) -> None:
         """Take over the weights of a parser for which `suits` is true."""
@@ -78,7 +78,7 @@ class Transitions:
 
     @staticmethod
     def suits(parser: Any) -> bool:
-        """Whether a parser is built like the embedded tagger's."""
+        """Return True if a parser is built like the embedded tagger's."""
         model, settings = parser.model, parser.cfg
         if type(parser).__name__ != "DependencyParser" or len(model.layers) != 3:
             return False
@@ -102,7 +102,7 @@ class Transitions:
         )
 
     def parse(self, encoded: Encoded) -> Parses:
-        """The trees of sentences between which at least three places are free."""
+        """Return the trees of sentences between which at least three places are free."""
         table = self._table(encoded.vectors)
         tokens = encoded.kinds >= 0
         size = len(tokens)
@@ -168,7 +168,7 @@ class Transitions:
             front = front + push
 
     def _table(self, vectors: Float32Array) -> Float32Array:
-        """What each vector adds to the hidden layer in each look: (vectors + 1) · looks × hidden.
+        """Return each vector's share of the hidden layer by look: (vectors + 1) · looks × hidden.
 
         The last rows are for "no token".
         """
@@ -176,15 +176,15 @@ class Transitions:
         count = len(vectors)
         if len(self._space) <= count:
             self._space = np.empty((count + count // 8 + 1, len(self._pad)), np.float32)
-        found = self._space[: count + 1]
-        np.matmul(vectors @ weights + bias, self._lower, out=found[:-1])
-        found[-1] = self._pad
-        return found.reshape(-1, self._width * self._pieces)
+        sums = self._space[: count + 1]
+        np.matmul(vectors @ weights + bias, self._lower, out=sums[:-1])
+        sums[-1] = self._pad
+        return sums.reshape(-1, self._width * self._pieces)
 
     def _decide(
         self, table: Float32Array, seen: IntArray, valid: IntArray, sums: Float32Array
     ) -> tuple[IntArray, Float32Array]:
-        """The best valid transition of each state, and by how much it is."""
+        """Return the best valid transition of each state, and its margin."""
         count = len(valid)
         total, part = sums[0, :count], sums[1, :count]
         np.take(table, seen[0], axis=0, out=total, mode="clip")

@@ -1,4 +1,4 @@
-"""The embedded tagger's vectors of tokens, each computed once for all places that look alike.
+"""The embedded tagger's vectors of tokens, computed once for all places that look alike.
 
 A convolution of four layers sees four tokens to either side. Corrections repeat most of their
 source, so a layer's value is computed once for all places with the same three values below it.
@@ -42,7 +42,7 @@ class Encoded(NamedTuple):
 
 
 class _Maxout:
-    """A maxout layer and the normalisation of what comes out of it."""
+    """A maxout layer followed by normalisation."""
 
     def __init__(self, block: Any) -> None:
         maxout, norm = block.layers[0].layers[1].layers[0].layers
@@ -56,7 +56,7 @@ class _Maxout:
         self._gain, self._shift = norm.get_param("G"), norm.get_param("b")
 
     def __call__(self, columns: Float32Array) -> Float32Array:
-        """Rows × inputs to rows × width."""
+        """Map rows × inputs to rows × width."""
         sums: Float32Array = columns @ self._weights
         sums += self._bias
         width = self._width
@@ -72,7 +72,7 @@ class _Maxout:
 
 
 class Windows:
-    """Vectors of tokenised sentences."""
+    """An encoder that gives vectors of tokenised sentences."""
 
     def __init__(self, nlp: Any) -> None:
         """Take apart the encoder of a pipeline for which `suits` is true."""
@@ -85,7 +85,7 @@ class Windows:
 
     @staticmethod
     def suits(nlp: Any) -> bool:
-        """Whether the encoder is built like the embedded tagger's."""
+        """Return True if the encoder is built like the embedded tagger's."""
         layers = nlp.get_pipe("tok2vec").model.layers
         if len(layers) != 2 or not layers[0].name.startswith("extract_features"):
             return False
@@ -102,7 +102,7 @@ class Windows:
         )
 
     def encode(self, sentences: Sequence[list[str]]) -> Encoded:
-        """The vectors of tokenised sentences, none empty."""
+        """Return the vectors of tokenised sentences, none empty."""
         numbers: dict[str, int] = {}
         flat = [-1] * self.gap
         gap = flat.copy()
@@ -119,26 +119,26 @@ class Windows:
         return Encoded(words, kinds, np.array(starts, dtype=np.int64), rows, values)
 
     def _embedded(self, words: list[str]) -> Float32Array:
-        """What the convolution starts from, tokens × width."""
+        """Return the input of the convolution, tokens × width."""
         from spacy.tokens import Doc
 
-        known = self._known
-        if len(known) > _KEPT:
-            known.clear()
+        row_of = self._known
+        if len(row_of) > _KEPT:
+            row_of.clear()
             self._table = self._table[:0]
-        if new := [word for word in words if word not in known]:
-            (found,) = self._embed.predict([Doc(self._vocab, words=new)])
-            first = len(known)
-            known.update((word, first + i) for i, word in enumerate(new))
-            self._table = np.concatenate([self._table[:first], found])
-        found_rows: Float32Array = self._table[[known[word] for word in words]]
+        if new := [word for word in words if word not in row_of]:
+            (vectors,) = self._embed.predict([Doc(self._vocab, words=new)])
+            first = len(row_of)
+            row_of.update((word, first + i) for i, word in enumerate(new))
+            self._table = np.concatenate([self._table[:first], vectors])
+        found_rows: Float32Array = self._table[[row_of[word] for word in words]]
         return found_rows
 
 
 def _convolve(
     layer: _Maxout, values: Float32Array, rows: IntArray
 ) -> tuple[Float32Array, IntArray]:
-    """One residual block with a window of one, computed once for each distinct window."""
+    """Compute one residual block with a window of one, once for each distinct window."""
     count = len(values)
     before = np.concatenate([rows[:1], rows[:-1]])
     after = np.concatenate([rows[1:], rows[-1:]])

@@ -15,7 +15,7 @@ _VERBAL = frozenset({"AUX", "PART", "VERB"})
 
 
 class UniversalTyper:
-    """Types edits by form first, then by part of speech and lemma.
+    """A typer of edits by form first, then by part of speech and lemma.
 
     `M` misses, `R` replaces, `U` is unnecessary. PUNCT, SPACE, ORTH and WO are as in
     `gecjury.extraction.plain.categories.PlainTyper`. Then, where all tokens have one part of speech
@@ -38,8 +38,8 @@ class UniversalTyper:
         self._known: dict[Any, str] = {}
 
     def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """The type of each span of one sentence pair; `UNK` where nothing is changed."""
-        found = []
+        """Return the type of each span of one sentence pair; `UNK` where nothing is changed."""
+        kinds = []
         for span in spans:
             start, end, first, last = span
             edit = tuple(source.keys[start:end]), tuple(corrected.keys[first:last])
@@ -49,8 +49,8 @@ class UniversalTyper:
                 if len(self._known) >= _REMEMBERED:
                     self._known.clear()
                 self._known[edit] = kind
-            found.append(kind)
-        return found
+            kinds.append(kind)
+        return kinds
 
     def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
         start, end, first, last = span
@@ -70,7 +70,7 @@ class UniversalTyper:
 
 
 class _Side(NamedTuple):
-    """One side of an edit, an entry a token."""
+    """A side of an edit, an entry a token."""
 
     texts: list[str]
     lemmas: list[str]
@@ -98,8 +98,8 @@ def _category(old: _Side, new: _Side) -> str:
 
 
 def _shared(poses: list[str]) -> str:
-    """The part of speech that all tokens have; "" where they differ or have none."""
-    found = set(poses)
-    if len(found) == 1:
+    """Return the part of speech that all tokens have; "" where they differ or have none."""
+    distinct = set(poses)
+    if len(distinct) == 1:
         return poses[0]
-    return "VERB" if found <= _VERBAL else ""
+    return "VERB" if distinct <= _VERBAL else ""

@@ -28,7 +28,7 @@ _BATCH = 128
 
 
 def pipeline_signature(name: str) -> dict[str, str]:
-    """Name and version of a pipeline, of spaCy and of our rules, without loading anything.
+    """Return name and version of a pipeline, of spaCy and of our rules; nothing is loaded.
 
     Args:
         name: of an installed spaCy pipeline, or the folder of one.
@@ -56,7 +56,7 @@ def pipeline_signature(name: str) -> dict[str, str]:
 
 
 def universal_analyser(name: str) -> Analyser:
-    """What makes edits with a pipeline: ERRANT's alignment and merging, and types of our own.
+    """Return an analyser with a pipeline: ERRANT's alignment and merging, and our own types.
 
     The alignment's costs are ERRANT's, which take Universal parts of speech and lemmas; merging
     follows ERRANT's rules with them, where a token and a form of it are compared without diacritics
@@ -81,7 +81,7 @@ def universal_analyser(name: str) -> Analyser:
 
 
 class UniversalReader(Parser):
-    """Reads tokens made elsewhere with a pipeline of any language."""
+    """A reader of tokens made elsewhere, with a pipeline of any language."""
 
     def __init__(self, nlp: Any, name: str) -> None:
         """Try the pipeline on two tokens.
@@ -123,11 +123,11 @@ class UniversalReader(Parser):
             yield self.reduce(doc)
 
     def _docs(self, sentences: list[list[str]]) -> Iterator[Any]:
-        """Docs of exactly the tokens given."""
+        """Yield docs of exactly the tokens given."""
         from spacy.tokens import Doc
 
-        given = (Doc(self._nlp.vocab, words=words) for words in sentences)
-        docs = iter(self._nlp.pipe(given, batch_size=_BATCH))
+        blank_docs = (Doc(self._nlp.vocab, words=words) for words in sentences)
+        docs = iter(self._nlp.pipe(blank_docs, batch_size=_BATCH))
         for words in sentences:
             try:
                 doc = next(docs)
@@ -145,17 +145,17 @@ class UniversalReader(Parser):
             yield doc
 
     def _complete(self, doc: Any, words: list[str]) -> None:
-        """Set lemmas that the components did not: the tokeniser's, else the word in lower case."""
+        """Set missing lemmas: the tokeniser's, else the word in lower case."""
         if all(token.lemma for token in doc):
             return
-        known = _tokenizer_lemmas(self._nlp, words) if self._asks_tokenizer else {}
+        lemmas = _tokenizer_lemmas(self._nlp, words) if self._asks_tokenizer else {}
         for number, token in enumerate(doc):
             if not token.lemma:
-                token.lemma_ = known.get(number) or token.lower_
+                token.lemma_ = lemmas.get(number) or token.lower_
 
 
 def _tokenizer_lemmas(nlp: Any, words: list[str]) -> dict[int, str]:
-    """Lemmas by the pipeline's own tokeniser of those words that it does not divide.
+    """Return lemmas by the pipeline's tokeniser, for words that it does not divide.
 
     Sentences of languages written without spaces are put together again for it.
     """
@@ -168,12 +168,12 @@ def _tokenizer_lemmas(nlp: Any, words: list[str]) -> dict[int, str]:
         tokens = list(nlp.make_doc(space.join(words)))
     except Exception:  # a sentence too long for it
         return {}
-    found = ((starts.get((token.idx, token.text)), token.lemma_) for token in tokens)
-    return {number: lemma for number, lemma in found if number is not None and lemma}
+    places = ((starts.get((token.idx, token.text)), token.lemma_) for token in tokens)
+    return {number: lemma for number, lemma in places if number is not None and lemma}
 
 
 def _meta(name: str) -> dict[str, Any]:
-    """What a pipeline says of itself.
+    """Return the metadata of a pipeline.
 
     Raises:
         OptionError: there is no such pipeline.
