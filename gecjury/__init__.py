@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from gecjury.corpus import Corpus, in_language, language_of, read_corpus
     from gecjury.datasets.run import score_dataset
     from gecjury.experiments.attack import AttackSettings, attack
-    from gecjury.experiments.explain import explain
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
-    from gecjury.experiments.score import score
     from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison, Resampling, Settings, compare
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import scores
     from gecjury.studies.diff import Diff, diff
+    from gecjury.studies.explain import Explain, explain
     from gecjury.studies.rank import Rank, rank
+    from gecjury.studies.score import Score, score
 
 __all__ = [
     "METRICS",
@@ -44,10 +44,12 @@ __all__ = [
     "Comparison",
     "Corpus",
     "Diff",
+    "Explain",
     "MaegeSettings",
     "Rank",
     "Resampling",
     "Runtime",
+    "Score",
     "ScoreTable",
     "Settings",
     "TuneSettings",
@@ -74,18 +76,20 @@ _HOMES = {
     "Comparison": "gecjury.metaeval",
     "Corpus": "gecjury.corpus",
     "Diff": "gecjury.studies.diff",
+    "Explain": "gecjury.studies.explain",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
     "Rank": "gecjury.studies.rank",
     "Resampling": "gecjury.metaeval",
     "Runtime": "gecjury.runtime",
+    "Score": "gecjury.studies.score",
     "ScoreTable": "gecjury.scoring",
     "Settings": "gecjury.metaeval",
     "TuneSettings": "gecjury.experiments.tune",
     "attack": "gecjury.experiments.attack",
     "compare": "gecjury.metaeval",
     "diff": "gecjury.studies.diff",
-    "explain": "gecjury.experiments.explain",
+    "explain": "gecjury.studies.explain",
     "in_language": "gecjury.corpus",
     "language_of": "gecjury.corpus",
     "load": "gecjury.scoring",
@@ -93,7 +97,7 @@ _HOMES = {
     "maege": "gecjury.experiments.maege.experiment",
     "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus",
-    "score": "gecjury.experiments.score",
+    "score": "gecjury.studies.score",
     "score_dataset": "gecjury.datasets.run",
     "scores": "gecjury.scoring.given_scores",
     "tune": "gecjury.experiments.tune",

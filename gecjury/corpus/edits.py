@@ -122,3 +122,37 @@ def apply_edits(source: Sequence[str], edits: Iterable[Edit]) -> list[str]:
         done = edit.end
     result += source[done:]
     return result
+
+
+ARROW = "→"
+"""Stands between the old and the new side of an edit that is shown."""
+
+
+def marked_edits(source: Sequence[str], edits: Iterable[Edit]) -> str:
+    """Return a tokenised source with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
+
+    Args:
+        source: source tokens.
+        edits: in any order; several insertions at one place keep theirs.
+    """
+    parts: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        parts += source[done : edit.start]
+        old = " ".join(source[edit.start : edit.end])
+        if old or edit.correction:
+            parts.append(f"[{old}{ARROW}{edit.correction}]")
+        done = max(done, edit.end)
+    return " ".join([*parts, *source[done:]])
+
+
+def differing_spans(source: Sequence[str], correction: Sequence[str]) -> Edits:
+    """Return the spans in which two texts differ as edits, to be shown and not to be scored."""
+    from difflib import SequenceMatcher
+
+    codes = SequenceMatcher(None, source, correction, autojunk=False).get_opcodes()
+    return tuple(
+        Edit(start, end, " ".join(correction[first:last]))
+        for kind, start, end, first, last in codes
+        if kind != "equal"
+    )

@@ -14,8 +14,8 @@ import numpy as np
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.experiments.score import TypeLevel
 from gecjury.experiments.system_tests import pair_tests, tail_p
+from gecjury.scoring.error_types import TypeLevel, merged_type
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
@@ -244,7 +244,7 @@ def type_counts(table: ScoreTable, level: TypeLevel) -> TypeCounts | None:
         return None
     lines = table.sentences.shape[1]
     cells = [[told(system, row) for row in range(lines)] for system in (0, 1)]
-    merged = {kind: _merged(kind, level) for each in cells for cell in each for kind, _ in cell}
+    merged = {kind: merged_type(kind, level) for each in cells for cell in each for kind, _ in cell}
     kinds = tuple(sorted(set(merged.values())))
     place = {kind: kinds.index(name) for kind, name in merged.items()}
     counts = np.zeros((2, lines, len(kinds), 3))
@@ -253,11 +253,6 @@ def type_counts(table: ScoreTable, level: TypeLevel) -> TypeCounts | None:
             for (kind, count), amount in cell.items():
                 counts[system, row, place[kind], count] += amount
     return TypeCounts(kinds, counts)
-
-
-def _merged(kind: str, level: TypeLevel) -> str:
-    operation, _, category = kind.partition(":")
-    return {1: operation, 2: category or kind, 3: kind}[level]
 
 
 def type_differences(found: TypeCounts, how: Resampler) -> list[Paired]:

@@ -2,60 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-Record = Mapping[str, Any]
-"""A row of a table: plain values by key."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table as people see it.
-
-    Attributes:
-        key: of the cells.
-        heading: above them; the key unless given.
-        digits: behind the point of a number.
-        interval: key of the cell with the two bounds that people see behind the value; programs
-            (TSV) read the bounds in two columns of their own.
-        value: makes a cell of a record where no key of it will do.
-    """
-
-    key: str
-    heading: str = ""
-    digits: int = 3
-    interval: str = ""
-    value: Callable[[Record], Any] | None = None
-
-    @property
-    def title(self) -> str:
-        """The heading, or the key where there is none."""
-        return self.heading or self.key
-
-    def cell(self, row: Record) -> Any:
-        """Return the value that the column shows of a record; None where it has none."""
-        return row.get(self.key) if self.value is None else self.value(row)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Records with the columns, title and notes that people see.
-
-    Attributes:
-        columns: what people see of a record, from the left.
-        rows: the records; JSON has them whole.
-        title: above the table.
-        notes: below it.
-        name: key of the records in JSON; empty where JSON has them elsewhere.
-    """
-
-    columns: Sequence[Column]
-    rows: Sequence[Record]
-    title: str = ""
-    notes: Sequence[str] = field(default_factory=tuple)
-    name: str = ""
+from gecjury.report.table import Column as Column
+from gecjury.report.table import Record as Record
+from gecjury.report.table import Table as Table
+from gecjury.report.tables import print_tables, tables_text
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,6 +24,7 @@ class Result:
         said: lines on the outcome, such as the verdict of a gate.
         language: of the texts in the tables, as pages name it.
         title: of the page.
+        draw: writes the figure to a file; None where there is nothing to draw.
     """
 
     tables: tuple[Table, ...]
@@ -79,6 +34,7 @@ class Result:
     said: tuple[str, ...] = ()
     language: str = "en"
     title: str = ""
+    draw: Callable[[str], None] | None = None
 
     def table(self, name: str) -> Table:
         """Return the table of a name; where several share it, one with the records of all.
@@ -104,11 +60,19 @@ class Result:
 
     def __str__(self) -> str:
         """Return the tables as plain text."""
-        from gecjury.report.tables import tables_text
-
         return tables_text([table for table in self.tables if table.columns])
 
     def __repr__(self) -> str:
         """Return the kind of result and its size."""
         count = len(self.tables[0].rows)
         return f"<{type(self).__name__}: {count} row{'' if count == 1 else 's'}>"
+
+
+def print_result(result: Result, form: str) -> None:
+    """Print a result on stdout.
+
+    Args:
+        result: its document as JSON, its tables with columns otherwise.
+        form: one of `gecjury.report.tables.FORMATS`.
+    """
+    print_tables([table for table in result.tables if table.columns], result.document(), form)

@@ -25,7 +25,7 @@ from gecjury.report.escaping import (
     markdown_cell,
     markdown_line,
 )
-from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.table import Column, Record, Table
 from gecjury.wording import chopped, letters, shortened, visible
 from gecjury.wording import width as width_of
 
@@ -36,16 +36,6 @@ FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # into a pipe or a file, where no terminal says how wide it is
-
-
-def print_result(result: Result, form: str) -> None:
-    """Print a result on stdout.
-
-    Args:
-        result: its document as JSON, its tables with columns otherwise.
-        form: one of `FORMATS`.
-    """
-    print_tables([table for table in result.tables if table.columns], result.document(), form)
 
 
 def print_tables(tables: Sequence[Table], document: object, form: str) -> None:

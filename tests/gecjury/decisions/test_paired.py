@@ -20,6 +20,7 @@ from gecjury.decisions.paired import (
 )
 from gecjury.errors import OptionError
 from gecjury.stats.counts import precision_recall_f
+from gecjury.studies.score import type_records
 
 SOURCES = ["a b .", "c d .", "e f .", "g h .", "i j ."]
 REFERENCES = [
@@ -144,16 +145,16 @@ def typed() -> Corpus:
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
-    found = gecjury.score(typed, metrics="errant")
-    counts = type_counts(found.tables[0], level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    table = gecjury.load("errant").score_corpus(typed)
+    counts = type_counts(table, level)  # type: ignore[arg-type]  # of 1, 2 and 3
     assert counts is not None
     sums = {
         (system, kind): counts.counts[number, :, place].sum(axis=0).tolist()
         for number, system in enumerate(("old", "new"))
         for place, kind in enumerate(counts.kinds)
     }
-    own = found.by_type(level)  # type: ignore[arg-type]  # of 1, 2 and 3
-    told = {(each.system, each.type): [each.tp, each.fp, each.fn] for each in own}
+    records = type_records(table, level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    told = {(r["system"], r["type"]): [r["tp"], r["fp"], r["fn"]] for r in records}
     assert {place: three for place, three in sums.items() if any(three)} == told
 
 
@@ -161,10 +162,11 @@ def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
 def test_weights_by_type_are_the_metric_s_own(
     typed: Corpus, tiny_bert: Path, metric: str, option: str
 ) -> None:
-    found = gecjury.score(typed, metrics=gecjury.load(metric, **{option: str(tiny_bert)}))
-    counts = type_counts(found.tables[0], 3)
+    table = gecjury.load(metric, **{option: str(tiny_bert)}).score_corpus(typed)
+    counts = type_counts(table, 3)
     assert counts is not None
-    own = {(e.system, e.type): (e.tp, e.fp, e.fn) for e in found.by_type(3)}
+    records = type_records(table, 3)
+    own = {(r["system"], r["type"]): (r["tp"], r["fp"], r["fn"]) for r in records}
     for place, kind in enumerate(counts.kinds):
         both = counts.counts[:, :, place].sum(axis=1)
         for system, sums in zip(("old", "new"), both, strict=True):
@@ -173,7 +175,7 @@ def test_weights_by_type_are_the_metric_s_own(
 
 
 def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
-    counts = type_counts(gecjury.score(typed, metrics="errant").tables[0], 1)
+    counts = type_counts(gecjury.load("errant").score_corpus(typed), 1)
     assert counts is not None
     differences = dict(zip(counts.kinds, type_differences(counts, HOW), strict=True))
 
@@ -195,7 +197,7 @@ def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
 
 
 def test_metrics_without_types_have_none(corpus: Corpus) -> None:
-    assert type_counts(gecjury.score(corpus, metrics="green").tables[0], 2) is None
+    assert type_counts(gecjury.load("green").score_corpus(corpus), 2) is None
 
 
 @pytest.mark.parametrize(
