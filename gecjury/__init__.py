@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
     from gecjury.experiments.attack import AttackSettings, attack
-    from gecjury.experiments.explain import explain
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
-    from gecjury.experiments.score import score
     from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison
     from gecjury.runtime import Runtime
@@ -41,7 +39,9 @@ if TYPE_CHECKING:
     from gecjury.stats.resampling import Resampling
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
+    from gecjury.studies.explain import Explain, explain
     from gecjury.studies.rank import Rank, rank
+    from gecjury.studies.score import Score, score
 
 __all__ = [
     "METRICS",
@@ -50,10 +50,12 @@ __all__ = [
     "Comparison",
     "Corpus",
     "Diff",
+    "Explain",
     "MaegeSettings",
     "Rank",
     "Resampling",
     "Runtime",
+    "Score",
     "ScoreTable",
     "TuneSettings",
     "__version__",
@@ -80,25 +82,27 @@ _HOMES = {
     "Comparison": "gecjury.metaeval",
     "Diff": "gecjury.studies.diff",
     "Corpus": "gecjury.corpus.corpus",
+    "Explain": "gecjury.studies.explain",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
     "Rank": "gecjury.studies.rank",
     "Resampling": "gecjury.stats.resampling",
     "Runtime": "gecjury.runtime",
+    "Score": "gecjury.studies.score",
     "ScoreTable": "gecjury.scoring",
     "TuneSettings": "gecjury.experiments.tune",
     "attack": "gecjury.experiments.attack",
     "compare": "gecjury.studies.compare",
     "diff": "gecjury.studies.diff",
-    "explain": "gecjury.experiments.explain",
     "in_language": "gecjury.corpus.tokens",
     "language_of": "gecjury.corpus.language",
+    "explain": "gecjury.studies.explain",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",
     "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus.reading",
-    "score": "gecjury.experiments.score",
+    "score": "gecjury.studies.score",
     "score_dataset": "gecjury.datasets.run",
     "given_scores": "gecjury.scoring.given_scores",
     "tune": "gecjury.experiments.tune",

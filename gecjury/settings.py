@@ -119,7 +119,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
 
     Args:
         settings: a dataclass.
-        values: by field; what is missing keeps its default, lists become tuples.
+        values: by field; what is missing or None keeps its default, lists become tuples.
 
     Raises:
         OptionError: a value that there is none of.
@@ -127,9 +127,9 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     own: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for path, declared in _declared(settings):
-        if declared.name not in values:
+        value = values.get(declared.name)
+        if value is None:
             continue
-        value = values[declared.name]
         if isinstance(value, list):
             value = tuple(dict.fromkeys(value))
         holder, _, name = path.rpartition(".")

@@ -223,10 +223,13 @@ def command_parser() -> CommandParser:
 
 
 def _declare(parser: CommandParser) -> None:
-    """Declare the arguments of a command: of a study, or as its module does."""
+    """Declare the arguments of a command: of a study, of several, or as its module does."""
     if parser.path in studies.STUDIES:
         studies.declare(parser)
-        parser.set_defaults(run=studies.run)
+        return
+    if actions := studies.actions_of(parser.path):
+        declared = {name: (line, studies.declare) for name, line in actions.items()}
+        add_actions(parser, "action", "KIND", declared)
         return
     module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)

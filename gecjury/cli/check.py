@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gecjury.cli.inputs import add_files
 
@@ -15,8 +17,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
     from gecjury.corpus.doctor import examine
-    from gecjury.report.result import Column, Table
-    from gecjury.report.tables import print_tables
 
     reports, findings = examine(args.source, args.hypotheses, args.references, args.m2)
     files = [
@@ -31,11 +31,31 @@ def run(args: argparse.Namespace) -> int:
         }
         for report in reports
     ]
-    found = [{"level": f.level, "file": f.path, "message": f.message} for f in findings]
-    columns = [Column(key) for key in ("role", "name", "lines", "tokens", "empty", "unchanged")]
-    tables = [Table(columns, files, title="Files")]
-    if found:
-        shown = [Column(key) for key in ("level", "file", "message")]
-        tables.append(Table(shown, found, title="Findings"))
-    print_tables(tables, {"files": files, "findings": found}, args.format)
-    return 2 if any(finding.level == "error" for finding in findings) else 0
+    columns = ("role", "name", "lines", "tokens", "empty", "unchanged")
+    listed = [{"level": f.level, "file": f.path, "message": f.message} for f in findings]
+    return print_findings(files, columns, listed, args.format)
+
+
+def print_findings(
+    files: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    findings: Sequence[Mapping[str, str]],
+    form: str,
+) -> int:
+    """Print what was found in files; return 2 if anything is an error, 0 otherwise.
+
+    Args:
+        files: a record a file.
+        columns: keys of these records that people see.
+        findings: records with `level`, `file` and `message`.
+        form: one of `gecjury.report.tables.FORMATS`.
+    """
+    from gecjury.report.result import Column, Result, Table, print_result
+
+    shown = [Column(key) for key in ("level", "file", "message")] if findings else []
+    tables = (
+        Table([Column(key) for key in columns], files, "Files", name="files"),
+        Table(shown, findings, "Findings", name="findings"),
+    )
+    print_result(Result(tables), form)
+    return 2 if any(finding["level"] == "error" for finding in findings) else 0

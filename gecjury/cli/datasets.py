@@ -4,59 +4,60 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gecjury.cli.inputs import language_from, runtime_from
-from gecjury.cli.numbers import up_to
+from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError
-from gecjury.report.result import Column, Table
-from gecjury.report.tables import print_tables
+from gecjury.report.result import Column, Result, Table, print_result
+from gecjury.settings import check, option
 
 if TYPE_CHECKING:
     from gecjury.datasets.run import DatasetScores
 
-_FOR_DATASETS = ("column", "keep", "output_format", "strict", "shard_rows", "address", "num_gpus")
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions:
+    """Options that only datasets have.
+
+    Attributes:
+        column: which column holds what: id, source, hypothesis (repeat for several), references.
+        keep: write rows that fulfil it, e.g. 'green >= .8'.
+        output_format: of the scores (default: parquet).
+        strict: stop at the first bad row.
+        shard_rows: rows that are finished together (default: a thousandth, 10,000 to 200,000).
+        engine: who runs the workers.
+        address: of a Ray cluster: auto, ray://..., local.
+        num_gpus: GPUs of each worker, with Ray.
+    """
+
+    column: tuple[str, ...] = option((), metavar="ROLE=NAME")
+    keep: str | None = option(None, metavar="CONDITION")
+    output_format: Literal["parquet", "jsonl"] | None = None
+    strict: bool = False
+    shard_rows: int | None = option(None, metavar="N", least=1, most=100_000_000)
+    engine: Literal["local", "ray"] = "local"
+    address: str | None = option(None, metavar="ADDRESS")
+    num_gpus: float | None = option(None, metavar="N")
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 def add_dataset_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what only datasets know; see docs/scale.md."""
+    """Declare what only datasets have; see docs/scale.md."""
     group = parser.add_argument_group("datasets", "rows of files of any size (docs/scale.md)")
-    group.add_argument(
-        "--column",
-        metavar="ROLE=NAME",
-        action="append",
-        default=[],
-        help="which column holds what: id, source, hypothesis (repeat for several), references",
-    )
-    group.add_argument(
-        "--keep", metavar="CONDITION", help="write rows that fulfil it, e.g. 'green >= .8'"
-    )
-    group.add_argument(
-        "--output-format", choices=("parquet", "jsonl"), help="of the scores (default: parquet)"
-    )
-    group.add_argument("--strict", action="store_true", help="stop at the first bad row")
-    group.add_argument(
-        "--shard-rows",
-        type=up_to(100_000_000),
-        metavar="N",
-        help="rows that are finished together (default: a thousandth, 10,000 to 200,000)",
-    )
-    group.add_argument(
-        "--engine", choices=("local", "ray"), default="local", help="who runs the workers"
-    )
-    group.add_argument(
-        "--address", metavar="ADDRESS", help="of a Ray cluster: auto, ray://..., local"
-    )
-    group.add_argument("--num-gpus", type=float, metavar="N", help="GPUs of each worker, with Ray")
+    add_options(group, DatasetOptions)
 
 
 def wants_dataset(args: argparse.Namespace) -> bool:
-    """Whether the names are those of a dataset, and not of text files.
+    """Return whether the names are those of a dataset, and not of text files.
 
     Files of JSON lines may be texts as well: they are a dataset where one stands alone, where
-    options of datasets are given, or where the last one has both sources and hypotheses.
+    options of datasets are typed, or where the last one has both sources and hypotheses.
 
     Raises:
         OptionError: options of the one kind with the other.
@@ -64,24 +65,24 @@ def wants_dataset(args: argparse.Namespace) -> bool:
     from gecjury.datasets.files import is_dataset, may_be_dataset
 
     names = [args.source, *args.hypotheses]
-    given = [name for name in _FOR_DATASETS if getattr(args, name)]
-    given += ["engine"] if args.engine != "local" else []
-    may = all(map(may_be_dataset, names))
-    sure = may and any(map(is_dataset, names))
-    if sure or (may and (given or len(names) == 1 or _has_both(names[-1]))):
+    options, usual = settings_of(DatasetOptions, args), DatasetOptions()
+    typed = [n for n, value in vars(options).items() if value != getattr(usual, n)]
+    possible = all(map(may_be_dataset, names))
+    certain = possible and any(map(is_dataset, names))
+    if certain or (possible and (typed or len(names) == 1 or _has_both(names[-1]))):
         _refuse_text_options(args)
         return True
-    if given:
-        option = given[0].replace("_", "-")
+    if typed:
+        flag = typed[0].replace("_", "-")
         raise OptionError(
-            f"--{option} is for datasets (Parquet, JSON lines, hf:NAME), and {args.source} is a "
+            f"--{flag} is for datasets (Parquet, JSON lines, hf:NAME), and {args.source} is a "
             "text file"
         )
     return False
 
 
 def _has_both(name: str) -> bool:
-    """Whether the first line of a file of JSON lines has a source and a hypothesis."""
+    """Return whether the first line of a file of JSON lines has a source and a hypothesis."""
     from gecjury.datasets.files import open_lines
     from gecjury.errors import GecjuryError
 
@@ -113,41 +114,41 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
 
 def run_dataset(args: argparse.Namespace) -> int:
     """Score a dataset into its folder, and print what `score` prints."""
-    from dataclasses import asdict, replace
-
     from gecjury.cli.progress import RowProgress
     from gecjury.datasets.run import score_dataset
     from gecjury.experiments.inputs import scorers_of
 
-    scorers = scorers_of(args.metrics)
+    scorers, options = scorers_of(args.metrics), settings_of(DatasetOptions, args)
     runtime = runtime_from(args)
     if not args.quiet:
         runtime = replace(runtime, progress=RowProgress())
-    found = score_dataset(
+    scores = score_dataset(
         [args.source, *args.hypotheses],
         args.output,
         metrics=scorers,
-        columns=args.column,
-        keep=args.keep or "",
-        output_format=args.output_format or "parquet",
-        strict=args.strict,
-        shard_rows=args.shard_rows,
-        engine=args.engine,
-        address=args.address or "auto",
-        num_gpus=args.num_gpus or 0.0,
+        columns=options.column,
+        keep=options.keep or "",
+        output_format=options.output_format or "parquet",
+        strict=options.strict,
+        shard_rows=options.shard_rows,
+        engine=options.engine,
+        address=options.address or "auto",
+        num_gpus=options.num_gpus or 0.0,
         language=language_from(args),
         runtime=runtime,
         tell=None if args.quiet else tell,
     )
-    print_tables(_tables(found), asdict(found.results), args.format)
-    if found.done and not args.quiet:
-        rate = found.done / max(found.seconds, 1e-9)
-        tell(f"{found.done} rows in {found.seconds:.1f} s, {rate:,.0f} rows/s")
-    return 1 if found.unanswered else 0
+    print_result(
+        Result(tuple(_tables(scores)), asdict(scores.results), scores.results.notes), args.format
+    )
+    if scores.done and not args.quiet:
+        rate = scores.done / max(scores.seconds, 1e-9)
+        tell(f"{scores.done} rows in {scores.seconds:.1f} s, {rate:,.0f} rows/s")
+    return int(scores.unanswered > 0)
 
 
-def _tables(found: DatasetScores) -> list[Table]:
-    rows, results = found.rows(), found.results
+def _tables(scores: DatasetScores) -> list[Table]:
+    rows, results = scores.rows(), scores.results
     columns = [Column("system")] if any(row["system"] for row in rows) else []
     columns += [Column("metric"), Column("score", digits=4)]
     columns += [Column(k, digits=4) for k in ("precision", "recall") if any(k in r for r in rows)]

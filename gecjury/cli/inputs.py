@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.streams import tell
@@ -67,6 +67,19 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="output of the system that was: text, M2, JSON")
     parser.add_argument("new", metavar="NEW", help="output of the system that is to be")
     add_gold(parser)
+
+
+def add_sentence(parser: argparse.ArgumentParser) -> None:
+    """Declare SOURCE, HYP and REF, each a sentence or a file, -r and --line."""
+    parser.add_argument("source", metavar="SOURCE", help="a sentence, or a file with --line")
+    parser.add_argument("hypothesis", metavar="HYP", help="its correction: a sentence or a file")
+    parser.add_argument(
+        "references", metavar="REF", nargs="*", default=[], help="as -r, without a flag"
+    )
+    add_reference(parser, "a reference: a sentence or a file; repeat for more", "named_references")
+    parser.add_argument(
+        "--line", type=int, default=1, metavar="N", help="which line of files, from 1 (default: 1)"
+    )
 
 
 def add_gold(parser: argparse.ArgumentParser, more: str = "") -> None:
@@ -262,6 +275,75 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     return in_language(replace(corpus, systems=both), language)
 
 
+def read_sentence(args: argparse.Namespace) -> Corpus:
+    """Read what `add_sentence` declared: one sentence, or with --worst every line of the files.
+
+    Raises:
+        InputError: a file is missing, or has no such line.
+    """
+    from gecjury.corpus.corpus import Corpus, Version
+    from gecjury.corpus.reading import read_corpus, read_sources, read_versions
+    from gecjury.corpus.tokens import in_language
+    from gecjury.errors import InputError
+
+    references = [*args.references, *args.named_references]
+    texts = [args.source, args.hypothesis, *references]
+    files = [text for text in texts if _is_file(text)]
+    # What is neither a file nor likely a sentence is refused before any file is read.
+    for text in texts:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{text!r:.60}: is not UTF-8, as a sentence has to be; set the terminal to UTF-8, "
+                "or give files and --line"
+            ) from None
+        if args.worst and text not in files:
+            raise InputError(f"{text:.60}: no such file; --worst is for files")
+        if files and text not in files and not any(character.isspace() for character in text):
+            raise InputError(
+                f"{text}: no such file; check the path ({files[0]} is one, so that a word without "
+                "blanks is no sentence)"
+            )
+    language, number = language_from(args), int(args.line)
+    if args.worst:
+        return read_corpus(args.source, [args.hypothesis], references, language=language)
+
+    def versions(text: str) -> list[Version]:
+        """Return a sentence, or the line of a file; of M2 one version an annotator."""
+        if text not in files:
+            return [Version((text,))]
+        read = read_versions(text)
+        checked(text, read[0].lines)
+        return [version.take([number - 1]) for version in read]
+
+    def checked(path: str, lines: tuple[str, ...]) -> str:
+        if not 1 <= number <= len(lines):
+            raise InputError(f"{path} has {len(lines)} lines; --line {number} is not among them")
+        return lines[number - 1]
+
+    hypotheses = versions(args.hypothesis)
+    if len(hypotheses) != 1:
+        raise InputError(
+            f"{args.hypothesis}: an M2 file of {len(hypotheses)} annotators; "
+            "a hypothesis file holds the edits of one"
+        )
+    source = args.source
+    if source in files:
+        source = checked(source, read_sources(source))
+    others = tuple(version for text in references for version in versions(text))
+    return in_language(Corpus((source,), {"hypothesis": hypotheses[0]}, others), language)
+
+
+def _is_file(text: str) -> bool:
+    from pathlib import Path
+
+    try:
+        return Path(text).is_file()
+    except OSError:  # a sentence longer than any file name
+        return False
+
+
 def language_from(args: argparse.Namespace) -> Language:
     """The language of files, as --lang, --tokens, --fold and --tagger say."""
     from gecjury.corpus.language import language_of
@@ -398,26 +480,6 @@ def print_plans(plans: Sequence[Plan]) -> None:
             ],
         }
     )
-
-
-def files_to_score(
-    args: argparse.Namespace, read: Callable[[argparse.Namespace], Corpus] = read_files
-) -> tuple[list[Scorer], Corpus, Runtime] | None:
-    """The metrics and files named, and how they are to be scored; None after a dry run.
-
-    Whatever can be refused (a metric, a file) is refused before a dry run counts anything.
-
-    Args:
-        args: of the command.
-        read: gives the texts.
-    """
-    scorers = load_scorers(args.metrics)
-    corpus = read(args)
-    for scorer in scorers:
-        scorer.check(corpus)
-    tell_two_golds(args, scorers, corpus)
-    runtime = runtime_from(args)
-    return None if dry_run(scorers, corpus, runtime) else (scorers, corpus, runtime)
 
 
 def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: Corpus) -> None:

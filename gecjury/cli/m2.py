@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gecjury.cli.check import print_findings
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import print_data
 
@@ -173,8 +174,6 @@ def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
     from gecjury.corpus.m2 import read_m2
     from gecjury.errors import GecjuryError
-    from gecjury.report.result import Column, Table
-    from gecjury.report.tables import print_tables
 
     files, problems = [], []
     first: tuple[str, tuple[M2Sentence, ...]] | None = None
@@ -221,13 +220,8 @@ def _check(args: argparse.Namespace) -> int:
             )
     order = ["error", "warning", "note"]
     problems.sort(key=lambda problem: order.index(problem["level"]))
-    columns = [Column(k) for k in ("file", "sentences", "annotators", "edits", "noop", "tokens")]
-    tables = [Table(columns, files, title="Files")]
-    if problems:
-        shown = [Column(key) for key in ("level", "file", "message")]
-        tables.append(Table(shown, problems, title="Findings"))
-    print_tables(tables, {"files": files, "findings": problems}, args.format)
-    return 2 if any(problem["level"] == "error" for problem in problems) else 0
+    columns = ("file", "sentences", "annotators", "edits", "noop", "tokens")
+    return print_findings(files, columns, problems, args.format)
 
 
 def _summary(path: str, blocks: tuple[M2Sentence, ...]) -> dict[str, object]:

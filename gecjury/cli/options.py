@@ -12,11 +12,11 @@ T = TypeVar("T")
 _KINDS: dict[type, Any] = {int: whole, float: decimal, str: str}
 
 
-def add_options(parser: argparse.ArgumentParser, settings: type) -> None:
+def add_options(parser: argparse._ActionsContainer, settings: type) -> None:
     """Declare the options of a settings class.
 
     Args:
-        parser: of the command.
+        parser: of the command, or a group of its options.
         settings: a dataclass; see `gecjury.settings`.
     """
     for option in options_of(settings):

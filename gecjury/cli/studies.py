@@ -7,17 +7,20 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import (
     add_files,
     add_metrics,
     add_outputs,
     add_references,
     add_selection,
+    add_sentence,
     benchmark_or_files,
     check_page,
     named_benchmark,
     print_plans,
     read_files,
+    read_sentence,
     read_two_outputs,
     runtime_from,
     tell_two_golds,
@@ -25,6 +28,7 @@ from gecjury.cli.inputs import (
 from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import reader_has_gone, set_aside, tell
+from gecjury.errors import OptionError
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -33,12 +37,20 @@ if TYPE_CHECKING:
     from gecjury.studies.study import Study
 
 STUDIES = {
-    "compare": "gecjury.studies.compare:Compare",
-    "demo": "gecjury.studies.compare:Demo",
+    "score": "gecjury.studies.score:Score",
     "rank": "gecjury.studies.rank:Rank",
     "diff": "gecjury.studies.diff:Diff",
+    "explain": "gecjury.studies.explain:Explain",
+    "analyse norms": "gecjury.studies.edit_vectors:Norms",
+    "analyse map": "gecjury.studies.edit_vectors:Map",
+    "analyse edits": "gecjury.studies.analyses:Edits",
+    "analyse scatter": "gecjury.studies.analyses:Scatter",
+    "analyse cost": "gecjury.studies.analyses:Cost",
+    "analyse lambda": "gecjury.studies.edit_vectors:Lambda",
+    "analyse layers": "gecjury.studies.edit_vectors:Layers",
+    "analyse solver": "gecjury.studies.edit_vectors:Solver",
 }
-"""The class of each study's settings, by command."""
+"""The class of each study's settings, by command, or by command and action."""
 
 
 def study_of(command: str) -> type[Study]:
@@ -52,6 +64,22 @@ def study_of(command: str) -> type[Study]:
     return study
 
 
+def actions_of(command: str) -> dict[str, str]:
+    """Return the actions of a command that are studies, each with a line of help.
+
+    Args:
+        command: such as `analyse`.
+    """
+    paths = [path for path in STUDIES if path.startswith(f"{command} ")]
+    return {path.partition(" ")[2]: _summary(study_of(path)) for path in paths}
+
+
+def _summary(study: type[Study]) -> str:
+    """Return the first line of a study's help as an action's: without capital and full stop."""
+    line = (study.__doc__ or "").partition("\n")[0].rstrip(".")
+    return line[0].lower() + line[1:] if line[1:2].islower() else line
+
+
 def declare(parser: CommandParser) -> None:
     """Declare what a study takes, its metrics and its options.
 
@@ -59,35 +87,54 @@ def declare(parser: CommandParser) -> None:
         parser: of the command.
     """
     study = study_of(parser.path)
-    parser.needs = ("judges", "plans")
-    if study.takes != "sample":
-        parser.needs += ("texts",)
+    datasets = study.takes == "files or dataset"
+    parser.needs = study.needs
     if study.takes in ("benchmark", "either"):
         parser.needs += ("data",)
-    if study.takes == "files":
-        add_files(parser)
+    if study.takes == "files" or datasets:
+        add_files(parser, datasets=datasets)
     elif study.takes == "two outputs":
         add_outputs(parser)
+    elif study.takes == "sentence":
+        add_sentence(parser)
     elif study.takes == "benchmark":
         parser.add_argument("benchmark", help=study.data)
     elif study.takes == "either":
         parser.add_argument("inputs", metavar=study.data_name, nargs="+", help=study.data)
         add_references(parser, study.use_of_references)
-    add_metrics(parser, study.metrics)
+    if study.metrics is None:
+        parser.set_defaults(metrics=())
+    else:
+        add_metrics(parser, study.metrics)
     add_options(parser, study)
     if study.takes in ("benchmark", "sample"):
         add_selection(parser)
     if study.keeps:
-        parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
+        more = "; of a dataset the folder of its rows' scores" if datasets else ""
+        kept = f"keep one score file a metric{more}"
+        parser.add_argument("-o", "--output", metavar="DIR", help=kept)
     if study.page:
         parser.add_argument("--html", metavar="FILE", help="write the result as one page, too")
+    if study.draws:
+        kinds = "draw it: .png, .pdf or .svg"
+        parser.add_argument(study.draws, dest="figure", metavar="FILE", help=kinds)
+    if datasets:
+        add_dataset_options(parser)
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the study that the options ask for, and print its result."""
     from gecjury.studies.study import Work
 
-    study = settings_of(study_of(args.command), args)
+    study = settings_of(study_of(args.parser.path), args)
+    if study.takes == "files or dataset" and wants_dataset(args):
+        return run_dataset(args)
+    figure = getattr(args, "figure", None)
+    if figure:
+        from gecjury.report.figures import check_figure
+
+        check_figure(figure)
     if not args.metrics and (usual := study.usual_metrics())[0]:
         args.metrics = usual[0]
         if usual[1]:
@@ -97,10 +144,10 @@ def run(args: argparse.Namespace) -> int:
         args.metrics,
         runtime_from(args),
         getattr(args, "output", None),
-        " ".join(getattr(args, "inputs", ())),
+        getattr(args, "inputs", ()),
     )
     study.check(work)
-    if study.takes in ("files", "two outputs"):
+    if study.takes in ("files", "files or dataset", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
     if work.runtime.dry_run:
         print_plans(study.plans(work))
@@ -114,6 +161,10 @@ def run(args: argparse.Namespace) -> int:
         from gecjury.textfiles import write_text
 
         write_text(args.html, study.html(result))
+    if figure:
+        if result.draw is None:
+            raise OptionError(f"{study.draws} {figure}: there is nothing to draw in this result")
+        result.draw(figure)
     return shown(result, args.format)
 
 
@@ -135,8 +186,10 @@ def shown(result: Result, form: str) -> int:
 
 
 def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark:
-    if study.takes == "files":
+    if study.takes in ("files", "files or dataset"):
         return read_files(args)
+    if study.takes == "sentence":
+        return read_sentence(args)
     if study.takes == "two outputs":
         return read_two_outputs(args)
     if study.takes in ("benchmark", "sample"):

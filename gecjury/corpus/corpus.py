@@ -11,7 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from gecjury.corpus.edits import Edit, overlapping_edits
+from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.language import ENGLISH, Language, unparted_note
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
@@ -51,6 +51,21 @@ class Version:
     def as_text(self, language: Language) -> Version:
         """Return the lines as they were written, or as near as their language tells."""
         return Version(self.text or tuple(map(language.joined, self.lines)))
+
+    def marked(self, source: str, line: int, language: Language = ENGLISH) -> str:
+        """Return a corrected line with its edits as `[old→new]`.
+
+        Edits are the file's own; where there are none, they are where the tokens differ.
+
+        Args:
+            source: the sentence that was corrected, as tokens.
+            line: from 0.
+            language: says whether blanks part words.
+        """
+        tokens = source.split()
+        edits = self.edits[line] if self.edits is not None else ()
+        shown = edits or differing_spans(tokens, self.lines[line].split())
+        return language.joined(marked_edits(tokens, shown))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits
-from gecjury.experiments.score import marked_correction
 from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
@@ -191,8 +190,8 @@ def moved_sentences(
             float(scores[0, row]),
             float(scores[1, row]),
             language.joined(corpus.sources[row]),
-            marked_correction(corpus.sources[row], one, row, language),
-            marked_correction(corpus.sources[row], two, row, language),
+            one.marked(corpus.sources[row], row, language),
+            two.marked(corpus.sources[row], row, language),
         )
         for effect, row in (*down, *up)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ class Result:
         said: lines on the outcome, such as the verdict of a gate.
         language: of the texts in the tables, as pages name it.
         title: of the page.
+        draw: writes the figure to a file; None where there is nothing to draw.
     """
 
     tables: tuple[Table, ...]
@@ -34,6 +35,7 @@ class Result:
     said: tuple[str, ...] = ()
     language: str = "en"
     title: str = ""
+    draw: Callable[[str], None] | None = None
 
     def table(self, name: str) -> Table:
         """Return the table of a name; where several share it, one with the records of all.

@@ -21,6 +21,7 @@ class Column:
         interval: key of the cell with the two bounds that people see behind the value; programs
             (TSV) read the bounds in two columns of their own.
         value: makes a cell of a record where no key of it will do.
+        shaded: whether a page colours the cells by their size.
     """
 
     key: str
@@ -28,6 +29,7 @@ class Column:
     digits: int = 3
     interval: str = ""
     value: Callable[[Record], Any] | None = None
+    shaded: bool = False
 
     @property
     def title(self) -> str:

@@ -29,10 +29,10 @@ from gecjury.decisions.paired import (
     type_differences,
 )
 from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError
-from gecjury.experiments.score import TypeLevel, whole_counts
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
 from gecjury.runtime import Runtime
+from gecjury.scoring.error_types import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.settings import option
@@ -325,8 +325,8 @@ def _bounded(digits: int) -> list[Column]:
 
 
 def _counts(side: str, counts: Any) -> dict[str, float]:
-    keys = ("tp", "fp", "fn")
-    return {f"{side}_{key}": n for key, n in zip(keys, whole_counts(counts), strict=True)}
+    names = [f"{side}_{key}" for key in ("tp", "fp", "fn")]
+    return dict(zip(names, whole_counts(counts), strict=True))
 
 
 def _three(row: Record, side: str) -> str:

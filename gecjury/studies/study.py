@@ -32,8 +32,13 @@ Data: TypeAlias = "Corpus | Benchmark | str"
 Metrics: TypeAlias = Metric | Sequence[Metric]
 """One metric or several: by name with options as on the command line, loaded, or one's own."""
 
-Takes = Literal["files", "two outputs", "benchmark", "either", "sample"]
+Takes = Literal[
+    "files", "files or dataset", "two outputs", "sentence", "benchmark", "either", "sample"
+]
 """What a command asks for in front of its options."""
+
+Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
+"""What a command works with; it reads the shared options of its needs."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Work:
         scorers: the metrics, each once.
         runtime: device, workers, caches and the like.
         folder: where score files are read and kept; None for nowhere.
-        name: what the user called the data.
+        inputs: what the user called the data: files, or a benchmark.
         typed: metrics by name, as the user typed them.
     """
 
@@ -53,7 +58,7 @@ class Work:
     scorers: tuple[Scorer, ...]
     runtime: Runtime
     folder: str | Path | None = None
-    name: str = ""
+    inputs: tuple[str, ...] = ()
     typed: Mapping[str, Scorer] = field(default_factory=dict)
 
     @classmethod
@@ -63,7 +68,7 @@ class Work:
         metrics: Metrics,
         runtime: Runtime,
         folder: str | Path | None = None,
-        name: str = "",
+        inputs: Sequence[str] = (),
     ) -> Work:
         """Load what a user names, metrics first: a name that is wrong then costs nothing.
 
@@ -72,7 +77,7 @@ class Work:
             metrics: names, with options as on the command line, or scorers.
             runtime: device, workers and the like.
             folder: where score files are read and kept; None for nowhere.
-            name: what the user called the data; by default the benchmark's name.
+            inputs: what the user called the data; by default the benchmark's name.
 
         Raises:
             OptionError: an unknown metric, option or benchmark.
@@ -80,13 +85,28 @@ class Work:
         """
         alone = isinstance(metrics, str | Scorer) or callable(metrics)
         listed = [cast(Metric, metrics)] if alone else list(cast("Sequence[Metric]", metrics))
-        loaded_metrics = {one: load(one) for one in listed}
-        typed = {one: scorer for one, scorer in loaded_metrics.items() if isinstance(one, str)}
+        loaded_metrics = {metric: load(metric) for metric in listed}
+        typed = {name: scorer for name, scorer in loaded_metrics.items() if isinstance(name, str)}
         scorers = dict.fromkeys(loaded_metrics.values())
-        name = name or (data if isinstance(data, str) else "")
-        return cls(
-            data() if callable(data) else loaded(data), tuple(scorers), runtime, folder, name, typed
-        )
+        inputs = inputs or ((data,) if isinstance(data, str) else ())
+        texts = data() if callable(data) else loaded(data)
+        return cls(texts, tuple(scorers), runtime, folder, tuple(inputs), typed)
+
+    @property
+    def name(self) -> str:
+        """What the user called the data."""
+        return " ".join(self.inputs)
+
+    @property
+    def scorer(self) -> Scorer:
+        """The metric, of a study that takes one.
+
+        Raises:
+            OptionError: there are several.
+        """
+        if len(self.scorers) > 1:
+            raise OptionError(f"{len(self.scorers)} metrics (-m); expected one")
+        return self.scorers[0]
 
     @property
     def corpus(self) -> Corpus:
@@ -118,8 +138,11 @@ class Study(ABC):
 
     Class attributes:
         takes: what its command asks for.
-        metrics: help of `-m` where the study can do without a metric; empty where it cannot.
+        needs: what its command works with.
+        metrics: help of `-m` where the study can do without a metric; empty where it cannot, None
+            where it takes none.
         keeps: whether it reads and writes score files (`-o DIR`).
+        draws: the option that names the file of its figure; empty where it draws none.
         page: whether its result can be written as a page (`--html FILE`).
         data: help of what it takes, where that is a benchmark or either.
         use_of_references: ends the help of `-r`, where the study can do without references.
@@ -131,8 +154,10 @@ class Study(ABC):
     """
 
     takes: ClassVar[Takes] = "files"
-    metrics: ClassVar[str] = ""
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
+    metrics: ClassVar[str | None] = ""
     keeps: ClassVar[bool] = False
+    draws: ClassVar[str] = ""
     page: ClassVar[bool] = False
     data: ClassVar[str] = ""
     data_name: ClassVar[str] = "BENCHMARK|SOURCE HYP"
@@ -158,7 +183,7 @@ class Study(ABC):
 
     def html(self, result: Result) -> str:
         """Return a result of the study as one page that needs no network."""
-        from gecjury.report.page.scores import tables_html
+        from gecjury.report.page.listed import tables_html
 
         return tables_html(result)
 
@@ -185,7 +210,7 @@ class Study(ABC):
     def __call__(
         self,
         data: Data,
-        metrics: Metrics,
+        metrics: Metrics = (),
         *,
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
@@ -203,8 +228,8 @@ class Study(ABC):
             InputError: texts that lack what a metric needs.
             OutputError: the folder cannot be written.
         """
-        work = Work.of(data, metrics, runtime or Runtime(), folder)
-        if not work.scorers and not self.metrics:
+        work = Work.of(data, metrics or self.usual_metrics()[0], runtime or Runtime(), folder)
+        if not work.scorers and self.metrics == "":
             raise OptionError('no metric is named: give at least one, e.g. "green"')
         self.check(work)
         return self.run(work)
@@ -235,7 +260,7 @@ class StudyFunction(Protocol[S_contra]):
     def __call__(
         self,
         data: Data,
-        metrics: Metrics,
+        metrics: Metrics = (),
         settings: S_contra | None = None,
         *,
         folder: str | Path | None = None,
@@ -253,7 +278,7 @@ def function_of(study: type[S]) -> StudyFunction[S]:
 
     def run(
         data: Data,
-        metrics: Metrics,
+        metrics: Metrics = (),
         settings: S | None = None,
         *,
         folder: str | Path | None = None,

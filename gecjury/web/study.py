@@ -19,8 +19,8 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError, OptionError, OutputError
 from gecjury.experiments.inputs import scorers_of
-from gecjury.experiments.score import score
 from gecjury.runtime import Runtime
+from gecjury.studies.study import Work
 from gecjury.textfiles import read_bytes, read_text, write_text
 from gecjury.web import Order, Task
 from gecjury.web.answers import AnnotatorState, Journal, StudyHead
@@ -251,7 +251,7 @@ def open_study(
         items,
         corpus,
         seed,
-        (lambda: score(corpus, metrics=scorers, runtime=runtime).tables) if scorers else None,
+        Work(corpus, tuple(scorers), runtime).scores if scorers else None,
         len(scorers),
     )
     head = StudyHead(

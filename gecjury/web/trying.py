@@ -18,14 +18,15 @@ from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.experiments.explain import Explained, explain
 from gecjury.experiments.inputs import scorers_of
-from gecjury.experiments.score import Scored, score
 from gecjury.report.page.browser import mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable
+from gecjury.studies.explain import Explain, Explained, explained, one_line
+from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import answer, page, static_routes
 from gecjury.web.stored import Filters, StoredComparison, StoredFile, leaderboards
@@ -412,7 +413,7 @@ def _result(
     """Scores of all metrics, sentence by sentence, with what each edit earned."""
     scorers = scorers_of(list(metrics))
     patience.check()
-    found = score(corpus, metrics=scorers, runtime=runtime)
+    tables = Work(corpus, tuple(scorers), runtime).scores()
     explained = left_out = 0
     last = time.monotonic() + _MOST_EXPLAINING
     blocks = []
@@ -434,29 +435,29 @@ def _result(
                     "systems": systems,
                     "parts": mark_edits(source, text, corpus.language),
                     "changed": changed,
-                    "scores": [number(float(t.sentences[at, row]), 4) for t in found.tables],
+                    "scores": [number(float(t.sentences[at, row]), 4) for t in tables],
                     "explanations": about,
                 }
             )
         blocks.append({"row": row + 1, "source": written.sources[row], "corrections": corrections})
-    notes = list(found.notes)
+    notes = list(dict.fromkeys(note for table in tables for note in table.statistics.notes))
     if left_out:
         notes.append(f"explained are the first {explained} corrections that change anything")
     return {
-        "metrics": [table.signature.label for table in found.tables],
-        "systems": _totals(found),
+        "metrics": [table.signature.label for table in tables],
+        "systems": _totals(tables),
         "sentences": blocks,
         "notes": notes,
-        "signatures": [str(table.signature) for table in found.tables],
+        "signatures": [str(table.signature) for table in tables],
     }
 
 
-def _totals(found: Scored) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """By system each metric's corpus score, precision and recall, and whether it is the best."""
+def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """Return each system's corpus scores with precision and recall, and which are the best."""
     rows = []
-    for at, name in enumerate(found.tables[0].systems):
+    for at, name in enumerate(tables[0].systems):
         cells = []
-        for table in found.tables:
+        for table in tables:
             scores = table.by_system
             value = float(scores.score[at])
             parts = ""
@@ -480,28 +481,17 @@ def _distinct(corpus: Corpus, row: int) -> dict[str, list[str]]:
 def _explanations(
     corpus: Corpus, row: int, system: str, scorers: Sequence[Scorer], runtime: Runtime
 ) -> list[dict[str, Any]]:
-    """What each metric gives for the edits of a correction, where it can be told."""
-    found = []
-    # Versions are read as tokens already; their source is as it was written.
-    hypothesis = corpus.systems[system].take([row])
-    references = [version.take([row]) for version in corpus.references]
-    source = corpus.source_text[row] if corpus.source_text else corpus.sources[row]
+    """Return what each metric gives for the edits of a correction, where it can be told."""
+    shown = []
+    line = one_line(corpus.with_systems([system]), row)
     for scorer in scorers:
-        shows = scorer.can("explain")
+        settings = Explain(attribution=None if scorer.can("explain") else "remove")
         try:
-            one = explain(
-                source,
-                hypothesis,
-                references,
-                metric=scorer,
-                attribution=None if shows else "remove",
-                runtime=runtime,
-                language=corpus.language,
-            )
+            one = explained(scorer, line, runtime, settings)
         except (InputError, OptionError):
             continue  # a metric that weighs systems or sees groups cannot be asked this
-        found.append(_explanation(scorer.name, one))
-    return [each for each in found if each["rows"]]
+        shown.append(_explanation(scorer.name, one))
+    return [explanation for explanation in shown if explanation["rows"]]
 
 
 def _explanation(name: str, found: Explained) -> dict[str, Any]:

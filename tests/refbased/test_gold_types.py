@@ -10,16 +10,17 @@ import pytest
 pytest.importorskip("errant")
 pytest.importorskip("spacy")
 
+
 from gecjury.corpus.corpus import Corpus, Version, gold_versions
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import read_m2
 from gecjury.errors import OptionError
-from gecjury.experiments.explain import explain
 from gecjury.extraction.retyping import retyped_blocks
 from gecjury.refbased.errant import ERRANT
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
+from gecjury.studies.explain import explain
 from gecjury.textfiles import read_lines
 
 FRESH = Runtime(use_cache=False)
@@ -121,14 +122,13 @@ def test_a_score_file_filled_in_parts_reads_the_gold_edits_in_one_way(tmp_path: 
 
 
 def test_explaining_shows_the_edits_that_are_scored() -> None:
-    found = explain(SOURCE, Version((MINE,)), [gold(*NUCLE)], metric="errant", runtime=FRESH)
+    one = Corpus((SOURCE,), {"mine": Version((MINE,))}, (gold(*NUCLE),))
+    found = explain(one, "errant", runtime=FRESH).facts["explanations"]
     score = ERRANT().score_corpus(corpus(), FRESH).sentences[0, 0]
-    assert found.explanations[0].scores["score"] == score
-    assert {row["type"] for row in found.rows()} == {"R:VERB:SVA", "U:DET", "R:DET"}
-    kept = explain(
-        SOURCE, Version((MINE,)), [gold(*NUCLE)], metric="errant:types=gold", runtime=FRESH
-    )
-    assert "ArtOrDet" in json.dumps(kept.rows())
+    assert found[0]["scores"]["score"] == score
+    assert {row["type"] for row in found[0]["rows"]} == {"R:VERB:SVA", "U:DET", "R:DET"}
+    kept = explain(one, "errant:types=gold", runtime=FRESH)
+    assert "ArtOrDet" in json.dumps(kept.facts["explanations"])
 
 
 def test_real_gold_edits_count_as_those_of_a_file_typed_before(data_dir: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 import gecjury
-from gecjury.cli import attack, explain, maege, score, tune
+from gecjury.cli import attack, maege, tune
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
 from gecjury.report.tables import to_json
@@ -59,17 +59,6 @@ def as_json(document: object) -> Any:
     return untimed(json.loads(to_json(document)))
 
 
-def test_score(shell: Shell, corpus: Corpus) -> None:
-    pytest.importorskip("errant")
-    found = gecjury.score(corpus, metrics=["green", "errant"])
-    rows = found.rows(sentences=True, by_type=2)
-    options = ["-m", "green", "-m", "errant", "--sentences", "--by-type", "2"]
-    own = printed(shell, "score", *FILES, *options)
-    assert own == as_json(score.document(found, rows))
-    assert own["rows"] == as_json(rows)
-    assert printed(shell, "score", *FILES, *options[:4])["rows"] == as_json(found.rows())
-
-
 def test_attack(shell: Shell, corpus: Corpus) -> None:
     settings = gecjury.AttackSettings(
         attacks=["shuffle", "swap"], systems=["mine"], own={"worse": HALF}, share=0.7,
@@ -114,34 +103,6 @@ def test_tune(shell: Shell) -> None:
     assert own == as_json(tune.document(found))
     about = {"benchmark": "sample", "human": "sentence"}
     assert [*(about | row for row in own["found"]), *own["elsewhere"]] == as_json(found.rows())
-
-
-def test_explain(shell: Shell) -> None:
-    pytest.importorskip("errant")
-    words = [SOURCE[0], HALF[0], FIXED[0], SOURCE[0]]
-    found = gecjury.explain(
-        words[0], words[1], words[2:], metric="errant", attribution="shapley", samples=10, seed=4
-    )
-    options = ["-m", "errant", "--attribution", "shapley", "--samples", "10", "--seed", "4"]
-    assert printed(shell, "explain", *words, *options) == as_json(explain.document(found))
-
-
-@pytest.mark.parametrize("kind", ["edits", "scatter"])
-def test_analyse(shell: Shell, kind: str) -> None:
-    pytest.importorskip("errant")
-    from gecjury.experiments.analyses import edit_density, human_scatter
-
-    benchmark = gecjury.load_benchmark("sample")
-    some = benchmark.corpus.with_systems(["careful", "noisy", "hasty"])
-    functions: dict[str, Callable[[], Any]] = {
-        "edits": lambda: edit_density(some),
-        "scatter": lambda: human_scatter(benchmark, ["green", "gleu"], corpus=some),
-    }
-    only = [word for name in some.names for word in ("--only", name)]
-    metrics = ["-m", "green", "-m", "gleu"] if kind == "scatter" else []
-    own = printed(shell, "analyse", kind, "sample", *only, *metrics)
-    assert (own["analysis"], own["corpus"]) == (kind, ["sample"])
-    assert own["rows"] == as_json(functions[kind]().rows())
 
 
 def test_a_damaged_version_is_named_once(shell: Shell, corpus: Corpus) -> None:

@@ -81,7 +81,7 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     for argv in (
-        *(["--help"], ["--version"], ["score", "--help"], ["check", "--help"], ["train", "--help"]),
+        *(["--help"], ["--version"], ["check", "--help"], ["train", "--help"]),
         *(["data", "fetch", "--help"], ["m2", "apply", "--help"], ["judgments", "list", "--help"]),
     ):
         done = python("-c", script, *argv, cwd=shell.folder)

@@ -20,6 +20,7 @@ from gecjury.decisions.paired import (
 )
 from gecjury.errors import OptionError
 from gecjury.stats.counts import precision_recall_f
+from gecjury.studies.score import type_records
 
 SOURCES = ["a b .", "c d .", "e f .", "g h .", "i j ."]
 REFERENCES = [
@@ -144,8 +145,8 @@ def typed() -> Corpus:
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
-    found = gecjury.score(typed, metrics="errant")
-    counted = type_counts(found.tables[0], level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    table = gecjury.load("errant").score_corpus(typed)
+    counted = type_counts(table, level)  # type: ignore[arg-type]  # of 1, 2 and 3
     assert counted is not None
     kinds, counts = counted
     sums = {
@@ -153,8 +154,8 @@ def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
         for number, system in enumerate(("old", "new"))
         for place, kind in enumerate(kinds)
     }
-    own = found.by_type(level)  # type: ignore[arg-type]  # of 1, 2 and 3
-    told = {(each.system, each.type): [each.tp, each.fp, each.fn] for each in own}
+    records = type_records(table, level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    told = {(r["system"], r["type"]): [r["tp"], r["fp"], r["fn"]] for r in records}
     assert {place: three for place, three in sums.items() if any(three)} == told
 
 
@@ -162,11 +163,12 @@ def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
 def test_weights_by_type_are_the_metric_s_own(
     typed: Corpus, tiny_bert: Path, metric: str, option: str
 ) -> None:
-    found = gecjury.score(typed, metrics=gecjury.load(metric, **{option: str(tiny_bert)}))
-    counted = type_counts(found.tables[0], 3)
+    table = gecjury.load(metric, **{option: str(tiny_bert)}).score_corpus(typed)
+    counted = type_counts(table, 3)
     assert counted is not None
     kinds, counts = counted
-    own = {(e.system, e.type): (e.tp, e.fp, e.fn) for e in found.by_type(3)}
+    records = type_records(table, 3)
+    own = {(r["system"], r["type"]): (r["tp"], r["fp"], r["fn"]) for r in records}
     for place, kind in enumerate(kinds):
         both = counts[:, :, place].sum(axis=1)
         for system, sums in zip(("old", "new"), both, strict=True):
@@ -175,7 +177,7 @@ def test_weights_by_type_are_the_metric_s_own(
 
 
 def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
-    counted = type_counts(gecjury.score(typed, metrics="errant").tables[0], 1)
+    counted = type_counts(gecjury.load("errant").score_corpus(typed), 1)
     assert counted is not None
     kinds, counts = counted
     differences = dict(zip(kinds, type_differences(counts, HOW), strict=True))
@@ -198,7 +200,7 @@ def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
 
 
 def test_metrics_without_types_have_none(corpus: Corpus) -> None:
-    assert type_counts(gecjury.score(corpus, metrics="green").tables[0], 2) is None
+    assert type_counts(gecjury.load("green").score_corpus(corpus), 2) is None
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.errors import GecjuryError, InputError, OptionError
-from gecjury.experiments.score import score
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
+from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.resampling import Resampling
 
 LINES = ("she sit .", "he sit down")
@@ -98,10 +99,11 @@ def test_all_systems_are_scored_anew_where_one_is_added(tmp_path: Path) -> None:
     """A z-score rests on all systems: a file of other systems' scores must not be added to."""
     folder = str(tmp_path)
     texts = {"a": list(FIXED), "b": list(LINES)}
-    jury = "jury:equal=changes"
-    score(LINES, {"a": texts["a"]}, [FIXED], metrics=[jury], folder=folder)
-    table = score(LINES, texts, [FIXED], metrics=[jury], folder=folder)
-    assert np.allclose(table.tables[0].sentences, [[1, 1], [-1, -1]])
+    jury = load("jury:equal=changes")
+    both = corpus_of_texts(LINES, texts, [FIXED])
+    score_with_files(jury, both.with_systems(["a"]), folder, Runtime())
+    table = score_with_files(jury, both, folder, Runtime())
+    assert np.allclose(table.sentences, [[1, 1], [-1, -1]])
 
 
 def test_in_a_comparison() -> None:

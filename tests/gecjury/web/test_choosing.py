@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gecjury.errors import OptionError
-from gecjury.experiments.score import score
 from gecjury.metaeval.disagreement import sentence_views
+from gecjury.scoring.registry import load
 from gecjury.web.answers import ItemAnswer
 from gecjury.web.choosing import Settling
 from gecjury.web.study import AnnotationStudy
@@ -48,7 +48,7 @@ def test_the_item_stays_until_it_is_answered(browser: Open) -> None:
 def test_where_metrics_disagree_comes_first(browser: Open, folder: Path, task: str) -> None:
     (folder / "ref.txt").write_text((folder / "good.txt").read_text())
     page = browser(metrics=["changes", "gleu"], references=[str(folder / "ref.txt")], task=task)
-    tables = score(page.study.corpus, metrics=["changes", "gleu"]).tables
+    tables = [load(name).score_corpus(page.study.corpus) for name in ["changes", "gleu"]]
     views = sentence_views(page.study.corpus, tables, {})
     worth = {view.row: round(view.disagreement, 9) for view in views}
     order = [worth[page.study.by_name[name].row] for name in asked(page)]

@@ -15,8 +15,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from gecjury.errors import InputError, OptionError
-from gecjury.experiments.score import score
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 from gecjury.web import trying
 from gecjury.web.trying import Desk, offered_metrics, open_desk, pasted, trying_app
 from tests.gecjury.web.conftest import admitted
@@ -54,7 +54,7 @@ def test_pasted_texts_are_scored_as_files_are(desk: Desk) -> None:
     assert found.status_code == 200
     corpus = pasted(SOURCE, [("a", GOOD), ("", SOURCE)], [GOOD])
     assert corpus.names == ("a", "output 2")
-    for table in score(corpus, metrics=["green", "gleu"]).tables:
+    for table in [load(name).score_corpus(corpus) for name in ["green", "gleu"]]:
         for value in table.by_system.score:
             assert f"{value:.4f}" in found.text
         assert str(table.signature) in found.text

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from gecjury.cli import main
-from gecjury.report.heat_map import heat_map_html
+from gecjury.report.page.listed import tables_html
 from gecjury.report.page.page import report_page
+from gecjury.report.result import Result
 from gecjury.scoring.by_edit import HeatMap
+from gecjury.studies.explain import plan_table
 from tests import chromium
 from tests.gecjury.report.page.test_page import EVIL, study_of
 
@@ -104,6 +106,11 @@ HOSTILE = {
 }
 
 
+def plan_page(plan: HeatMap, facts: dict[str, str], language: str = "en") -> str:
+    """The page of a transport plan, as `explain` writes it."""
+    return tables_html(Result((plan_table(plan),), facts, language=language, title=plan.title))
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_names_and_sentences_do_nothing_on_either_page(
     tab: chromium.Page, tmp_path: Path, kind: str
@@ -112,7 +119,7 @@ def test_names_and_sentences_do_nothing_on_either_page(
     plan = HeatMap(evil, (evil, "b"), ("c", evil), np.array([[0.5, 0.1], [0.2, 0.0]]))
     pages = {
         "report": report_page(*study_of(evil)),
-        "plan": heat_map_html(plan, evil, [("Source", evil), (evil, "x")]),
+        "plan": plan_page(plan, {"source": evil, evil: "x"}),
     }
     for name, text in pages.items():
         path = tmp_path / f"{name}.html"
@@ -129,22 +136,23 @@ def test_names_and_sentences_do_nothing_on_either_page(
         assert tab.run("document.querySelectorAll('style').length") == 1
         handlers = "[...document.querySelectorAll('*')].filter(e => [...e.attributes].some("
         assert tab.run(f"{handlers}a => a.name.startsWith('on'))).length") == 0
-        shown = tab.run("document.querySelector('tbody th').textContent")
+        first = "th" if name == "report" else "td"
+        shown = tab.run(f"document.querySelector('tbody {first}').textContent")
         assert shown == (evil if len(evil) < 120 else shown)
-        assert len(shown) <= 120
+        assert len(shown) <= 120 or name == "plan"
         refused = tab.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')")
         assert refused == "refused"
         assert any("Content Security Policy" in problem for problem in tab.problems)
 
 
 def test_the_heat_map_is_coloured_under_its_policy(tab: chromium.Page, tmp_path: Path) -> None:
-    heat_map = HeatMap(EVIL, (EVIL, "b"), ("c", EVIL), np.array([[0.5, 0.1], [0.2, 0.0]]))
+    plan = HeatMap(EVIL, (EVIL, "b"), ("c", EVIL), np.array([[0.5, 0.1], [0.2, 0.0]]))
     path = tmp_path / "plan.html"
-    path.write_text(heat_map_html(heat_map, EVIL, [("Source", EVIL)]), encoding="utf-8")
+    path.write_text(plan_page(plan, {"source": EVIL}), encoding="utf-8")
     opened(tab, path)
     assert tab.problems == []
     assert tab.run("document.querySelector('h1').textContent") == EVIL
-    cells = "[...document.querySelectorAll('tbody td')]"
+    cells = "[...document.querySelectorAll('tbody td.n')]"
     assert tab.run(f"{cells}.map(cell => cell.textContent)") == ["0.500", "0.100", "0.200", "0.000"]
     colours = tab.run(f"{cells}.map(cell => getComputedStyle(cell).backgroundColor)")
     assert colours == [
@@ -359,8 +367,8 @@ def test_print_leaves_out_controls_and_shows_what_is_folded(
 def test_other_scripts_are_laid_out(tab: chromium.Page, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     plan = HeatMap("plan", ("שלום", "日本語"), ("a", "b"), np.array([[0.5, 0.1], [0.2, 0.0]]))
-    lines = [("Source", "שלום עולם 12 ."), ("Hypothesis", "hello world .")]
-    path.write_text(heat_map_html(plan, "plan", lines, "he"), encoding="utf-8")
+    facts = {"source": "שלום עולם 12 .", "hypothesis": "hello world ."}
+    path.write_text(plan_page(plan, facts, "he"), encoding="utf-8")
     opened(tab, path)
     directions = "[...document.querySelectorAll('dd')].map(e => getComputedStyle(e).direction)"
     assert tab.run(directions) == ["rtl", "ltr"]

@@ -7,6 +7,7 @@ import importlib.resources
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
@@ -67,12 +68,13 @@ def test_every_template_escapes_and_none_switches_it_off() -> None:
 
 
 def test_a_page_allows_its_own_style_and_script_alone() -> None:
-    common = {"lines": [(EVIL, EVIL)], "caption": EVIL, "lang_attribute": lang_attribute("uk")}
-    common |= {"columns": [EVIL], "rows": [(EVIL, [("0.100", EVIL)])]}
-    plain = render_page("heat_map", title=EVIL, **common)
+    table = (EVIL, [(EVIL, "n")], [[([(EVIL, True)], EVIL)]], [EVIL])
+    common: dict[str, Any] = {"facts": [(EVIL, EVIL)], "lang_attribute": lang_attribute("uk")}
+    common["tables"] = [table]
+    plain = render_page("listed", title=EVIL, **common)
     assert "script-src 'none'" in html.unescape(plain)
     assert "<script" not in plain
-    ruled = render_page("heat_map", title=EVIL, rules=".s1{color:red}", **common)
+    ruled = render_page("listed", title=EVIL, rules=".s1{color:red}", **common)
     first, second = (
         re.findall(r"style-src 'sha256-([^']*)'", html.unescape(page)) for page in (plain, ruled)
     )
@@ -83,7 +85,7 @@ def test_a_page_allows_its_own_style_and_script_alone() -> None:
 
 def test_jinja_is_imported_when_a_page_is_written() -> None:
     program = (
-        "import sys; import gecjury.report.page.page, gecjury.report.heat_map\n"
+        "import sys; import gecjury.report.page.page, gecjury.report.page.listed\n"
         "assert 'jinja2' not in sys.modules\n"
         "from gecjury.report.page.markup import render; render('numbers', numbers={})\n"
         "assert 'jinja2' in sys.modules"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury.errors import MissingExtraError
-from gecjury.refbased.uot_errant.analyses import layout
+from gecjury.studies.edit_vectors import layout
 
 
 def test_pca_finds_the_plane() -> None:

@@ -1,0 +1,77 @@
+"""The page of a study: its tables as they are printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gecjury.report.page.markup import lang_attribute, render_page
+from gecjury.report.result import Result, Table
+from gecjury.report.tables import shown_cells
+from gecjury.wording import shortened
+
+
+def tables_html(result: Result) -> str:
+    """Return the tables of a result as a page that needs no network and no script.
+
+    Above them stand the facts that are texts. Edits in cells, `[old→new]`, are marked, and the
+    cells of shaded columns are the darker the larger their values are.
+    """
+    shades: set[int] = set()
+    shown = []
+    for table in result.tables:
+        if table.columns:
+            headings, numeric, rows = shown_cells(table)
+            classes = ["n" if number else "" for number in numeric]
+            depths = _shades(table)
+            shades |= {depth for row in depths for depth in row if depth is not None}
+            cells = [
+                [
+                    (_pieces(cell), css if depth is None else f"{css} shade{depth}")
+                    for cell, css, depth in zip(row, classes, own, strict=True)
+                ]
+                for row, own in zip(rows, depths, strict=True)
+            ]
+            headed = list(zip(headings, classes, strict=True))
+            shown.append((table.title, headed, cells, table.notes))
+    return render_page(
+        "listed",
+        title=shortened(result.title),
+        rules="".join(f".shade{shade}{{{_rule(shade)}}}\n" for shade in sorted(shades)),
+        facts=list(_texts(result)),
+        tables=shown,
+        lang_attribute=lang_attribute(result.language),
+    )
+
+
+def _texts(result: Result) -> Iterator[tuple[str, str]]:
+    """Yield the facts that are texts, and those that are lists of texts text by text."""
+    for name, value in result.facts.items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                yield name, text
+
+
+def _shades(table: Table) -> list[list[int | None]]:
+    """Return how dark each cell is, in thousandths of the darkest; None where it is not shaded."""
+    values = [[c.cell(row) if c.shaded else None for c in table.columns] for row in table.rows]
+    top = max((value for row in values for value in row if value is not None), default=0.0)
+    return [
+        [None if value is None else round(1000 * value / top) if top > 0 else 0 for value in row]
+        for row in values
+    ]
+
+
+def _rule(shade: int) -> str:
+    """Return the style of a cell of so many thousandths of the darkest.
+
+    It is in a class, because the policy of pages forbids `style` attributes.
+    """
+    rule = f"background:rgba(31,90,160,{shade / 1000:.3f})"
+    return f"{rule};color:#fff" if shade > 500 else rule
+
+
+def _pieces(marked: str) -> list[tuple[str, bool]]:
+    """Return a correction in pieces, each with whether it is an edit."""
+    parts = re.split(r"(\[[^\[\]]*→[^\[\]]*\])", marked)
+    return [(part, number % 2 == 1) for number, part in enumerate(parts) if part]

@@ -1,0 +1,21 @@
+"""Counts of edits by error type, told apart as finely as a user asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+TypeLevel = Literal[1, 2, 3]
+"""How finely error types are told apart: 1 operation (M, R, U), 2 category, 3 both."""
+
+
+def merged_type(kind: str, level: TypeLevel) -> str:
+    """Return the error type as a level tells types apart."""
+    operation, _, category = kind.partition(":")
+    return {1: operation, 2: category or kind, 3: kind}[level]
+
+
+def whole_counts(counts: Iterable[float]) -> tuple[float, float, float]:
+    """Return TP, FP and FN as whole numbers, sums of weights as they are."""
+    tp, fp, fn = (int(v) if float(v).is_integer() else float(v) for v in counts)
+    return tp, fp, fn

@@ -1,0 +1,255 @@
+"""Analyses of any corpus as table and figure: edits, human scores, seconds (`gecjury analyse`).
+
+Those of edit vectors are in `gecjury.studies.edit_vectors`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import counted_edits
+from gecjury.errors import OptionError, nearest
+from gecjury.extraction.extract import corpus_edits
+from gecjury.models.encoder import forget
+from gecjury.report.figures import bars, lines, points
+from gecjury.report.result import Column, Result, Table
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from gecjury.settings import option
+from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.ranking import aggregate_scores
+from gecjury.studies.study import Need, Study, Takes, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis(Study):
+    """One analysis of a corpus.
+
+    Attributes:
+        only: only these systems.
+    """
+
+    takes: ClassVar[Takes] = "either"
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "models")
+    data: ClassVar[str] = "a benchmark's name, or SOURCE and HYP..."
+    data_name: ClassVar[str] = "CORPUS"
+    metrics: ClassVar[str | None] = "default: uot-errant"
+    draws: ClassVar[str] = "--figure"
+    only: tuple[str, ...] = option((), metavar="SYSTEM")
+
+    @classmethod
+    def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
+        """Return the metric of edit vectors, unless none is asked for."""
+        return () if cls.metrics is None else ("uot-errant",), ""
+
+    @property
+    def kind(self) -> str:
+        """The analysis as its command calls it."""
+        return type(self).__name__.lower()
+
+    def check(self, work: Work) -> None:
+        """Refuse systems that there are none of; some metrics are looked at without references."""
+        for name in self.only:
+            if name not in work.corpus.systems:
+                known = nearest(name, work.corpus.systems)
+                raise OptionError(f"--only {name}: no such system; {known}")
+
+    def corpus(self, work: Work) -> Corpus:
+        """Return the texts with the systems that are looked at."""
+        return work.corpus.with_systems(self.only) if self.only else work.corpus
+
+    def result(
+        self, work: Work, tables: Sequence[Table], draw: Callable[[str], None], **facts: Any
+    ) -> Result:
+        """Return the result with what every analysis tells of itself."""
+        about = {"analysis": self.kind, "corpus": list(work.inputs)}
+        return Result(tuple(tables), {**about, **facts}, draw=draw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedAnalysis(Analysis):
+    """An analysis that compares with human scores."""
+
+    data: ClassVar[str] = "a benchmark's name"
+
+    def check(self, work: Work) -> None:
+        """Refuse files, which nobody has judged."""
+        super().check(work)
+        self.judged(work)
+
+    def judged(self, work: Work) -> Benchmark:
+        """Return the benchmark.
+
+        Raises:
+            OptionError: files were named.
+        """
+        if work.benchmark is None:
+            raise OptionError(
+                f"analyse {self.kind} compares with human scores: name a benchmark (seeda, gjg15, "
+                "gmeg-…, sample) instead of files"
+            )
+        return work.benchmark
+
+    def human(self, work: Work) -> tuple[str, FloatArray]:
+        """Return the name of the benchmark's first human scores, and those of the systems."""
+        benchmark = self.judged(work)
+        kind = next(iter(benchmark.human[benchmark.view]))
+        scores = dict(zip(benchmark.corpus.names, benchmark.human_scores(kind), strict=True))
+        return kind, np.array([scores[name] for name in self.corpus(work).names])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edits(Analysis):
+    """Edits a sentence by system."""
+
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "edits")
+    metrics: ClassVar[str | None] = None
+
+    def run(self, work: Work) -> Result:
+        """Count every system's edits, as ERRANT extracts them (Goto et al. 2026, figure 2).
+
+        Table `rows` has the system with the fewest first.
+        """
+        corpus = self.corpus(work)
+        counts = _edit_counts(corpus, work.runtime)
+        rows: list[dict[str, Any]] = [
+            {"system": name, "edits": count, "per_sentence": count / len(corpus)}
+            for name, count in sorted(counts.items(), key=lambda pair: pair[1])
+        ]
+        columns = [Column("system"), Column("edits"), Column("per_sentence", "edits a sentence")]
+        names, heights = [row["system"] for row in rows], [row["per_sentence"] for row in rows]
+        return self.result(
+            work,
+            [Table(columns, rows, "Edits a sentence", name="rows")],
+            partial(bars, names, heights, label="edits a sentence"),
+        )
+
+
+def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
+    edits = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
+    return {
+        name: sum(len(counted_edits(line)) for line in lines)
+        for name, lines in edits.systems.items()
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter(JudgedAnalysis):
+    """Human scores against a metric's, by system."""
+
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
+    metrics: ClassVar[str | None] = "default: uot-errant; repeat for more"
+
+    def run(self, work: Work) -> Result:
+        """Score the systems by TrueSkill beside their human scores (Goto et al. 2026, figure 3).
+
+        Table `rows` has a record a metric and system, `correlations` one a metric.
+        """
+        corpus = self.corpus(work)
+        kind, target = self.human(work)
+        rows, correlations, groups = list[dict[str, Any]](), [], {}
+        for scorer in work.scorers:
+            table = scorer.score_corpus(corpus, work.runtime).settled()
+            scores = aggregate_scores("trueskill", table.sentences, table.by_system.score)
+            label = table.signature.label
+            groups[label] = np.column_stack([target, scores])
+            rows += [
+                {"metric": label, "system": system, "human": human, "score": score}
+                for system, (human, score) in zip(corpus.names, groups[label].tolist(), strict=True)
+            ]
+            r, rho = pearson(target, scores), spearman(target, scores)
+            correlations.append({"metric": label, "pearson": r, "spearman": rho})
+        columns = [Column(key) for key in ("metric", "system", "human", "score")]
+        short = [Column("metric"), Column("pearson", "r"), Column("spearman", "ρ")]
+        labels = (f"human ({kind})", "metric (TrueSkill)")
+        return self.result(
+            work,
+            [
+                Table(columns, rows, f"Human {kind} and metric TrueSkill", name="rows"),
+                Table(short, correlations, name="correlations"),
+            ],
+            partial(points, groups, labels=labels, names=dict.fromkeys(groups, corpus.names)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost(Analysis):
+    """Seconds against edits a sentence and against the number of systems."""
+
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
+    metrics: ClassVar[str | None] = "default: uot-errant; repeat for more"
+
+    def run(self, work: Work) -> Result:
+        """Time each system by itself, and the first k systems at once (the paper's figure 7).
+
+        Nothing is read from or kept in a cache between the timings; loading models is not timed.
+        Table `rows` has a record a metric and system; `slopes` one a metric, with least-squares
+        slopes (NaN for fewer than two systems) and a mean.
+        """
+        corpus, bare = self.corpus(work), replace(work.runtime, use_cache=False)
+        counts = _edit_counts(corpus, work.runtime)
+        density = [counts[system] / len(corpus) for system in corpus.names]
+        typed = {scorer: text for text, scorer in work.typed.items()}
+        rows, slopes = list[dict[str, Any]](), list[dict[str, Any]]()
+        curves = {}
+        for scorer in work.scorers:
+            name = typed.get(scorer, scorer.name)
+            # Models are loaded before the clock runs.
+            scorer.score_corpus(corpus.with_systems(corpus.names[:1]), bare)
+            alone: list[float] = []
+            together: list[float] = []
+            for index, system in enumerate(corpus.names):
+                alone.append(_seconds(scorer, corpus, [system], bare))
+                together.append(_seconds(scorer, corpus, corpus.names[: index + 1], bare))
+            rows += [
+                {
+                    "metric": name,
+                    "system": system,
+                    "edits_per_sentence": density[index],
+                    "seconds_alone": alone[index],
+                    "systems": index + 1,
+                    "seconds_together": together[index],
+                }
+                for index, system in enumerate(corpus.names)
+            ]
+            slopes.append(
+                {
+                    "metric": name,
+                    "seconds_per_edit_a_sentence": _slope(density, alone),
+                    "seconds_per_system_together": _slope(range(len(together)), together),
+                    "mean_seconds_alone": float(np.mean(alone)),
+                }
+            )
+            x, y = zip(*sorted(zip(density, alone, strict=True)), strict=True)
+            curves[name] = (x, y)
+        return self.result(
+            work,
+            [
+                Table([Column(key) for key in rows[0]], rows, "Seconds", name="rows"),
+                Table([Column(key) for key in slopes[0]], slopes, name="slopes"),
+            ],
+            partial(lines, curves, labels=("edits a sentence", "seconds a system by itself")),
+        )
+
+
+def _seconds(scorer: Scorer, corpus: Corpus, systems: Sequence[str], runtime: Runtime) -> float:
+    # Encoders remember vectors, which would make the later timings cheap.
+    forget()
+    start = time.perf_counter()
+    scorer.score_corpus(corpus.with_systems(systems), runtime)
+    return time.perf_counter() - start
+
+
+def _slope(x: Sequence[float], y: Sequence[float]) -> float:
+    if len(x) < 2 or min(x) == max(x):
+        return float("nan")
+    return float(np.polyfit(x, y, 1)[0])

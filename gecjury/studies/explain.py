@@ -1,0 +1,297 @@
+"""Why a hypothesis scored what it did, edit by edit: `gecjury explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from math import inf, isnan
+from typing import Any, ClassVar
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.extraction.retyping import GoldTypes, typed_corpus_edits
+from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
+from gecjury.report.figures import heat_map
+from gecjury.report.result import Column, Result, Table
+from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
+from gecjury.scoring.registry import able
+from gecjury.scoring.scorer import Scorer
+from gecjury.settings import option
+from gecjury.studies.score import costly_sentences, costly_table
+from gecjury.studies.study import Need, Study, Takes, Work, function_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Study):
+    """Why a hypothesis scored what it did, edit by edit.
+
+    Attributes:
+        worst: the N lines of files that cost most.
+        attribution: share the score out among the edits; works with any metric that scores
+            sentences.
+        samples: orders drawn beyond 10 edits.
+        seed: seed of the orders drawn.
+    """
+
+    takes: ClassVar[Takes] = "sentence"
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
+    metrics: ClassVar[str | None] = "default: uot-errant"
+    page: ClassVar[bool] = True
+    draws: ClassVar[str] = "--png"
+    new_texts: ClassVar[str] = "explain"
+    worst: int | None = option(None, metavar="N", least=1, most=1_000)
+    attribution: Method | None = None
+    samples: int = option(200, metavar="K", least=0, most=1_000_000)
+    seed: int = option(0, least=0)
+
+    @classmethod
+    def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
+        """Return the metric that shows most of single edits."""
+        return ("uot-errant",), ""
+
+    def check(self, work: Work) -> None:
+        """Refuse a metric that cannot be explained, and more than one sentence."""
+        scorer, corpus = work.scorer, work.corpus
+        shows_alignment(scorer, self.attribution)
+        super().check(work)
+        if len(corpus.systems) != 1 or (not self.worst and len(corpus) != 1):
+            raise InputError(
+                f"{len(corpus)} sentences of {len(corpus.systems)} systems; expected one sentence "
+                "of one system, or --worst N to choose them"
+            )
+
+    def run(self, work: Work) -> Result:
+        """Explain one sentence, or those that cost most.
+
+        Of one sentence the facts have `explanations`, one a reference, with the number of the one
+        that counts (`chosen`), and `attribution`. Table `worst` has all of this for each sentence.
+        """
+        scorer, corpus = work.scorer, work.corpus
+        if not self.worst:
+            one = explained(scorer, corpus, work.runtime, self)
+            title = f"{scorer.name}: {one.hypothesis}"
+            return Result(
+                tuple(self._tables(one)),
+                {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
+                status=int(one.missing),
+                language=corpus.language.code,
+                title=title,
+                draw=_drawing(one),
+            )
+        (table,) = work.scores()
+        shown, records, missing = list[Table](), list[dict[str, Any]](), False
+        for sentence in costly_sentences([table], [scorer], corpus, self.worst):
+            line = one_line(corpus, sentence.line - 1)
+            one = explained(scorer, line, work.runtime, self)
+            missing = missing or one.missing
+            shown += [
+                replace(t, title=f"line {sentence.line}, {t.title}") for t in self._tables(one)
+            ]
+            records.append({**asdict(sentence), **_facts(one)})
+        return Result(
+            (costly_table(records), *shown),
+            notes=table.statistics.notes,
+            status=int(missing or table.unanswered > 0),
+            language=corpus.language.code,
+            title=f"{scorer.name}: sentences that cost most",
+        )
+
+    def _tables(self, one: Explained) -> Iterator[Table]:
+        """Yield how edits were matched, by reference, and what each edit is worth."""
+        for number, explanation in enumerate(one.explanations):
+            best = len(one.explanations) > 1 and number == one.chosen
+            scores = ", ".join(f"{key} {value:.4f}" for key, value in explanation.scores.items())
+            which = f"reference {number + 1}{' (the best, which counts)' if best else ''}"
+            columns = [Column(key) for key in explanation.columns]
+            yield Table(columns, explanation.rows, f"{which}: {scores}", explanation.notes)
+            if explanation.heat_map is not None and explanation.heat_map.values.size:
+                yield plan_table(explanation.heat_map)
+        if one.attribution is not None:
+            yield self._attribution_table(one.attribution, one.attribution_rows())
+
+    def _attribution_table(self, shares: Attribution, rows: list[dict[str, Any]]) -> Table:
+        drawn = f", sampled with seed {self.seed}: errors are standard errors"
+        notes = [
+            f"score of the source {shares.empty:.4f}, of the hypothesis {shares.full:.4f}; "
+            f"attributions sum to {float(shares.values.sum()):.4f} of {shares.difference:.4f} "
+            f"({'faithful' if shares.faithful else f'gap {shares.gap:.4f}'})",
+            f"{shares.scored} sets of edits scored{'' if shares.exact else drawn}",
+        ]
+        columns = [Column("edit"), Column("type")]
+        columns += [Column("value", digits=4), Column("error", digits=4)]
+        return Table(columns, rows, f"Attribution by {shares.method}", notes)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """How a metric judged one hypothesis.
+
+    Attributes:
+        source: the sentence that was corrected.
+        hypothesis: its correction.
+        references: the texts that it was compared with.
+        explanations: one a reference; none where the metric shows no alignment.
+        chosen: the number of the reference that counts, from 0; None without explanations.
+        attribution: the score shared out among the edits; None where it was not asked for.
+    """
+
+    source: str
+    hypothesis: str
+    references: tuple[str, ...]
+    explanations: tuple[Explanation, ...]
+    chosen: int | None
+    attribution: Attribution | None
+
+    @property
+    def missing(self) -> bool:
+        """Whether some reference gave no score."""
+        return any(isnan(one.scores["score"]) for one in self.explanations)
+
+    def attribution_rows(self) -> list[dict[str, Any]]:
+        """Return a record for each edit with its share of the score, if that was asked for."""
+        shares = self.attribution
+        if shares is None:
+            return []
+        numbers = zip(shares.edits, shares.values.tolist(), shares.errors.tolist(), strict=True)
+        return [
+            {"edit": edit_label(edit), "type": edit.type, "value": value, "error": error}
+            for edit, value, error in numbers
+        ]
+
+
+def shows_alignment(scorer: Scorer, attribution: Method | None = None) -> bool:
+    """Return whether a metric shows an alignment with the reference.
+
+    Raises:
+        OptionError: it does not, and no attribution is asked for, which works with every metric.
+    """
+    if scorer.can("explain"):
+        return True
+    if attribution is not None:
+        return False
+    raise OptionError(
+        f"{scorer.name} shows no alignment; {', '.join(able('explain'))} do. Any metric can be "
+        "explained by --attribution remove, add or shapley"
+    )
+
+
+def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explain) -> Explained:
+    """Explain the score of one sentence.
+
+    Args:
+        scorer: one that shows how edits were matched, or any that scores sentences by themselves.
+        corpus: one sentence of one system, whose version may bring its own edits.
+        runtime: device, caches and the like.
+        settings: say whether and how the score is shared out among the edits.
+
+    Raises:
+        OptionError: a metric that shows no alignment, or whose scores cannot be shared out.
+        InputError: a reference is wanted and there is none.
+    """
+    alignment = shows_alignment(scorer, settings.attribution)
+    scorer.check(corpus)
+    (hypothesis,) = corpus.systems.values()
+    (source,) = corpus.sources
+    # Each version's edits are its own, typed as the metric would, or extracted as it would.
+    typed = typed_corpus_edits(
+        corpus,
+        _types(scorer),
+        getattr(scorer, "tagger", "embedded"),
+        getattr(scorer, "pos", "spacy2"),
+        runtime,
+    )
+    ((edits,),) = typed.systems.values()
+    explanations: list[Explanation] = []
+    chosen = shares = None
+    if alignment:
+        explanations = [
+            scorer.explain(source, edits, theirs, runtime) for (theirs,) in typed.references
+        ]
+        # The reference that scores best is the one that the metric itself would take.
+        scores = [one.scores["score"] for one in explanations]
+        chosen = max(range(len(scores)), key=lambda i: -inf if isnan(scores[i]) else scores[i])
+    if settings.attribution is not None:
+        shares = attribute(
+            scorer,
+            source,
+            edits,
+            corpus.references,
+            method=settings.attribution,
+            samples=settings.samples,
+            seed=settings.seed,
+            runtime=runtime,
+            language=corpus.language,
+        )
+    references = tuple(version.lines[0] for version in corpus.references)
+    return Explained(source, hypothesis.lines[0], references, tuple(explanations), chosen, shares)
+
+
+def _types(scorer: Scorer) -> GoldTypes:
+    types: GoldTypes = getattr(scorer, "types", "gold")
+    return types
+
+
+def one_line(corpus: Corpus, row: int) -> Corpus:
+    """Return a corpus of one of the sentences."""
+    return Corpus(
+        (corpus.sources[row],),
+        {name: version.take([row]) for name, version in corpus.systems.items()},
+        tuple(version.take([row]) for version in corpus.references),
+        language=corpus.language,
+    )
+
+
+def _facts(one: Explained) -> dict[str, Any]:
+    """Return what JSON has of an explained sentence."""
+    facts: dict[str, Any] = {
+        "source": one.source,
+        "hypothesis": one.hypothesis,
+        "references": list(one.references),
+    }
+    if one.chosen is not None:
+        facts["explanations"] = [_record(explanation) for explanation in one.explanations]
+        facts["chosen"] = one.chosen
+    if one.attribution is not None:
+        shares = one.attribution
+        facts["attribution"] = {
+            "method": shares.method,
+            "exact": shares.exact,
+            "edits": one.attribution_rows(),
+            "source_score": shares.empty,
+            "hypothesis_score": shares.full,
+            "difference": shares.difference,
+            "gap": shares.gap,
+            "faithful": shares.faithful,
+            "scored": shares.scored,
+        }
+    return facts
+
+
+def _record(explanation: Explanation) -> dict[str, Any]:
+    record: dict[str, Any] = {"scores": explanation.scores, "rows": explanation.rows}
+    plan = explanation.heat_map
+    if plan is None:
+        return record
+    return {**record, "plan": {"rows": plan.rows, "columns": plan.columns, "values": plan.values}}
+
+
+def plan_table(plan: HeatMap) -> Table:
+    """Return the table of a transport plan, whose cells a page shades."""
+    corner = "hypothesis ↓ reference →"
+    rows: list[Mapping[str, Any]] = [
+        {corner: label, **dict(zip(plan.columns, line, strict=True))}
+        for label, line in zip(plan.rows, plan.values.tolist(), strict=True)
+    ]
+    shaded = [Column(label, shaded=True) for label in plan.columns]
+    return Table([Column(corner), *shaded], rows, plan.title)
+
+
+def _drawing(one: Explained) -> Callable[[str], None] | None:
+    """Return what draws the plan of the reference that counts; None where there is none."""
+    plan = None if one.chosen is None else one.explanations[one.chosen].heat_map
+    return None if plan is None else partial(heat_map, plan)
+
+
+explain = function_of(Explain)

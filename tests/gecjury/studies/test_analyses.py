@@ -1,0 +1,80 @@
+"""Analyses over a corpus: edits counted, scores beside human ones, seconds."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.report.tables import to_json
+from gecjury.stats.correlation import pearson
+from gecjury.stats.ranking import trueskill
+from gecjury.studies.analyses import Cost, Edits, Scatter
+from tests.shell import Shell
+
+
+def test_edits_a_sentence() -> None:
+    pytest.importorskip("errant")
+    corpus = Corpus(
+        ("He go home .", "She sleep ."),
+        {
+            "both": Version(("He goes home .", "She sleeps .")),
+            "copy": Version(("He go home .", "She sleep .")),
+            "one": Version(("He goes home .", "She sleep .")),
+        },
+    )
+    rows = Edits()(corpus).rows()
+    assert [(row["system"], row["edits"], row["per_sentence"]) for row in rows] == [
+        ("copy", 0, 0.0), ("one", 1, 0.5), ("both", 2, 1.0),
+    ]  # fmt: skip
+
+
+def test_scores_beside_human_ones() -> None:
+    benchmark = load_benchmark("sample")
+    result = Scatter()(benchmark, ["green", "changes"])
+    human = benchmark.human_scores(next(iter(benchmark.human[benchmark.view])))
+    scores = trueskill(gecjury.load("green").score_corpus(benchmark.corpus).sentences).scores
+    own = [row for row in result.rows() if row["metric"] == "green"]
+    assert [row["human"] for row in own] == human.tolist()
+    assert [row["score"] for row in own] == scores.tolist()
+    correlations = result.table("correlations").rows
+    assert [one["metric"] for one in correlations] == ["green", "changes"]
+    assert correlations[0]["pearson"] == pearson(human, scores)
+    # Some of the systems keep their own human scores.
+    part = Scatter(only=("noisy", "careful"))(benchmark, "green")
+    by_name = dict(zip(benchmark.corpus.names, human.tolist(), strict=True))
+    assert [row["human"] for row in part.rows()] == [by_name["noisy"], by_name["careful"]]
+
+
+def test_seconds() -> None:
+    pytest.importorskip("errant")
+    result = Cost(only=("careful", "noisy"))("sample", ["green", gecjury.load("changes")])
+    rows = result.rows()
+    assert [(row["metric"], row["system"], row["systems"]) for row in rows] == [
+        ("green", "careful", 1), ("green", "noisy", 2),
+        ("changes", "careful", 1), ("changes", "noisy", 2),
+    ]  # fmt: skip
+    assert all(row["seconds_alone"] > 0 and row["seconds_together"] > 0 for row in rows)
+    first = result.table("slopes").rows[0]
+    alone = [row["seconds_alone"] for row in rows[:2]]
+    assert first["mean_seconds_alone"] == pytest.approx(np.mean(alone))
+    together = [row["seconds_together"] for row in rows[:2]]
+    assert first["seconds_per_system_together"] == pytest.approx(together[1] - together[0])
+
+
+@pytest.mark.parametrize("kind", [Edits, Scatter])
+def test_the_command_prints_what_the_study_gives(shell: Shell, kind: type[Edits | Scatter]) -> None:
+    pytest.importorskip("errant")
+    names = ("careful", "noisy", "hasty")
+    metrics = ["green", "gleu"] if kind is Scatter else []
+    result = kind(only=names)("sample", metrics)
+    words = [word for name in names for word in ("--only", name)]
+    words += [word for name in metrics for word in ("-m", name)]
+    status, out, _ = shell("analyse", kind.__name__.lower(), "sample", *words, "--format", "json")
+    document = json.loads(out)
+    assert (status, document["corpus"]) == (0, ["sample"])
+    assert document == json.loads(to_json(result.document()))

@@ -1,0 +1,87 @@
+"""The sentences that cost most, and the page that shows them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gecjury.corpus.corpus import Version, corpus_of_texts
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import language_of
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.studies.score import costly_sentences
+from tests.shell import Shell
+
+SOURCES = ["I likes cats .", "He go home .", "a b c <i>d</i> .", "It is so ."]
+REFERENCE = ["I like cats .", "He goes home .", "a b c <i>d</i> .", "It is so ."]
+MINE = ["I like cats .", "He go home .", "a x c <i>d</i> .", "It is so ."]
+
+
+@pytest.fixture
+def files(shell: Shell) -> Shell:
+    """A shell with files of the sentences: s, m, n and r."""
+    for name, lines in (("s", SOURCES), ("m", MINE), ("n", SOURCES), ("r", REFERENCE)):
+        shell.write(name, "\n".join(lines) + "\n")
+    return shell
+
+
+def test_cost_is_what_the_corpus_score_gains_without_the_sentence() -> None:
+    corpus = corpus_of_texts(SOURCES, {"mine": MINE}, [REFERENCE])
+    scorers = [load("gleu"), load("green")]
+    tables = [scorer.score_corpus(corpus) for scorer in scorers]
+    worst = costly_sentences(tables, scorers, corpus, 1)
+    assert [sentence.metric for sentence in worst] == ["gleu", "green"]
+    for sentence, scorer, table in zip(worst, scorers, tables, strict=True):
+        kept = [row for row in range(4) if row != sentence.line - 1]
+        less = corpus_of_texts(*(
+            [SOURCES[r] for r in kept],
+            {"mine": [MINE[r] for r in kept]},
+            [[REFERENCE[r] for r in kept]],
+        ))  # fmt: skip
+        without = float(scorer.score_corpus(less, Runtime()).by_system.score[0])
+        assert sentence.cost == pytest.approx(without - float(table.by_system.score[0]))
+    assert (worst[0].line, worst[0].marked) == (2, "He go home .")
+
+
+def test_edits_are_the_file_s_own_where_it_has_them() -> None:
+    version = Version(("He goes home .",), ((Edit(0, 2, "He goes"),),))
+    assert version.marked("He go home .", 0) == "[He go→He goes] home ."
+    assert Version(("a b c",)).marked("a b", 0) == "a b [→c]"
+    japanese = Version(("彼女 が 毎朝 飲む 。",))
+    marked = japanese.marked("彼女 は 毎朝 飲む 。", 0, language_of("ja"))
+    assert marked == "彼女[は→が]毎朝飲む。"
+
+
+def test_the_page_and_the_table(files: Shell) -> None:
+    words = ["score", "s", "m", "n", "-r", "r", "-m", "gleu", "-m", "green"]
+    status, out, _ = files(*words, "--worst", "2", "--html", "page.html", "--format", "json")
+    assert status == 0
+    assert {sentence["system"] for sentence in json.loads(out)["worst"]} == {"m", "n"}
+    text = (files.folder / "page.html").read_text()
+    assert "script-src 'none'" in text.replace("&#39;", "'")
+    assert "<script" not in text
+    assert "<i>" not in text
+    assert "&lt;i&gt;" in text
+    assert "<mark>[b→x]</mark>" in text
+    _, out, _ = files(*words, "--worst", "3")
+    assert "Sentences that cost most" in out
+    assert "[b→x]" in out
+
+
+def test_explain_takes_the_lines_that_cost_most(files: Shell) -> None:
+    pytest.importorskip("spacy")
+    words = ["-m", "errant", "--worst", "9"]
+    status, out, _ = files("explain", "s", "m", "r", *words, "--format", "json")
+    assert status == 0
+    worst = json.loads(out)["worst"]
+    assert [sentence["line"] for sentence in worst] == [3, 2]
+    assert worst[0]["marked"] == "a [b→x] c <i>d</i> ."
+    assert worst[0]["explanations"]
+    # References behind -r are read like those without a flag.
+    _, other, _ = files("explain", "s", "m", "-r", "r", *words, "--format", "json")
+    assert other == out
+    status, _, err = files("explain", "a sentence", "m", "r", "-m", "errant", "--worst", "1")
+    assert status == 2
+    assert "--worst is for files" in err

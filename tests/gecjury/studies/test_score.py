@@ -1,0 +1,103 @@
+"""Scores of several metrics: texts and benchmarks, error types, plain records, the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import gecjury
+from gecjury import Score
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.reading import read_corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.report.tables import to_json
+from gecjury.studies.score import type_records
+from tests.shell import FIXED, SOURCE, Shell
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return corpus_of_texts(SOURCE, {"fixed": FIXED, "copy": SOURCE}, [FIXED])
+
+
+def test_scores_of_texts(corpus: Corpus) -> None:
+    result = gecjury.score(corpus, ["green", "gleu"], Score(sentences=True))
+    own = gecjury.load("gleu").score_corpus(corpus)
+    rows = result.rows()
+    assert [(row["metric"], row["system"]) for row in rows] == [
+        ("green", "fixed"), ("green", "copy"), ("gleu", "fixed"), ("gleu", "copy"),
+    ]  # fmt: skip
+    assert [row["score"] for row in rows[2:]] == list(own.totals)
+    assert rows[0]["precision"] == rows[0]["recall"] == 1
+    assert "precision" not in rows[2]
+    assert rows[3]["sentences"] == own.sentences[1].tolist()
+    text = str(result)
+    assert text.split("\n")[1].split() == ["system", "metric", "score", "precision", "recall"]
+    assert str(own.signature) in text
+    assert repr(result) == "<Result: 4 rows>"
+
+
+def test_a_benchmark_by_name_and_score_files(tmp_path: Path) -> None:
+    result = gecjury.score("sample", "changes", folder=tmp_path / "out")
+    corpus = gecjury.load_benchmark("sample").corpus
+    assert [row["system"] for row in result.rows()] == list(corpus.names)
+    (kept,) = (tmp_path / "out").glob("changes-*.json")
+    written = kept.stat().st_mtime_ns
+    # The second time everything is read.
+    again = gecjury.score(corpus, "changes", folder=tmp_path / "out")
+    assert again.rows() == result.rows()
+    assert kept.stat().st_mtime_ns == written
+
+
+def test_error_types_by_hand() -> None:
+    pytest.importorskip("errant")
+    corpus = corpus_of_texts(
+        ["He go home .", "She have cats ."],
+        {"mine": ["He goes home .", "She have a cat ."]},
+        [["He goes home .", "She has cats ."]],
+    )
+    table = gecjury.load("errant").score_corpus(corpus)
+    operations = {record["type"]: record for record in type_records(table, 1)}
+    # Of the reference's two replacements one was made; "a cat" adds a word and replaces one.
+    right = {"tp": 1, "fn": 1, "precision": 0.5, "recall": 0.5, "f0.5": 0.5}
+    assert operations["R"].items() >= right.items()
+    added = {"system": "mine", "metric": "errant", "tp": 0, "fp": 1, "fn": 0}
+    # Nothing was wanted, so that recall is 1.
+    assert operations["M"].items() >= (added | {"precision": 0, "recall": 1, "f0.5": 0}).items()
+    assert {record["type"] for record in type_records(table, 3)} >= {"R:VERB:SVA", "M:DET"}
+    rows = gecjury.score(corpus, ["errant", "green"], Score(by_type=2)).rows()
+    assert rows[0]["by_type"]["DET"]["precision"] == 0
+    assert "by_type" not in rows[1]
+
+
+def test_no_metric_tells_types() -> None:
+    with pytest.raises(OptionError, match="none of the metrics named counts error types"):
+        gecjury.score("sample", "green", Score(by_type=1))
+
+
+def test_what_is_refused_before_scoring(tmp_path: Path) -> None:
+    corpus = corpus_of_texts(SOURCE, {"x": FIXED})
+    with pytest.raises(InputError, match="green needs references"):
+        gecjury.score(corpus, ["changes", "green"], folder=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_records_make_a_data_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    result = gecjury.score("sample", ["green", "changes"])
+    table = pandas.DataFrame(result.rows()).pivot(index="system", columns="metric", values="score")
+    assert table.loc["careful", "green"] == result.rows()[0]["score"]
+
+
+def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
+    pytest.importorskip("errant")
+    corpus = read_corpus("source.txt", ["mine.txt", "source.txt"], ["ref.txt"])
+    settings = Score(sentences=True, by_type=2, worst=1)
+    result = gecjury.score(corpus, ["green", "errant"], settings)
+    words = ["source.txt", "mine.txt", "source.txt", "-r", "ref.txt", "-m", "green", "-m", "errant"]
+    words += ["--sentences", "--by-type", "2", "--worst", "1"]
+    status, out, _ = shell("score", *words, "--format", "json")
+    assert status == 0
+    assert json.loads(out) == json.loads(to_json(result.document()))
