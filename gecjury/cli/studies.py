@@ -41,6 +41,8 @@ STUDIES = {
     "rank": "gecjury.studies.rank:Rank",
     "diff": "gecjury.studies.diff:Diff",
     "explain": "gecjury.studies.explain:Explain",
+    "compare": "gecjury.studies.compare:Compare",
+    "demo": "gecjury.studies.compare:Demo",
     "analyse norms": "gecjury.studies.edit_vectors:Norms",
     "analyse map": "gecjury.studies.edit_vectors:Map",
     "analyse edits": "gecjury.studies.analyses:Edits",

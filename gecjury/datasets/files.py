@@ -35,7 +35,7 @@ _END = 1 << 16
 def is_dataset(name: str) -> bool:
     """Whether a name is certainly that of a dataset, which no text file has.
 
-    JSON lines may as well hold a text: see `gecjury.cli.score`.
+    JSON lines may as well hold a text: see `gecjury.cli.datasets`.
     """
     if name.startswith("hf:") or name.endswith("/") or Path(name).is_dir():
         return True
