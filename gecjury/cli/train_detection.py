@@ -45,27 +45,29 @@ class StepData(TextData):
 
 
 def labelled_code(args: argparse.Namespace, names: Sequence[str]) -> str:
-    """The language of labelled text by its code; `mul` where sets of several are joined.
+    """Return the code of the language of labelled text; `mul` where sets of several are joined.
 
     Raises:
         OptionError: a set is of another language than --lang says.
     """
     from gecjury.refless.data.labelled import labelled_language
 
-    told = {name: labelled_language(name) for name in names}
-    if not args.lang and len({code for code in told.values() if code is not None}) > 1:
+    languages = {name: labelled_language(name) for name in names}
+    if not args.lang and len({code for code in languages.values() if code is not None}) > 1:
         return "mul"
-    return training_language(args, told).code
+    return training_language(args, languages).code
 
 
 def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> LabelledText:
-    """Labelled sentences without those of the benchmarks of --check; what is left out is told.
+    """Return labelled sentences without those of the benchmarks of --check.
+
+    Stderr tells how many are left out, and where the dev part comes from.
 
     Args:
         args: of the target.
         names: see `gecjury.refless.data.labelled.read_labelled`.
-        code: of the language of what is trained, which files are taken to be in; sets of other
-            languages are told.
+        code: of the language of what is trained, which files are taken to be in; stderr tells of
+            sets in other languages.
     """
     from gecjury.refless.data.labelled import (
         LabelledText,
@@ -97,7 +99,7 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
 
 
 def detection_origin(args: argparse.Namespace) -> dict[str, str]:
-    """What the model card says of labelled text and of a detector."""
+    """Return what the model card says of labelled text and of a detector."""
     from gecjury.refless.training.model_card import shown_name
 
     origin = {}
@@ -111,7 +113,7 @@ def detection_origin(args: argparse.Namespace) -> dict[str, str]:
 def _without_tested(
     args: argparse.Namespace, *parts: tuple[LabelledSentence, ...]
 ) -> list[tuple[LabelledSentence, ...]]:
-    """The parts without sentences of the benchmarks that models are tried on."""
+    """Return the parts without sentences of the benchmarks that models are tried on."""
     from gecjury.corpus.leakage import corpus_texts, normalise
 
     # SEEDA has a third of CoNLL-14's sentences; GJG15 has them all.

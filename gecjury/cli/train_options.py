@@ -68,7 +68,7 @@ def add_judged(group: argparse._ActionsContainer, seed: str) -> None:
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:
-    """Where data is read from."""
+    """Return the folder that data is read from."""
     from gecjury.benchmarks.data_folder import open_data
 
     return open_data(args.data, cache=args.cache)
@@ -104,12 +104,14 @@ def recipe_of(recipe: type[R], args: argparse.Namespace) -> R:
     return settings_of(recipe, args)
 
 
-def training_language(args: argparse.Namespace, told: Mapping[str, str | None]) -> Language:
-    """The language of what is trained on: what --lang says, what sets known by name are, English.
+def training_language(args: argparse.Namespace, languages: Mapping[str, str | None]) -> Language:
+    """Return the language of what is trained on.
+
+    It is that of --lang, that of the sets that are known by name, or English.
 
     Args:
         args: with --lang and --fold.
-        told: by name of an input its language; None for files.
+        languages: by name of an input the code of its language; None for files.
 
     Raises:
         OptionError: inputs are of several languages, or of another one than --lang says.
@@ -117,22 +119,22 @@ def training_language(args: argparse.Namespace, told: Mapping[str, str | None]) 
     from gecjury.corpus.language import language_of
     from gecjury.errors import OptionError
 
-    known = {name: code for name, code in told.items() if code is not None}
-    given = language_of(args.lang, fold=args.fold).code if args.lang else None
-    for name, code in known.items():
-        if given is not None and code != given:
+    named = {name: code for name, code in languages.items() if code is not None}
+    chosen = language_of(args.lang, fold=args.fold).code if args.lang else None
+    for name, code in named.items():
+        if chosen is not None and code != chosen:
             raise OptionError(
                 f"--lang {args.lang}: {name} is {language_of(code).name} ({code}); leave out --lang"
             )
-    if len(set(known.values())) > 1:
-        each = ", ".join(f"{name} is {language_of(code).name}" for name, code in known.items())
-        raise OptionError(f"{each}: one model is trained on one language")
-    code = given or next(iter(known.values()), "en")
+    if len(set(named.values())) > 1:
+        inputs = ", ".join(f"{name} is {language_of(code).name}" for name, code in named.items())
+        raise OptionError(f"{inputs}: one model is trained on one language")
+    code = chosen or next(iter(named.values()), "en")
     return language_of(code, fold=args.fold)
 
 
 def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> list[str]:
-    """Warnings, also on stderr, where an encoder was made for other languages than English texts.
+    """Return warnings, also on stderr, where an encoder cannot read texts of another language.
 
     English texts are not looked at.
     """
@@ -148,7 +150,7 @@ def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> l
 
 
 def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[tuple[str, Corpus]]:
-    """Benchmarks by name with their texts; those whose data is not here are told on stderr."""
+    """Yield benchmarks by name with their texts; stderr tells of those whose data is not here."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.errors import DataError
 
@@ -162,18 +164,19 @@ def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[t
 
 
 def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
-    """Warn on stderr of sentences shared with benchmarks whose data is here; the warnings."""
+    """Return warnings, also on stderr, of sentences that benchmarks share whose data is here."""
     from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
 
-    found = []
+    warnings = []
     absent = dict.fromkeys(args.check)
     for name, corpus in tested_corpora(args, args.check):
         del absent[name]
         line = warning(find_leaks(texts, corpus_texts(corpus)), what, name)
         if line:
-            found.append(line)
+            warnings.append(line)
             tell(f"warning: {line}")
-    return found + [f"Leakage into {name} was not checked, for lack of its data" for name in absent]
+    unchecked = [f"Leakage into {name} was not checked, for lack of its data" for name in absent]
+    return warnings + unchecked
 
 
 def training_result(
