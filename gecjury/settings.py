@@ -13,8 +13,9 @@ import math
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from gecjury.errors import OptionError, known_name
@@ -32,10 +33,14 @@ class _Extra:
     metavar: str | None = None
     least: float | None = None
     most: float | None = None
+    above: float | None = None
     within: tuple[float, float] | None = None
     hint: str = ""
     several: bool = False
+    empty: bool = False
     hidden: bool = False
+    heading: str = ""
+    needs: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     offers: tuple[str, ...] | None = None
     choices: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
 
@@ -51,10 +56,13 @@ class Option:
         choices: the values that there are; empty where any of the kind will do.
         many: whether it takes several values.
         several: whether these stand behind one flag (`--means 0 1 2`) instead of one each.
+        empty: whether the flag without a value means none of them.
         default: the value of the field unless another is named.
         required: whether there is no default.
         meaning: the entry of the docstring, without backquotes.
         metavar: what the help calls the value; None for the field's own name.
+        heading: in the help, above this option and those after it; empty for the one before.
+        needs: without which other options it would do nothing; see `option`.
     """
 
     name: str
@@ -63,10 +71,13 @@ class Option:
     choices: tuple[Any, ...]
     many: bool
     several: bool
+    empty: bool
     default: Any
     required: bool
     meaning: str
     metavar: str | None
+    heading: str
+    needs: Mapping[str, tuple[str, ...]]
 
 
 def option(
@@ -75,12 +86,16 @@ def option(
     metavar: str | None = None,
     least: float | None = None,
     most: float | None = None,
+    above: float | None = None,
     within: tuple[float, float] | None = None,
     hint: str = "",
     several: bool = False,
+    empty: bool = False,
     hidden: bool = False,
     offers: tuple[str, ...] | None = None,
     choices: Mapping[str, tuple[Any, ...]] | None = None,
+    heading: str = "",
+    needs: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Any:
     """Return a dataclass field with what its type, default and docstring cannot say.
 
@@ -90,15 +105,35 @@ def option(
         metavar: what the help calls the value.
         least: the smallest value.
         most: the largest value.
+        above: what every value is larger than.
         within: two bounds that are no values themselves.
         hint: ends the message of a value out of its bounds.
         several: whether all values of a tuple stand behind one flag.
+        empty: whether that flag may stand without a value, for none.
         hidden: whether Python alone can set it.
         offers: of a field that holds settings itself, which of their fields are options here.
         choices: of such a field, the values by field where fewer are offered.
+        heading: in the help, above the option and those after it.
+        needs: the options of which it needs one, by the option beside which it needs it; the key
+            "" stands for always. `"kernel": ("fine_tune",)` says that beside --kernel the option
+            would do nothing without --fine-tune, `"kernel": ()` that it would do nothing beside
+            --kernel. `"steps detection"` stands for `--steps` with that value.
     """
     extra = _Extra(
-        flags, metavar, least, most, within, hint, several, hidden, offers, choices or {}
+        flags=flags,
+        metavar=metavar,
+        least=least,
+        most=most,
+        above=above,
+        within=within,
+        hint=hint,
+        several=several,
+        empty=empty,
+        hidden=hidden,
+        heading=heading,
+        needs=needs or {},
+        offers=offers,
+        choices=choices or {},
     )
     return dataclasses.field(default=default, metadata={_OPTION: extra})
 
@@ -127,8 +162,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     own: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for path, declared in _declared(settings):
-        value = values.get(declared.name)
-        if value is None:
+        if (value := values.get(declared.name)) is None:
             continue
         if isinstance(value, list):
             value = tuple(dict.fromkeys(value))
@@ -166,6 +200,50 @@ def check(settings: object) -> None:
                 _check_choice(flag, one, choices)
             elif isinstance(one, int | float) and not isinstance(one, bool):
                 _check_bounds(flag, one, extra)
+
+
+def check_needs(settings: object, *names: str) -> None:
+    """Refuse fields that would do nothing beside the others.
+
+    Args:
+        settings: an instance, from its `__post_init__`.
+        *names: of the fields that are looked at.
+
+    Raises:
+        OptionError: see `refuse_unread`.
+    """
+    declared = dict(_declared(type(settings)))
+    values = {one.name: attrgetter(path)(settings) for path, one in declared.items()}
+    usual = {one.name: one.default for one in declared.values()}
+    refuse_unread((one for one in declared.values() if one.name in names), values, usual)
+
+
+def refuse_unread(
+    declared: Iterable[Option], values: Mapping[str, Any], usual: Mapping[str, Any]
+) -> None:
+    """Refuse options that would do nothing beside the others.
+
+    A need is passed over where there is no option that could meet it.
+
+    Args:
+        declared: the options.
+        values: of these and others, by name.
+        usual: the values of options that nobody has chosen.
+
+    Raises:
+        OptionError: names the first such option, and what it needs.
+    """
+    for one in declared:
+        if values[one.name] == usual[one.name]:
+            continue
+        for beside, needed in one.needs.items():
+            possible = [name for name in needed if name.partition(" ")[0] in values]
+            applies = (not beside or _chosen(beside, values)) and (possible or not needed)
+            if not applies or any(_chosen(name, values) for name in possible):
+                continue
+            why = f" beside {_typed(beside)}" if beside else ""
+            why += f" without {' or '.join(map(_typed, possible))}" if possible else ""
+            raise OptionError(f"{one.flags[-1]} would do nothing{why}")
 
 
 def attributes_of(docstring: str) -> Mapping[str, str]:
@@ -223,10 +301,13 @@ def _declared(settings: type) -> Iterator[tuple[str, Option]]:
                 choices=choices,
                 many=many,
                 several=extra.several,
+                empty=extra.empty,
                 default=None if required else field.default,
                 required=required,
                 meaning=meanings.get(field.name, ""),
                 metavar=extra.metavar,
+                heading=extra.heading,
+                needs=extra.needs,
             ),
         )
 
@@ -254,6 +335,19 @@ def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
     return hint, (), False
 
 
+def _chosen(name: str, values: Mapping[str, Any]) -> bool:
+    """Return whether an option has a value, or the one that stands behind its name."""
+    option_name, _, value = name.partition(" ")
+    chosen = values.get(option_name) or ()
+    return value in chosen if value else bool(chosen)
+
+
+def _typed(name: str) -> str:
+    """Return an option of `needs` as it is typed."""
+    option_name, _, value = name.partition(" ")
+    return f"--{option_name.replace('_', '-')} {value}".rstrip()
+
+
 def _check_choice(flag: str, value: object, choices: tuple[Any, ...]) -> None:
     if value not in choices:
         known_name(f"value of {flag}", str(value), [str(choice) for choice in choices])
@@ -267,6 +361,8 @@ def _check_bounds(flag: str, value: float, extra: _Extra) -> None:
         problem = "expected a finite number"
     elif extra.within is not None and not extra.within[0] < value < extra.within[1]:
         problem = f"expected a number between {extra.within[0]:g} and {extra.within[1]:g}"
+    elif extra.above is not None and value <= extra.above:
+        problem = f"expected more than {extra.above:g}"
     elif extra.least is not None and value < extra.least:
         problem = f"expected {extra.least:g} or more"
     elif extra.most is not None and value > extra.most:

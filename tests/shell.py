@@ -42,6 +42,12 @@ class Shell:
             status = int(leave.code or 0)
         return status, *self.capsys.readouterr()
 
+    def ended(self, *argv: str | Path, status: int = 0) -> tuple[str, str]:
+        """What a command printed on stdout and stderr, which must end with a status."""
+        ended, out, err = self(*argv)
+        assert ended == status, err
+        return out, err
+
     def write(self, name: str, data: str | bytes) -> Path:
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)

@@ -6,21 +6,28 @@ import argparse
 from typing import Any, TypeVar
 
 from gecjury.cli.numbers import decimal, whole
-from gecjury.settings import Option, options_of, settings_from
+from gecjury.settings import Option, options_of, refuse_unread, settings_from
 
 T = TypeVar("T")
 _KINDS: dict[type, Any] = {int: whole, float: decimal, str: str}
 
 
-def add_options(parser: argparse._ActionsContainer, settings: type) -> None:
-    """Declare the options of a settings class.
+def add_options(parser: argparse._ActionsContainer, *settings: type) -> None:
+    """Declare the options of settings classes.
 
     Args:
-        parser: of the command, or a group of its options.
-        settings: a dataclass; see `gecjury.settings`.
+        parser: of the command.
+        *settings: dataclasses; see `gecjury.settings`. Equal headings are one in the help.
     """
-    for option in options_of(settings):
-        parser.add_argument(*_flags(option), dest=option.name, help=_help(option), **_how(option))
+    groups: dict[str, argparse._ActionsContainer] = {}
+    for one in settings:
+        group: argparse._ActionsContainer = parser
+        for option in options_of(one):
+            if option.heading:
+                if option.heading not in groups:
+                    groups[option.heading] = parser.add_argument_group(option.heading)
+                group = groups[option.heading]
+            group.add_argument(*option.flags, dest=option.name, help=_help(option), **_how(option))
 
 
 def settings_of(settings: type[T], args: argparse.Namespace) -> T:
@@ -36,20 +43,31 @@ def settings_of(settings: type[T], args: argparse.Namespace) -> T:
     return settings_from(settings, values)
 
 
+def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
+    """Refuse options that were typed and would do nothing beside the others.
+
+    Args:
+        args: of the command.
+        *settings: that the command declares.
+
+    Raises:
+        OptionError: names the first such option, and what it needs.
+    """
+    declared = [option for one in settings for option in options_of(one)]
+    usual = {option.name: args.parser.get_default(option.name) for option in declared}
+    refuse_unread(declared, vars(args), usual)
+
+
 def _named(option: Option) -> dict[str, str]:
     """Return the values of an option as they are typed, with dashes, and as settings have them."""
     return {choice.replace("_", "-"): choice for choice in option.choices}
-
-
-def _flags(option: Option) -> tuple[str, ...]:
-    return option.flags
 
 
 def _how(option: Option) -> dict[str, Any]:
     """Return what `add_argument` is told besides the flags and the help."""
     if option.kind is bool:
         return {"action": "store_true"}
-    default = list(option.default) if option.many and option.default else option.default
+    default = list(option.default) if isinstance(option.default, tuple) else option.default
     how: dict[str, Any] = {
         "type": _KINDS[option.kind],
         "default": default,
@@ -58,10 +76,11 @@ def _how(option: Option) -> dict[str, Any]:
     }
     if option.choices:
         how["choices"] = tuple(_named(option)) if option.kind is str else option.choices
-    if option.many:
-        how |= {"nargs": "+"} if option.several else {"action": "append"}
+    if option.several:
+        how["nargs"] = "*" if option.empty else "+"
+    elif option.many:
         # argparse would append to a default; settings know it themselves.
-        how["default"] = None if option.several or not default else default
+        how |= {"action": "append", "default": None if default else default}
     return how
 
 

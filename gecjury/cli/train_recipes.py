@@ -10,6 +10,9 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from gecjury.cli.options import add_options
+from gecjury.cli.train_options import add_inputs
+
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
 
@@ -68,14 +71,17 @@ _ABOUT = {
 }
 
 
-def add_recipe(parser: CommandParser, target: str) -> None:
-    """Declare --recipe, with what each recipe sets.
+def declare(parser: CommandParser, data: str, *settings: type) -> None:
+    """Declare data, output and options of a target, and --recipe with what each recipe sets.
 
     Args:
-        parser: of the target, with its other options declared.
-        target: one of `RECIPES`.
+        parser: of the target.
+        data: what DATA may be.
+        *settings: whose fields are options.
     """
-    recipes = RECIPES[target]
+    add_inputs(parser, data, "folder for the trained model")
+    add_options(parser, *settings)
+    recipes = RECIPES[parser.path.rpartition(" ")[2]]
     lines = []
     for name, values in recipes.items():
         lines += [f"{name}: {_ABOUT[name]}", *_typed(values)]

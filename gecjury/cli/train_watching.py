@@ -4,58 +4,54 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.streams import tell
+from gecjury.settings import option
 
 if TYPE_CHECKING:
-    from gecjury.cli.parsers import CommandParser
+    from gecjury.report.result import Result
 
 
-def add_watching(parser: CommandParser, drawn: str = "") -> None:
-    """Declare --figure, --report-to, --logging-dir and --license.
+@dataclass(frozen=True, kw_only=True)
+class Watching:
+    """How a training is watched, and what is said of it.
 
-    Args:
-        parser: of the target.
-        drawn: what the figure shows besides.
+    Attributes:
+        figure: draw losses and dev scores, anew after each epoch, and those of kernel regression
+            by amount of data: .png, .pdf or .svg.
+        report_to: tensorboard, wandb, mlflow or whatever else transformers reports to.
+        logging_dir: for TensorBoard (default: logs in the output folder).
+        license: named in the model card.
     """
-    group = parser.add_argument_group("while it trains, and afterwards")
-    group.add_argument(
-        "--figure",
-        metavar="FILE",
-        help=f"draw losses and dev scores, anew after each epoch: .png, .pdf or .svg{drawn}",
+
+    figure: str | None = option(
+        None, metavar="FILE", heading="while it trains, and afterwards", needs={"grid": ()}
     )
-    group.add_argument(
-        "--report-to",
-        nargs="+",
-        default=[],
-        metavar="SERVICE",
-        help="tensorboard, wandb, mlflow or whatever else transformers reports to",
-    )
-    group.add_argument(
-        "--logging-dir", metavar="DIR", help="for TensorBoard (default: logs in the output folder)"
-    )
-    group.add_argument("--license", default="", metavar="NAME", help="named in the model card")
+    report_to: tuple[str, ...] = option((), metavar="SERVICE", several=True)
+    logging_dir: str | None = option(None, metavar="DIR", needs={"": ("report_to tensorboard",)})
+    license: str = option("", metavar="NAME")
 
 
-def watching_choices(args: argparse.Namespace) -> dict[str, Any]:
-    """What a job is told of it: `license`, `report_to`, `logs` and `drawn`.
+def job_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what every job is told besides its data, its recipe and where they come from.
 
     Raises:
-        OptionError: a service that is not known, a folder for logs that nothing would write, or a
-            figure that cannot be drawn.
+        OptionError: a service that is not known, or a figure that cannot be drawn.
         MissingExtraError: a service's package is not installed.
     """
-    from gecjury.errors import OptionError
+    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.train_recipes import chosen_recipe
+    from gecjury.refless.training.watching import check_reporting
 
     if args.report_to:
-        from gecjury.refless.training.watching import check_reporting
-
         check_reporting(args.report_to)
-    if args.logging_dir and "tensorboard" not in args.report_to:
-        raise OptionError("--logging-dir is for TensorBoard: add --report-to tensorboard")
     return {
+        "folder": Path(args.output),
+        "runtime": runtime_from(args),
+        "recipe_name": chosen_recipe(args),
         "license": args.license,
         "report_to": tuple(args.report_to),
         "logs": Path(args.logging_dir) if args.logging_dir else None,
@@ -64,7 +60,7 @@ def watching_choices(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | None:
-    """What draws the figure while a training runs; None without one."""
+    """Return what draws the figure while a training runs; None without one."""
     if args.figure is None:
         return None
     from gecjury.errors import OutputError
@@ -83,17 +79,22 @@ def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | No
     return draw
 
 
-def draw_history(args: argparse.Namespace, folder: Path) -> None:
-    """Draw the whole history, also of a training that was finished before."""
+def print_training(args: argparse.Namespace, result: Result) -> int:
+    """Print the result of a training, and draw its figure, in one of its processes.
+
+    The whole history is drawn, also of a training that was finished before.
+    """
+    from gecjury.cli.studies import shown
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.refless.training.watching import HISTORY_FILE
     from gecjury.report.figures import learning_curves
     from gecjury.textfiles import read_json
 
-    path = folder / HISTORY_FILE
-    if args.figure is None or not is_main_process():
-        return
-    if not path.exists():
-        tell(f"no figure: {folder} was trained without a history")
-        return
-    learning_curves(read_json(path, "the history of a training"), args.figure)
+    if not is_main_process():
+        return 0
+    path = Path(args.output) / HISTORY_FILE
+    if args.figure is not None and path.exists():
+        learning_curves(read_json(path, "the history of a training"), args.figure)
+    elif args.figure is not None:
+        tell(f"no figure: {args.output} was trained without a history")
+    return shown(result, args.format)

@@ -14,6 +14,7 @@ from gecjury.refless.data.labelled import LabelledText, labelled_print
 from gecjury.refless.nets.regressor import save_model
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card, shown_name
+from gecjury.refless.training.recipe import DetectorRecipe
 from gecjury.refless.training.steps.detection import with_dev
 from gecjury.refless.training.steps.intermediate import IntermediateData, Step, learn
 from gecjury.refless.training.trainer import is_main_process, wait_for_all
@@ -26,9 +27,11 @@ class DetectorJob(TrainingJob):
     """What one training of a detector is given; the best epoch is that with the best dev F0.5.
 
     Attributes:
+        recipe: how.
         text: labelled sentences; without a dev part a tenth is held out.
     """
 
+    recipe: DetectorRecipe
     text: LabelledText
 
 

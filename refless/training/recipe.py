@@ -1,16 +1,16 @@
 """How a model is trained: everything that decides its weights besides the data.
 
-Plain values that import nothing heavy, so that the command line reads its choices, defaults and
-bounds from them. A field has the name of its option, and its entry below is the option's help.
+Plain values that import nothing heavy. Their fields are the options of `gecjury train`.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from gecjury.errors import OptionError
+from gecjury.settings import check, check_needs, option, options_of
 
 Intermediate = Literal["detection", "ranking", "ratings"]
 """A step between the pretrained encoder and the regression; see `intermediate`."""
@@ -34,35 +34,18 @@ _EARLIER_NAMES = {
 }
 
 
-def _number(default: Any, least: float, most: float = math.inf, *, above: bool = False) -> Any:
-    """Return a field of a number within bounds.
+_MODEL = "model and optimisation"
+_BEYOND = "beyond the paper (see docs/training.md for what each gives)"
+_PARTLY_TRAINED = ("freeze_layers", "layer_decay", "gradient_checkpointing")
 
-    Args:
-        default: of the field.
-        least: lowest value, which is itself refused if `above` is true.
-        most: highest value.
-        above: whether the value must be above `least`.
-    """
-    return field(default=default, metadata={"least": least, "most": most, "above": above})
+# Seeds of scikit-learn and transformers have 32 bits.
+MOST_SEED = 2**32 - 1
 
-
-def _refuse_out_of_bounds(settings: Any) -> None:
-    """Refuse numbers beyond the bounds of their fields.
-
-    Raises:
-        OptionError: names option, value and bounds.
-    """
-    for entry in fields(settings):
-        if "least" not in entry.metadata:
-            continue
-        least, most, above = (entry.metadata[name] for name in ("least", "most", "above"))
-        value = getattr(settings, entry.name)
-        # Written so that what is no number is refused as well.
-        if not least <= value <= most or (above and value == least):
-            bounds = f"more than {least:g}" if above else f"{least:g} or more"
-            bounds += f" and at most {most:g}" if most < math.inf else ""
-            option = f"--{entry.name.replace('_', '-')}"
-            raise OptionError(f"{option} {value:g}: expected {bounds}, e.g. {entry.default:g}")
+_STEPS = ("intermediate", "detection")
+_AFTER_STEPS: Mapping[str, tuple[str, ...]] = {"": _STEPS}
+_TUNED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune",)}
+_TRAINED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune", *_STEPS)}
+_NO_GRID: Mapping[str, tuple[str, ...]] = {"grid": ()}
 
 
 @dataclass(frozen=True)
@@ -73,38 +56,42 @@ class TrainSettings:
         max_length: longest input in word pieces.
         train_batch: examples a step and process.
         accumulation: batches a step.
-        learning_rate: peak; it rises over `warmup` of all steps and falls to 0 linearly.
+        learning_rate: its peak; the rate rises to it at first, and falls to 0 linearly.
         epochs: at most this many.
         patience: stop after this many epochs without a better dev score; 0 never stops early.
         warmup: share of steps.
         weight_decay: of AdamW.
         seed: of fresh heads, order and dropout.
         bf16: bfloat16 arithmetic.
-        loss: `mse` or `huber`, for regression.
+        loss: mean squared error, or huber with δ = 1.
         freeze_embeddings: leave word embeddings as they are.
-        freeze_layers: leave this many of the lowest layers, and all below them, as they are.
-        layer_decay: each layer's learning rate as a share of that of the layer above it.
-        gradient_checkpointing: compute layers again on the way back; less memory, same weights.
+        freeze_layers: leave this many of the lowest layers, and all below them, as they are: less
+            memory and time.
+        layer_decay: each layer learns at this share of the rate of the layer above it.
+        gradient_checkpointing: compute layers again on the way back: less memory, more time, the
+            same weights.
     """
 
-    max_length: int = _number(128, 1)
-    train_batch: int = _number(16, 1)
-    accumulation: int = _number(1, 1)
-    learning_rate: float = _number(5e-5, 0, 1, above=True)
-    epochs: int = _number(10, 1)
-    patience: int = _number(3, 0)
-    warmup: float = 0.1
-    weight_decay: float = 0.01
-    seed: int = 0
-    bf16: bool = False
-    loss: Loss = "mse"
-    freeze_embeddings: bool = False
-    freeze_layers: int = _number(0, 0, 10_000)
-    layer_decay: float = _number(1.0, 0, 1, above=True)
-    gradient_checkpointing: bool = False
+    max_length: int = option(128, metavar="N", least=1, most=1_000_000, needs=_NO_GRID)
+    train_batch: int = option(
+        16, metavar="N", least=1, most=1_000_000, needs={**_NO_GRID, **_TRAINED}
+    )
+    accumulation: int = option(1, metavar="N", least=1, most=1_000_000, needs=_TRAINED)
+    learning_rate: float = option(5e-5, metavar="X", above=0, most=1, needs={**_NO_GRID, **_TUNED})
+    epochs: int = option(10, metavar="N", least=1, most=1_000_000, needs=_TUNED)
+    patience: int = option(3, metavar="N", least=0, needs=_TUNED)
+    warmup: float = option(0.1, hidden=True)
+    weight_decay: float = option(0.01, hidden=True)
+    seed: int = option(0, hidden=True)
+    bf16: bool = option(False, needs=_TRAINED)
+    loss: Loss = option("mse", needs=_TUNED)
+    freeze_embeddings: bool = option(False, needs=_TRAINED)
+    freeze_layers: int = option(0, metavar="N", least=0, most=10_000, needs=_TRAINED)
+    layer_decay: float = option(1.0, metavar="X", above=0, most=1, needs=_TRAINED)
+    gradient_checkpointing: bool = option(False, needs=_TRAINED)
 
     def __post_init__(self) -> None:
-        _refuse_out_of_bounds(self)
+        check(self)
 
     def recorded(self) -> dict[str, Any]:
         """Return all settings by the names that fingerprints know them by.
@@ -131,32 +118,55 @@ def _without(values: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
     return {name: v for name, v in values.items() if name not in usual or usual[name] != v}
 
 
+_ANY_LOSS = tuple(one.name for one in options_of(TrainSettings) if one.name != "loss")
+
+
 @dataclass(frozen=True)
 class BaseRecipe:
     """How any model is trained.
 
     Attributes:
         encoder: hub name or folder; `embedded` is the packaged one.
-        detector: start from what `gecjury train detector` made of the encoder; empty for none.
+        settings: of the main training; their seed is the first of `seeds`.
+        seeds: of fresh heads, order and dropout; one, since one model is trained.
+        detector: start from what `gecjury train detector` made of the encoder.
         intermediate: steps before the main training, in order.
         intermediate_epochs: of each step.
         intermediate_rate: peak learning rate of each step.
         detection_weight: weight of errors in the loss of detection learnt from labelled tokens.
         language: code of the sentences' language, which decides what features there are.
-        settings: of the main training.
     """
 
-    encoder: str = "bert-base-cased"
-    detector: str = ""
-    intermediate: tuple[Intermediate, ...] = ()
-    intermediate_epochs: int = _number(2, 1)
-    intermediate_rate: float = _number(1e-4, 0, 1, above=True)
-    detection_weight: float = _number(1.5, 0, 1000, above=True)
-    language: str = "en"
-    settings: TrainSettings = field(default_factory=TrainSettings)
+    encoder: str = option("bert-base-cased", heading=_MODEL)
+    settings: TrainSettings = option(TrainSettings(), offers=_ANY_LOSS)
+    seeds: tuple[int, ...] = option(
+        (0,), metavar="N", several=True, least=0, most=MOST_SEED, needs=_TRAINED
+    )
+    detector: str = option(
+        "", metavar="DIR", heading=_BEYOND, needs={"detection": (), "intermediate detection": ()}
+    )
+    intermediate: tuple[Intermediate, ...] = option((), several=True)
+    intermediate_epochs: int = option(2, metavar="N", least=1, most=1_000_000, needs=_AFTER_STEPS)
+    intermediate_rate: float = option(1e-4, metavar="X", above=0, most=1, needs=_AFTER_STEPS)
+    detection_weight: float = option(
+        1.5, metavar="X", above=0, most=1000, needs={"": ("detection",)}
+    )
+    language: str = option("en", hidden=True)
 
     def __post_init__(self) -> None:
-        _refuse_out_of_bounds(self)
+        check(self)
+        typed = " ".join(map(str, self.seeds))
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
+            raise OptionError(f"--seeds {typed}: expected one or more different numbers")
+        if len(self.seeds) > 1 and not self.averaged:
+            raise OptionError(f"--seeds {typed}: expected one, since one model is trained")
+        # A frozen class sets its own fields in no other way.
+        object.__setattr__(self, "settings", replace(self.settings, seed=self.seeds[0]))
+
+    @property
+    def averaged(self) -> bool:
+        """Whether predictions of several models can be averaged."""
+        return False
 
     @property
     def step_settings(self) -> TrainSettings:
@@ -170,16 +180,30 @@ class BaseRecipe:
 
 
 @dataclass(frozen=True)
+class DetectorRecipe(BaseRecipe):
+    """How an error detector is trained, which no step stands before."""
+
+    settings: TrainSettings = option(TrainSettings(epochs=3, train_batch=32), offers=_ANY_LOSS)
+    detector: str = option("", hidden=True)
+    intermediate: tuple[Intermediate, ...] = option((), hidden=True)
+    intermediate_epochs: int = option(2, hidden=True)
+    intermediate_rate: float = option(1e-4, hidden=True)
+
+
+@dataclass(frozen=True)
 class RankerRecipe(BaseRecipe):
     """How an IMPARA is trained; the defaults are the paper's.
 
     Attributes:
-        pairs: pairs to make for training; an eighth each for dev and test.
+        intermediate: error detection before the ranking, on the parallel text where --detection
+            names nothing.
         pooling: what the ranker reads: the first token, or the mean of all.
+        pairs: pairs to make for training; an eighth each for dev and test.
     """
 
-    pairs: int = _number(4096, 0, 100_000_000)
+    intermediate: tuple[Literal["detection"], ...] = option((), several=True)
     pooling: RankerPooling = "cls"
+    pairs: int = option(4096, metavar="N", least=0, most=100_000_000)
 
 
 @dataclass(frozen=True)
@@ -187,48 +211,34 @@ class Recipe(BaseRecipe):
     """How a SOME is trained; the defaults are the paper's.
 
     Attributes:
+        seeds: one model, or set of models, each; predictions are averaged.
         shared: one encoder with all heads instead of a model each.
         features: add case, spelling and edit features, fitted beforehand by ridge regression.
         kernel: kernel regression on hidden states and features instead of fine-tuning.
-        fine_tune: with `kernel`, fine-tune too, and average both, weighed on the dev part.
-        within: with `kernel`, how much more differences between corrections of one source count.
-        read_source: with `kernel`, grammaticality and fluency read the source (not to compare
-            systems); see `gecjury.refless.nets.probe.Probe`.
-        seeds: one model, or set of models, each; predictions are averaged. They replace the seed
-            of the settings.
+        fine_tune: with --kernel: fine-tune too, and average both, weighed on the dev part.
+        within: with --kernel: how much more differences between corrections of one source count.
+        read_source: with --kernel: grammaticality and fluency read the source (not to compare
+            systems).
     """
 
-    shared: bool = False
-    features: bool = False
+    settings: TrainSettings = option(TrainSettings())
+    shared: bool = option(False, needs=_TUNED)
+    features: bool = option(False, needs=_TUNED)
     kernel: bool = False
-    fine_tune: bool = False
-    within: float = 0.0
-    read_source: bool = False
-    seeds: tuple[int, ...] = (0,)
+    fine_tune: bool = option(False, needs={"": ("kernel",)})
+    within: float = option(0.0, metavar="X", least=0, needs={"": ("kernel",)})
+    read_source: bool = option(False, needs={"": ("kernel",)})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise OptionError(f"--seeds {self.seeds}: expected one or more different numbers")
-        if self.within < 0 or (self.within and not self.kernel):
-            raise OptionError(
-                f"--within {self.within:g}: expected 0 or more, and kernel regression (--kernel)"
-            )
-        if self.fine_tune and not self.kernel:
-            raise OptionError(
-                "--fine-tune goes with --kernel; without that, models are fine-tuned anyhow"
-            )
-        if not self.tuned and len(self.seeds) > 1:
-            raise OptionError("kernel regression draws nothing: give one seed")
-        settings = self.settings
-        partly = (
-            settings.freeze_layers or settings.layer_decay != 1 or settings.gradient_checkpointing
-        )
-        if partly and not self.tuned and not self.intermediate:
-            raise OptionError(
-                "--freeze-layers, --layer-decay and --gradient-checkpointing are of training an "
-                "encoder, which --kernel leaves as it is: leave them out"
-            )
+        # What else would do nothing is refused of the command line alone: a recipe in Python may
+        # be another one with a field replaced.
+        check_needs(self, "fine_tune", "within", *_PARTLY_TRAINED)
+
+    @property
+    def averaged(self) -> bool:
+        """Whether predictions of several models can be averaged."""
+        return self.tuned
 
     @property
     def tuned(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from gecjury.errors import OptionError
-from gecjury.settings import attributes_of, check, option, options_of, settings_from
+from gecjury.settings import attributes_of, check, check_needs, option, options_of, settings_from
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,54 @@ class Search:
 
     def __post_init__(self) -> None:
         check(self)
+
+
+@dataclass(frozen=True)
+class Cook:
+    """How a meal is cooked.
+
+    Attributes:
+        oven: bake it.
+        heat: of the oven.
+        steps: what is done before.
+        time: of the steps, or of the pan.
+        label: what it is called.
+    """
+
+    oven: bool = False
+    heat: float = option(0.5, above=0, most=1, heading="fire", needs={"": ("oven",)})
+    steps: tuple[str, ...] = option((), several=True, empty=True)
+    time: int = option(1, needs={"": ("steps cut",), "oven": ("steps mix", "grill")})
+    label: str = option("", needs={"": ("printer",)})
+
+    def __post_init__(self) -> None:
+        check(self)
+        check_needs(self, "heat", "time", "label")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"heat": 0.7}, "--heat would do nothing without --oven"),
+        ({"time": 2, "steps": ("mix",)}, "--time would do nothing without --steps cut"),
+        (
+            {"time": 2, "oven": True, "steps": ("cut",)},
+            "--time would do nothing beside --oven without --steps mix",
+        ),
+        ({"heat": 0.0, "oven": True}, "--heat 0.0: expected more than 0"),
+    ],
+)
+def test_a_field_says_what_it_would_do_nothing_without(
+    values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=f"^{message}$"):
+        Cook(**values)
+
+
+def test_needs_that_are_met_or_that_no_option_could_meet() -> None:
+    Cook(oven=True, heat=1.0, steps=("cut", "mix"), time=2)
+    # There is no option that would print it.
+    assert Cook(label="pie").label == "pie"
 
 
 def test_fields_declare_options() -> None:

@@ -156,7 +156,7 @@ def test_damaged_shares_are_told(
 
 
 def test_options_that_do_not_go_together() -> None:
-    with pytest.raises(OptionError, match="--fine-tune goes with --kernel"):
+    with pytest.raises(OptionError, match="--fine-tune would do nothing without --kernel"):
         Recipe(fine_tune=True)
     # What needs models that are trained goes with both.
     both = Recipe(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_l
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
 from gecjury.refless.training.detector import DetectorJob, train_detector
-from gecjury.refless.training.recipe import BaseRecipe, TrainSettings
+from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.steps.detection import (
     detection_scores,
     error_probabilities,
@@ -181,7 +182,7 @@ class _Breaks:
 def job(start: str, folder: Path) -> DetectorJob:
     return DetectorJob(
         text=LabelledText(labelled(48), labelled(12, 7)),
-        recipe=BaseRecipe(start, settings=SETTINGS),
+        recipe=DetectorRecipe(start, settings=SETTINGS),
         folder=folder, runtime=RUNTIME, origin={"data": "x"},
     )  # fmt: skip
 
@@ -224,8 +225,9 @@ def test_another_weight_of_errors_is_another_run(start: str, tmp_path: Path) -> 
         train_detector(replace(first, runtime=replace(RUNTIME, progress=_Breaks(8))))
     with pytest.raises(OptionError, match="checkpoints of a run with other settings or data"):
         train_detector(replace(first, recipe=replace(first.recipe, detection_weight=3.0)))
-    for weight in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(OptionError, match=r"--detection-weight .*: expected more than 0"):
+    bounds, finite = "more than 0", "a finite number"
+    for weight, expected in ((0.0, bounds), (-1.0, bounds), (math.nan, finite), (math.inf, finite)):
+        with pytest.raises(OptionError, match=f"--detection-weight {weight}: expected {expected}"):
             replace(first.recipe, detection_weight=weight)
 
 
