@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gecjury.stats.resampling import Resampling
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
+    from gecjury.studies.pick import Pick, pick
     from gecjury.studies.rank import Rank, rank
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Corpus",
     "Diff",
     "MaegeSettings",
+    "Pick",
     "Rank",
     "Resampling",
     "Runtime",
@@ -67,6 +69,7 @@ __all__ = [
     "load",
     "load_benchmark",
     "maege",
+    "pick",
     "rank",
     "read_corpus",
     "score",
@@ -82,6 +85,7 @@ _HOMES = {
     "Corpus": "gecjury.corpus.corpus",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
+    "Pick": "gecjury.studies.pick",
     "Rank": "gecjury.studies.rank",
     "Resampling": "gecjury.stats.resampling",
     "Runtime": "gecjury.runtime",
@@ -96,6 +100,7 @@ _HOMES = {
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",
+    "pick": "gecjury.studies.pick",
     "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus.reading",
     "score": "gecjury.experiments.score",

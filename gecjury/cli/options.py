@@ -9,7 +9,7 @@ from gecjury.cli.numbers import decimal, whole
 from gecjury.settings import Option, options_of, settings_from
 
 T = TypeVar("T")
-_KINDS: dict[type, Any] = {int: whole, float: decimal, str: str}
+_KINDS: dict[type, Any] = {int: whole, float: decimal, str: str, dict: str}
 
 
 def add_options(parser: argparse.ArgumentParser, settings: type) -> None:

@@ -24,6 +24,7 @@ class Result:
         said: lines on the outcome, such as the verdict of a gate.
         language: of the texts in the tables, as pages name it.
         title: of the page.
+        text: what a command prints in the place of the tables, for programs that read lines.
     """
 
     tables: tuple[Table, ...]
@@ -33,6 +34,7 @@ class Result:
     said: tuple[str, ...] = ()
     language: str = "en"
     title: str = ""
+    text: str | None = None
 
     def table(self, name: str) -> Table:
         """Return the table of a name; where several share it, one with the records of all.

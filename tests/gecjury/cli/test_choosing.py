@@ -1,4 +1,4 @@
-"""`pick`, `power` and `attack --as-reward` from the command line."""
+"""`power` and `attack --as-reward` from the command line."""
 
 from __future__ import annotations
 
@@ -16,68 +16,6 @@ def files(shell: Shell) -> list[str]:
     shell.write("half.txt", "".join(f"{line}\n" for line in HALF))
     shell.write("copy.txt", "".join(f"{line}\n" for line in SOURCE))
     return ["source.txt", "half.txt", "copy.txt", "mine.txt"]
-
-
-def test_pick_writes_the_best_candidate_a_line(shell: Shell, files: list[str]) -> None:
-    status, out, err = shell("pick", *files, "-m", "changes", "--quiet")
-    assert status == 0
-    mine = shell.folder.joinpath("mine.txt").read_text().splitlines()
-    assert out.splitlines() == [FIXED[0], *mine[1:]]
-    assert "of equal ones the first file named" in err
-
-
-def test_pick_writes_files(shell: Shell, files: list[str]) -> None:
-    words = ["pick", *files, "--mbr", "green", "-o", "best.txt", "--scores", "scores.tsv"]
-    status, out, _ = shell(*words)
-    assert (status, out) == (0, "")
-    head, *rows = shell.folder.joinpath("scores.tsv").read_text().splitlines()
-    assert head == "line\tchosen\thalf\tcopy\tmine"
-    best = shell.folder.joinpath("best.txt").read_text().splitlines()
-    assert len(rows) == len(best) == 3
-    for row in rows:
-        _, chosen, *values = row.split("\t")
-        first = ["half", "copy", "mine"][values.index(max(values, key=float))]
-        assert chosen == first
-
-
-def test_pick_as_json_and_tried(shell: Shell, files: list[str]) -> None:
-    status, out, _ = shell("pick", *files, "--mbr", "green", "--format", "json")
-    found = json.loads(out)
-    assert status == 0
-    assert [line["line"] for line in found["lines"]] == [1, 2, 3]
-    tried = ["-r", "ref.txt", "--try", "--resamples", "20", "-m", "changes", "--mbr", "green"]
-    rows = shell.rows("pick", *files, *tried)
-    kinds = [row["kind"] for row in rows]
-    assert kinds == ["picked"] * 2 + ["system"] * 3 + ["random"] + ["oracle"] * 2
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["-m", "changes", "--mbr", "green"], "several ways to choose give several outputs"),
-        ([], "how is to be chosen"),
-        (["-m", "green"], "green needs references"),
-        (["--mbr", "green", "--try"], "what choosing gains needs references"),
-        (["-m", "changes", "--votes", "people"], "invalid choice"),
-    ],
-)
-def test_pick_refuses(shell: Shell, files: list[str], words: list[str], told: str) -> None:
-    status, _, err = shell("pick", *files, *words)
-    assert status == 2
-    assert told in err
-
-
-def test_pick_refuses_what_does_not_belong_together(shell: Shell, files: list[str]) -> None:
-    shell.write("short.txt", "one line\n")
-    status, _, err = shell("pick", "source.txt", "half.txt", "short.txt", "-m", "changes")
-    assert status == 2
-    assert "short.txt has 1 lines, but source.txt has 3" in err
-    status, _, err = shell("pick", "source.txt", "half.txt", "half.txt", "-m", "changes")
-    assert status == 2
-    assert "named twice" in err
-    status, _, err = shell("pick", "source.txt", "half.txt", "-m", "changes")
-    assert status == 2
-    assert "1 output to choose among" in err
 
 
 def test_power_of_a_score_file(shell: Shell) -> None:
