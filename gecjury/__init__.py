@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
     from gecjury.studies.pick import Pick, pick
+    from gecjury.studies.power import Power, power
     from gecjury.studies.rank import Rank, rank
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Diff",
     "MaegeSettings",
     "Pick",
+    "Power",
     "Rank",
     "Resampling",
     "Runtime",
@@ -70,6 +72,7 @@ __all__ = [
     "load_benchmark",
     "maege",
     "pick",
+    "power",
     "rank",
     "read_corpus",
     "score",
@@ -86,6 +89,7 @@ _HOMES = {
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
     "Pick": "gecjury.studies.pick",
+    "Power": "gecjury.studies.power",
     "Rank": "gecjury.studies.rank",
     "Resampling": "gecjury.stats.resampling",
     "Runtime": "gecjury.runtime",
@@ -101,6 +105,7 @@ _HOMES = {
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",
     "pick": "gecjury.studies.pick",
+    "power": "gecjury.studies.power",
     "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus.reading",
     "score": "gecjury.experiments.score",

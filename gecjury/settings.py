@@ -284,7 +284,10 @@ def _check_bounds(flag: str, value: float, extra: _Extra) -> None:
     if not math.isfinite(value):
         problem = "expected a finite number"
     elif extra.within is not None and not extra.within[0] < value < extra.within[1]:
-        problem = f"expected a number between {extra.within[0]:g} and {extra.within[1]:g}"
+        low, high = extra.within
+        problem = f"expected a number between {low:g} and {high:g}"
+        if high == math.inf:
+            problem = f"expected a number above {low:g}"
     elif extra.least is not None and value < extra.least:
         problem = f"expected {extra.least:g} or more"
     elif extra.most is not None and value > extra.most:

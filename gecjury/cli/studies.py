@@ -41,6 +41,7 @@ STUDIES = {
     "rank": "gecjury.studies.rank:Rank",
     "diff": "gecjury.studies.diff:Diff",
     "pick": "gecjury.studies.pick:Pick",
+    "power": "gecjury.studies.power:Power",
 }
 """The class of each study's settings, by command."""
 
