@@ -5,8 +5,8 @@ scorer = gecjury.load("green", beta=2.0)
 table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
-What a command prints, a function gives: `score`, `rank`, `diff`, `attack`, `maege`, `tune`,
-`explain`. Each takes sources with hypotheses and references, a corpus, or a benchmark's name
+What a command prints, a function gives: `score`, `rank`, `diff`, `pick`, `power`, `attack`,
+`maege`, `tune`, `explain`. Each takes sources with hypotheses and references, a corpus, or a benchmark's name
 (`maege` and `tune` what they are about), and its result holds everything typed; `rows()` gives
 plain records.
 
@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     from gecjury.corpus.reading import read_corpus
     from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
-    from gecjury.experiments.attack import AttackSettings, attack
     from gecjury.experiments.explain import explain
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
     from gecjury.experiments.score import score
     from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison
+    from gecjury.rewards.reward import reward
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
+    from gecjury.studies.attack import Attack, attack
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
     from gecjury.studies.pick import Pick, pick
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
-    "AttackSettings",
+    "Attack",
     "Compare",
     "Comparison",
     "Corpus",
@@ -75,13 +76,14 @@ __all__ = [
     "power",
     "rank",
     "read_corpus",
+    "reward",
     "score",
     "score_dataset",
     "tune",
 ]
 
 _HOMES = {
-    "AttackSettings": "gecjury.experiments.attack",
+    "Attack": "gecjury.studies.attack",
     "Compare": "gecjury.studies.compare",
     "Comparison": "gecjury.metaeval",
     "Diff": "gecjury.studies.diff",
@@ -95,7 +97,7 @@ _HOMES = {
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoring",
     "TuneSettings": "gecjury.experiments.tune",
-    "attack": "gecjury.experiments.attack",
+    "attack": "gecjury.studies.attack",
     "compare": "gecjury.studies.compare",
     "diff": "gecjury.studies.diff",
     "explain": "gecjury.experiments.explain",
@@ -108,6 +110,7 @@ _HOMES = {
     "power": "gecjury.studies.power",
     "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus.reading",
+    "reward": "gecjury.rewards.reward",
     "score": "gecjury.experiments.score",
     "score_dataset": "gecjury.datasets.run",
     "given_scores": "gecjury.scoring.given_scores",

@@ -42,6 +42,7 @@ STUDIES = {
     "diff": "gecjury.studies.diff:Diff",
     "pick": "gecjury.studies.pick:Pick",
     "power": "gecjury.studies.power:Power",
+    "attack": "gecjury.studies.attack:Attack",
 }
 """The class of each study's settings, by command."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gecjury
-from gecjury.cli import attack, explain, maege, score, tune
+from gecjury.cli import explain, maege, score, tune
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
 from gecjury.report.tables import to_json
@@ -68,19 +68,6 @@ def test_score(shell: Shell, corpus: Corpus) -> None:
     assert own == as_json(score.document(found, rows))
     assert own["rows"] == as_json(rows)
     assert printed(shell, "score", *FILES, *options[:4])["rows"] == as_json(found.rows())
-
-
-def test_attack(shell: Shell, corpus: Corpus) -> None:
-    settings = gecjury.AttackSettings(
-        attacks=["shuffle", "swap"], systems=["mine"], own={"worse": HALF}, share=0.7,
-        resamples=25, seed=3,
-    )  # fmt: skip
-    found = gecjury.attack(corpus, metrics="green", settings=settings)
-    options = ["-m", "green", "--attack", "shuffle", "--attack", "swap", "--system", "mine"]
-    options += ["--perturbed", "worse=half.txt", "--share", "0.7", "--resamples", "25"]
-    own = printed(shell, "attack", *FILES, *options, "--seed", "3")
-    assert own == as_json(attack.document(found, FILES[:3]))
-    assert own["rows"] == as_json(found.rows())
 
 
 def test_maege(shell: Shell, corpus: Corpus) -> None:
@@ -142,10 +129,3 @@ def test_analyse(shell: Shell, kind: str) -> None:
     own = printed(shell, "analyse", kind, "sample", *only, *metrics)
     assert (own["analysis"], own["corpus"]) == (kind, ["sample"])
     assert own["rows"] == as_json(functions[kind]().rows())
-
-
-def test_a_damaged_version_is_named_once(shell: Shell, corpus: Corpus) -> None:
-    words = ["attack", *FILES, "-m", "green", "--system", "mine"]
-    status, out, err = shell(*words, "--perturbed", "x=half.txt", "--perturbed", "x=mine.txt")
-    assert (status, out) == (2, "")
-    assert "--perturbed x=mine.txt: the name x is taken" in err

@@ -11,7 +11,6 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
-from gecjury.experiments.attack import AttackSettings, expected_seconds
 from gecjury.experiments.score import costly_sentences, marked_correction, score
 from gecjury.report.page.scores import scores_html
 from gecjury.runtime import Runtime
@@ -103,12 +102,3 @@ def test_p_stands_beside_the_clusters() -> None:
     first, last = rank(corpus, metrics="gleu").rows()
     assert 0 < first["p_next"] <= 1
     assert last["p_next"] is None
-
-
-def test_an_attack_s_time_is_tried_on_a_few_sentences() -> None:
-    systems = {"mine": MINE * 600}
-    corpus = corpus_of_texts(SOURCES * 600, systems, [REFERENCE * 600])
-    few = corpus_of_texts(SOURCES, {"mine": MINE}, [REFERENCE])
-    settings = AttackSettings()
-    assert expected_seconds([load("green")], corpus, settings, Runtime()) > 0
-    assert expected_seconds([load("green")], few, settings, Runtime()) == 0
