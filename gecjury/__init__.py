@@ -5,10 +5,10 @@ scorer = gecjury.load("green", beta=2.0)
 table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
-What a command prints, a function gives: `score`, `rank`, `diff`, `attack`, `maege`, `tune`,
-`explain`. Each takes sources with hypotheses and references, a corpus, or a benchmark's name
-(`maege` and `tune` what they are about), and its result holds everything typed; `rows()` gives
-plain records.
+What a command prints, a function gives: `score`, `rank`, `diff`, `pick`, `power`, `attack`,
+`maege`, `tune`, `explain`, `compare`. Each takes data (a corpus, a benchmark or a benchmark's name;
+`maege` and `tune` what they are about), metrics and settings, and gives a `Result` of tables:
+`rows()` has the records of the main one.
 
 ranked = gecjury.rank("sample", ["green", "gleu"])
 print(ranked)
@@ -29,29 +29,34 @@ if TYPE_CHECKING:
     from gecjury.corpus.reading import read_corpus
     from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
-    from gecjury.experiments.attack import AttackSettings, attack
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
     from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison
+    from gecjury.rewards.reward import reward
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
+    from gecjury.studies.attack import Attack, attack
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
     from gecjury.studies.explain import Explain, explain
+    from gecjury.studies.pick import Pick, pick
+    from gecjury.studies.power import Power, power
     from gecjury.studies.rank import Rank, rank
     from gecjury.studies.score import Score, score
 
 __all__ = [
     "METRICS",
-    "AttackSettings",
+    "Attack",
     "Compare",
     "Comparison",
     "Corpus",
     "Diff",
     "Explain",
     "MaegeSettings",
+    "Pick",
+    "Power",
     "Rank",
     "Resampling",
     "Runtime",
@@ -69,15 +74,18 @@ __all__ = [
     "load",
     "load_benchmark",
     "maege",
+    "pick",
+    "power",
     "rank",
     "read_corpus",
+    "reward",
     "score",
     "score_dataset",
     "tune",
 ]
 
 _HOMES = {
-    "AttackSettings": "gecjury.experiments.attack",
+    "Attack": "gecjury.studies.attack",
     "Compare": "gecjury.studies.compare",
     "Comparison": "gecjury.metaeval",
     "Diff": "gecjury.studies.diff",
@@ -85,13 +93,15 @@ _HOMES = {
     "Explain": "gecjury.studies.explain",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
+    "Pick": "gecjury.studies.pick",
+    "Power": "gecjury.studies.power",
     "Rank": "gecjury.studies.rank",
     "Resampling": "gecjury.stats.resampling",
     "Runtime": "gecjury.runtime",
     "Score": "gecjury.studies.score",
     "ScoreTable": "gecjury.scoring",
     "TuneSettings": "gecjury.experiments.tune",
-    "attack": "gecjury.experiments.attack",
+    "attack": "gecjury.studies.attack",
     "compare": "gecjury.studies.compare",
     "diff": "gecjury.studies.diff",
     "in_language": "gecjury.corpus.tokens",
@@ -100,9 +110,12 @@ _HOMES = {
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",
+    "pick": "gecjury.studies.pick",
+    "power": "gecjury.studies.power",
     "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus.reading",
     "score": "gecjury.studies.score",
+    "reward": "gecjury.rewards.reward",
     "score_dataset": "gecjury.datasets.run",
     "given_scores": "gecjury.scoring.given_scores",
     "tune": "gecjury.experiments.tune",

@@ -52,7 +52,7 @@ class Option:
     Attributes:
         name: of the field.
         flags: as typed on the command line, such as `("-d", "--difference")`.
-        kind: `bool`, `int`, `float` or `str`.
+        kind: `bool`, `int`, `float` or `str`; `dict` for values by name, typed as `NAME=VALUE`.
         choices: the values that there are; empty where any of the kind will do.
         many: whether it takes several values.
         several: whether these stand behind one flag (`--means 0 1 2`) instead of one each.
@@ -165,7 +165,8 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
         if (value := values.get(declared.name)) is None:
             continue
         if isinstance(value, list):
-            value = tuple(dict.fromkeys(value))
+            named = declared.kind is dict
+            value = _by_name(declared, value) if named else tuple(dict.fromkeys(value))
         holder, _, name = path.rpartition(".")
         (inner.setdefault(holder, {}) if holder else own)[name] = value
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
@@ -325,7 +326,11 @@ def _flags(settings: object, name: str) -> tuple[str, ...]:
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
     """Return the kind of value that a type asks for, its choices, and whether it takes several."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        (hint,) = (one for one in typing.get_args(hint) if one is not type(None))
+        # Of what Python takes beside text, such as objects, the command line takes the text.
+        alternatives = [one for one in typing.get_args(hint) if one is not type(None)]
+        hint = str if str in alternatives else alternatives[0]
+    if typing.get_origin(hint) is Mapping:
+        return dict, (), True
     if typing.get_origin(hint) is tuple:
         kind, choices, _ = _kind(typing.get_args(hint)[0])
         return kind, choices, True
@@ -346,6 +351,19 @@ def _typed(name: str) -> str:
     """Return an option of `needs` as it is typed."""
     option_name, _, value = name.partition(" ")
     return f"--{option_name.replace('_', '-')} {value}".rstrip()
+
+
+def _by_name(declared: Option, texts: list[str]) -> dict[str, str]:
+    """Return the values of an option that is typed as `NAME=VALUE`."""
+    flag, values = declared.flags[-1], dict[str, str]()
+    for text in texts:
+        name, _, value = text.partition("=")
+        if not (name and value):
+            raise OptionError(f"{flag} {text!r}: expected {declared.metavar}")
+        if name in values:
+            raise OptionError(f"{flag} {text}: the name {name} is taken")
+        values[name] = value
+    return values
 
 
 def _check_choice(flag: str, value: object, choices: tuple[Any, ...]) -> None:

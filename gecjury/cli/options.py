@@ -9,7 +9,7 @@ from gecjury.cli.numbers import decimal, whole
 from gecjury.settings import Option, options_of, refuse_unread, settings_from
 
 T = TypeVar("T")
-_KINDS: dict[type, Any] = {int: whole, float: decimal, str: str}
+_KINDS: dict[type, Any] = {int: whole, float: decimal, str: str, dict: str}
 
 
 def add_options(parser: argparse._ActionsContainer, *settings: type) -> None:

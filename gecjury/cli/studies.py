@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
@@ -27,13 +28,14 @@ from gecjury.cli.inputs import (
 )
 from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.parsers import CommandParser
-from gecjury.cli.streams import reader_has_gone, set_aside, tell
+from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.errors import OptionError
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
     from gecjury.report.result import Result
+    from gecjury.scoring.given_scores import GivenScores
     from gecjury.studies.study import Study
 
 STUDIES = {
@@ -51,6 +53,9 @@ STUDIES = {
     "analyse lambda": "gecjury.studies.edit_vectors:Lambda",
     "analyse layers": "gecjury.studies.edit_vectors:Layers",
     "analyse solver": "gecjury.studies.edit_vectors:Solver",
+    "pick": "gecjury.studies.pick:Pick",
+    "power": "gecjury.studies.power:Power",
+    "attack": "gecjury.studies.attack:Attack",
 }
 """The class of each study's settings, by command, or by command and action."""
 
@@ -141,11 +146,12 @@ def run(args: argparse.Namespace) -> int:
         args.metrics = usual[0]
         if usual[1]:
             tell(usual[1])
+    scores = _scores_alone(args, study)
     work = Work.of(
-        lambda: _data(args, study),
-        args.metrics,
+        lambda: None if scores else _data(args, study),
+        scores or args.metrics,
         runtime_from(args),
-        getattr(args, "output", None),
+        args.output if study.keeps else None,
         getattr(args, "inputs", ()),
     )
     study.check(work)
@@ -175,7 +181,10 @@ def shown(result: Result, form: str) -> int:
     from gecjury.report.result import print_result
 
     try:
-        print_result(result, form)
+        if result.text is None or form == "json":
+            print_result(result, form)
+        else:
+            print_data(result.text)
         sys.stdout.flush()
     except BrokenPipeError:
         # Where the reader has gone a command ends with 0, and a gate would have passed.
@@ -185,6 +194,24 @@ def shown(result: Result, form: str) -> int:
     for line in result.said:
         tell(line)
     return result.status
+
+
+def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
+    """Return the files of scores that a user named in the place of texts, if these may stand there.
+
+    Raises:
+        OptionError: options that go with texts are given, too.
+    """
+    files = (".json", ".csv", ".tsv")
+    if not study.scores_alone or not all(Path(name).suffix in files for name in args.inputs):
+        return []
+    from gecjury.scoring.given_scores import GivenScores
+
+    if args.metrics or args.reference_files or args.m2 or args.references or args.systems:
+        raise OptionError(
+            f"{args.inputs[0]} holds scores: -m, -r, --m2, --references and --systems go with texts"
+        )
+    return [GivenScores(file=name) for name in args.inputs]
 
 
 def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark:

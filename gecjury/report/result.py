@@ -26,6 +26,7 @@ class Result:
         language: of the texts in the tables, as pages name it.
         title: of the page.
         draw: writes the figure to a file; None where there is nothing to draw.
+        text: what a command prints in the place of the tables, for programs that read lines.
     """
 
     tables: tuple[Table, ...]
@@ -36,6 +37,7 @@ class Result:
     language: str = "en"
     title: str = ""
     draw: Callable[[str], None] | None = None
+    text: str | None = None
 
     def table(self, name: str) -> Table:
         """Return the table of a name; where several share it, one with the records of all.

@@ -17,9 +17,9 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.errors import InputError, OptionError
-from gecjury.experiments.inputs import scorers_of
 from gecjury.rewards.guards import Guard, Guards, guards_from
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.scorer import Scorer
 
 Scale = Literal["none", "z"] | tuple[float, float] | Callable[[Sequence[float]], Sequence[float]]
@@ -212,16 +212,16 @@ class Reward:
 
 
 def reward(
-    metric: str | Scorer,
+    metric: Metric,
     *,
     scale: Scale = "none",
     guards: Guards = "all",
     runtime: Runtime | None = None,
 ) -> Reward:
-    """A metric as a reward.
+    """Return a metric as a reward.
 
     Args:
-        metric: name with options, or loaded; it scores every text by itself.
+        metric: by name with options, loaded, or your own; it scores every text by itself.
         scale: see `Scale`; penalties are taken off after it.
         guards: `all`, `none`, names, penalties by name, or rules of one's own. Those without a
             penalty have that of the table `GUARDS` (mostly 1.2), beside z-scores three times it.
@@ -231,7 +231,8 @@ def reward(
     Raises:
         OptionError: a metric that cannot reward single texts, or an unknown scale or guard.
     """
-    (scorer,) = scorers_of(metric, new_texts="a reward")
+    scorer = load(metric)
+    scorer.check_new_texts("a reward")
     for need, why in (("rivals", "weighs systems against each other"), ("gold", "reads M2 files")):
         if need in scorer.needs:
             raise OptionError(f"{scorer.name} {why}, and cannot reward single texts")

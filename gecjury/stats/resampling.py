@@ -49,7 +49,7 @@ class Resampling:
         resamples: resamples of the bootstrap.
         confidence: confidence of the intervals.
         permutations: permutations of each test.
-        level: level of significance, for clusters and rank ranges.
+        level: level of significance of the tests.
 
     Raises:
         OptionError: a value out of its bounds.

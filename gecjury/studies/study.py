@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
 
-Data: TypeAlias = "Corpus | Benchmark | str"
-"""What a study is about: texts, a benchmark, or a benchmark's name."""
+Data: TypeAlias = "Corpus | Benchmark | str | None"
+"""What a study is about: texts, a benchmark, or a benchmark's name; None for scores alone."""
 
 Metrics: TypeAlias = Metric | Sequence[Metric]
 """One metric or several: by name with options as on the command line, loaded, or one's own."""
@@ -46,7 +46,7 @@ class Work:
     """What a study works on.
 
     Attributes:
-        data: a corpus or a benchmark.
+        data: a corpus or a benchmark; None where scores made elsewhere are all there is.
         scorers: the metrics, each once.
         runtime: device, workers, caches and the like.
         folder: where score files are read and kept; None for nowhere.
@@ -54,7 +54,7 @@ class Work:
         typed: metrics by name, as the user typed them.
     """
 
-    data: Corpus | Benchmark
+    data: Corpus | Benchmark | None
     scorers: tuple[Scorer, ...]
     runtime: Runtime
     folder: str | Path | None = None
@@ -64,7 +64,7 @@ class Work:
     @classmethod
     def of(
         cls,
-        data: Data | Callable[[], Corpus | Benchmark],
+        data: Data | Callable[[], Corpus | Benchmark | None],
         metrics: Metrics,
         runtime: Runtime,
         folder: str | Path | None = None,
@@ -109,8 +109,19 @@ class Work:
         return self.scorers[0]
 
     @property
+    def named(self) -> str:
+        """The end of a title: a blank and the name in brackets, where there is one."""
+        return f" ({self.name})" if self.inputs else ""
+
+    @property
     def corpus(self) -> Corpus:
-        """The texts."""
+        """The texts.
+
+        Raises:
+            OptionError: there are none.
+        """
+        if self.data is None:
+            raise OptionError("no texts: give a corpus, a benchmark, or a benchmark's name")
         return self.data if isinstance(self.data, Corpus) else self.data.corpus
 
     @property
@@ -146,6 +157,7 @@ class Study(ABC):
         page: whether its result can be written as a page (`--html FILE`).
         data: help of what it takes, where that is a benchmark or either.
         use_of_references: ends the help of `-r`, where the study can do without references.
+        scores_alone: whether files of scores may stand in the place of texts.
         new_texts: what is done with texts that the user has not given, so that scores made
             elsewhere are refused; empty where there are none.
 
@@ -162,6 +174,7 @@ class Study(ABC):
     data: ClassVar[str] = ""
     data_name: ClassVar[str] = "BENCHMARK|SOURCE HYP"
     use_of_references: ClassVar[str] = ""
+    scores_alone: ClassVar[bool] = False
     new_texts: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -235,7 +248,7 @@ class Study(ABC):
         return self.run(work)
 
 
-def loaded(data: Data) -> Corpus | Benchmark:
+def loaded(data: Data) -> Corpus | Benchmark | None:
     """Return the data itself, or the benchmark of a name with its usual systems and references.
 
     Raises:

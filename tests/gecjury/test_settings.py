@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,6 +39,8 @@ class Search:
         names: more words.
         draws: how often.
         loud: also tell.
+        files: where to look, by name.
+        other: a word, or what gives one.
     """
 
     word: str
@@ -46,6 +49,8 @@ class Search:
     draws: Draws = option(Draws(over="some"), offers=("over",), choices={"over": ("some", "none")})
     loud: bool = False
     secret: int = option(0, hidden=True)
+    files: Mapping[str, str] | None = option(None, metavar="NAME=FILE")
+    other: str | Callable[[], str] = ""
 
     def __post_init__(self) -> None:
         check(self)
@@ -101,7 +106,9 @@ def test_needs_that_are_met_or_that_no_option_could_meet() -> None:
 
 def test_fields_declare_options() -> None:
     options = {declared.name: declared for declared in options_of(Search)}
-    assert list(options) == ["word", "share", "names", "over", "loud"]
+    assert list(options) == [
+        "word", "share", "names", "over", "loud", "files", "other",
+    ]  # fmt: skip
     assert (options["word"].required, options["word"].meaning) == (
         True, "what is looked for; all for anything.",
     )  # fmt: skip
@@ -109,13 +116,16 @@ def test_fields_declare_options() -> None:
     assert (options["names"].kind, options["names"].many) == (str, True)
     assert (options["over"].flags, options["over"].default) == (("--draw",), "some")
     assert options["over"].choices == ("some", "none")
-    assert options["loud"].kind is bool
+    kinds = [options[name].kind for name in ("loud", "files", "other")]
+    assert kinds == [bool, dict, str]
 
 
 def test_values_make_settings() -> None:
     made = settings_from(Search, {"word": "a", "names": ["b", "c", "b"], "over": "none"})
     assert made == Search(word="a", names=("b", "c"), draws=Draws(over="none"))
-    assert settings_from(Search, {"word": "a"}).draws.times == 10
+    assert settings_from(Search, {"word": "a", "names": None}) == Search(word="a")
+    named = settings_from(Search, {"word": "a", "files": ["x=a=b.txt", "y=c.txt"]})
+    assert named.files == {"x": "a=b.txt", "y": "c.txt"}
 
 
 @pytest.mark.parametrize(
@@ -125,6 +135,8 @@ def test_values_make_settings() -> None:
         ({"share": float("nan")}, "--share nan: expected a finite number"),
         ({"over": "all"}, "unknown value of --draw 'all': "),
         ({"over": "sme"}, "did you mean some"),
+        ({"files": ["x"]}, "--files 'x': expected NAME=FILE"),
+        ({"files": ["x=a", "x=b"]}, "--files x=b: the name x is taken"),
     ],
 )
 def test_values_out_of_their_bounds_are_refused(values: dict[str, Any], message: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gecjury
-from gecjury.cli import attack, maege, tune
+from gecjury.cli import maege, tune
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
 from gecjury.report.tables import to_json
@@ -59,19 +59,6 @@ def as_json(document: object) -> Any:
     return untimed(json.loads(to_json(document)))
 
 
-def test_attack(shell: Shell, corpus: Corpus) -> None:
-    settings = gecjury.AttackSettings(
-        attacks=["shuffle", "swap"], systems=["mine"], own={"worse": HALF}, share=0.7,
-        resamples=25, seed=3,
-    )  # fmt: skip
-    found = gecjury.attack(corpus, metrics="green", settings=settings)
-    options = ["-m", "green", "--attack", "shuffle", "--attack", "swap", "--system", "mine"]
-    options += ["--perturbed", "worse=half.txt", "--share", "0.7", "--resamples", "25"]
-    own = printed(shell, "attack", *FILES, *options, "--seed", "3")
-    assert own == as_json(attack.document(found, FILES[:3]))
-    assert own["rows"] == as_json(found.rows())
-
-
 def test_maege(shell: Shell, corpus: Corpus) -> None:
     settings = gecjury.MaegeSettings(
         references=["all"], source="random", aggregate="mean", by_type=True, seeds=2, seed=5,
@@ -103,10 +90,3 @@ def test_tune(shell: Shell) -> None:
     assert own == as_json(tune.document(found))
     about = {"benchmark": "sample", "human": "sentence"}
     assert [*(about | row for row in own["found"]), *own["elsewhere"]] == as_json(found.rows())
-
-
-def test_a_damaged_version_is_named_once(shell: Shell, corpus: Corpus) -> None:
-    words = ["attack", *FILES, "-m", "green", "--system", "mine"]
-    status, out, err = shell(*words, "--perturbed", "x=half.txt", "--perturbed", "x=mine.txt")
-    assert (status, out) == (2, "")
-    assert "--perturbed x=mine.txt: the name x is taken" in err

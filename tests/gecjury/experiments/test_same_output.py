@@ -7,13 +7,13 @@ import pytest
 
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.m2 import parse_m2
-from gecjury.decisions.paired import Resampler, metric_difference
 from gecjury.experiments.system_tests import mixed_scores
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
+from gecjury.studies.diff.paired import metric_difference
 from gecjury.studies.rank import Rank, rank
 
 # The annotators differ wherever both correct, so that it matters whose reference is taken.
@@ -98,7 +98,7 @@ def test_the_same_output_twice_is_not_told_apart(
     one, two = (bounds[system] for system in tests["systems"][:2])
     assert one == two
     twice = scorer.score_corpus(corpus.with_systems(["mine", "copy"]), runtime)
-    paired = metric_difference(scorer, twice, Resampler(resamples=20, permutations=1000))
+    paired = metric_difference(scorer, twice, Resampling(resamples=20, permutations=1000), 0)
     assert (paired.difference, paired.interval, paired.p) == (0.0, (0.0, 0.0), 1.0)
 
 

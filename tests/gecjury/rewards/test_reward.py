@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gecjury.errors import InputError, OptionError
-from gecjury.experiments.perturbations import PERTURBATIONS, Victim, perturb
 from gecjury.rewards import GUARDS, Guard, reward
 from gecjury.scoring.registry import load
+from gecjury.studies.attack.perturbations import PERTURBATIONS, Victim, perturb
 
 SOURCE = ["He go home now .", "This are a sentence ."]
 GOOD = ["He goes home now .", "This is a sentence ."]

@@ -10,16 +10,16 @@ import pytest
 
 import gecjury
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
-from gecjury.decisions.paired import (
-    Resampler,
+from gecjury.stats.bootstrap import sentence_draws
+from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.diff.paired import (
     metric_difference,
     outcomes_of,
     rate_difference,
     type_counts,
     type_differences,
 )
-from gecjury.errors import OptionError
-from gecjury.stats.counts import precision_recall_f
 from gecjury.studies.score import type_records
 
 SOURCES = ["a b .", "c d .", "e f .", "g h .", "i j ."]
@@ -29,7 +29,7 @@ REFERENCES = [
 ]
 OLD = ["a b .", "c D .", "E f .", "g h .", "i j ."]
 NEW = ["A b .", "c d .", "e x .", "g h .", "i  J ."]
-HOW = Resampler(resamples=300, permutations=100, seed=1)
+HOW = Resampling(over="sentences", resamples=300, permutations=100), 1
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_rates_are_shares_of_the_sentences_that_references_agree_on(corpus: Corp
     # Unchanged by both: lines 2 and 5; changed by both: 1 and 3; they differ on line 4.
     outcomes = outcomes_of(corpus)
     assert outcomes is not None
-    found = {name: rate_difference(outcomes, name, HOW) for name in outcomes.asked}
+    found = {name: rate_difference(outcomes, name, *HOW) for name in outcomes.asked}
     assert {name: (one.old, one.new, one.sentences) for name, one in found.items()} == {
         "over-correction": (0.5, 0.5, 2),
         "under-correction": (0.5, 0.0, 2),
@@ -58,19 +58,19 @@ def test_rates_are_shares_of_the_sentences_that_references_agree_on(corpus: Corp
 def test_a_rate_of_no_sentence_is_not_defined(corpus: Corpus) -> None:
     outcomes = outcomes_of(corpus)
     assert outcomes is not None
-    one = rate_difference(outcomes, "over-correction", HOW, [0, 2, 3])
+    one = rate_difference(outcomes, "over-correction", *HOW, [0, 2, 3])
     assert one.sentences == 0
     assert all(np.isnan(each) for each in (one.old, one.difference, one.p, *one.interval))
-    assert rate_difference(outcomes, "over-correction", HOW, [0, 1]).old == 1.0
+    assert rate_difference(outcomes, "over-correction", *HOW, [0, 1]).old == 1.0
     assert outcomes_of(corpus_of_texts(SOURCES, {"old": OLD, "new": NEW})) is None
 
 
 def test_the_interval_is_that_of_differences_of_the_same_draws(corpus: Corpus) -> None:
     scorer = gecjury.load("changes")
     table = scorer.score_corpus(corpus)
-    one = metric_difference(scorer, table, HOW)
+    one = metric_difference(scorer, table, *HOW)
     change = table.sentences[1] - table.sentences[0]
-    drawn = change[HOW.draws(len(SOURCES))].mean(axis=1)
+    drawn = change[sentence_draws(len(SOURCES), 300, 1)].mean(axis=1)
     assert one.interval == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
     flips = [np.mean(change * signs) for signs in product((1, -1), repeat=len(change))]
     assert one.p == pytest.approx(np.mean(np.abs(flips) >= abs(change.mean()) - 1e-12))
@@ -79,7 +79,7 @@ def test_the_interval_is_that_of_differences_of_the_same_draws(corpus: Corpus) -
 
 def test_a_metric_of_sums_is_tested_by_swapping_sentences(corpus: Corpus) -> None:
     scorer = gecjury.load("green")
-    one = metric_difference(scorer, scorer.score_corpus(corpus), HOW)
+    one = metric_difference(scorer, scorer.score_corpus(corpus), *HOW)
     observed, extreme = one.difference, 0
     for swaps in product((False, True), repeat=len(SOURCES)):
         first = [b if swap else a for a, b, swap in zip(OLD, NEW, swaps, strict=True)]
@@ -98,8 +98,8 @@ def test_a_group_is_a_corpus_of_its_own(corpus: Corpus, metric: str) -> None:
         {"old": [OLD[row] for row in rows], "new": [NEW[row] for row in rows]},
         [[lines[row] for row in rows] for lines in REFERENCES],
     )
-    own = metric_difference(scorer, scorer.score_corpus(part), HOW)
-    assert metric_difference(scorer, scorer.score_corpus(corpus), HOW, rows) == own
+    own = metric_difference(scorer, scorer.score_corpus(part), *HOW)
+    assert metric_difference(scorer, scorer.score_corpus(corpus), *HOW, rows) == own
 
 
 def test_gleu_is_tested_under_one_choice_of_references_for_both_systems() -> None:
@@ -110,7 +110,7 @@ def test_gleu_is_tested_under_one_choice_of_references_for_both_systems() -> Non
     old = [*(text.replace("b", "w").replace("c", "v") for text in one[:6]), *one[6:]]
     scorer = gecjury.load("gleu", n=2)
     table = scorer.score(source, {"old": old, "new": two}, [one, two])
-    found = metric_difference(scorer, table, Resampler(resamples=10, permutations=2**8))
+    found = metric_difference(scorer, table, Resampling(resamples=10, permutations=2**8), 0)
     # Texts are swapped and scored anew; every corpus of a size meets the same 500 choices.
     extreme = 0
     for swaps in product((False, True), repeat=len(source)):
@@ -125,7 +125,7 @@ def test_gleu_is_tested_under_one_choice_of_references_for_both_systems() -> Non
 def test_systems_that_are_alike_do_not_differ() -> None:
     scorer = gecjury.load("green")
     table = scorer.score(SOURCES, {"old": NEW, "new": NEW}, REFERENCES)
-    one = metric_difference(scorer, table, HOW)
+    one = metric_difference(scorer, table, *HOW)
     assert (one.difference, one.interval, one.p) == (0.0, (0.0, 0.0), 1.0)
 
 
@@ -173,14 +173,14 @@ def test_weights_by_type_are_the_metric_s_own(
         both = counts[:, :, place].sum(axis=1)
         for system, sums in zip(("old", "new"), both, strict=True):
             assert sums == pytest.approx(own.get((system, kind), (0, 0, 0)))
-    assert len(type_differences(counts, HOW)) == len(kinds) > 2
+    assert len(type_differences(counts, *HOW)) == len(kinds) > 2
 
 
 def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
     counted = type_counts(gecjury.load("errant").score_corpus(typed), 1)
     assert counted is not None
     kinds, counts = counted
-    differences = dict(zip(kinds, type_differences(counts, HOW), strict=True))
+    differences = dict(zip(kinds, type_differences(counts, *HOW), strict=True))
 
     def f(sums: np.ndarray) -> float:
         return float(precision_recall_f(*sums, beta=0.5)[2])
@@ -201,16 +201,3 @@ def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
 
 def test_metrics_without_types_have_none(corpus: Corpus) -> None:
     assert type_counts(gecjury.load("green").score_corpus(corpus), 2) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"resamples": 0}, "--resamples 0: expected 1 or more"),
-        ({"permutations": 0}, "--permutations 0: expected 1 or more"),
-        ({"confidence": 1.0}, "expected a number between 0 and 1"),
-    ],
-)
-def test_settings_out_of_range(options: dict[str, float], words: str) -> None:
-    with pytest.raises(OptionError, match=words):
-        Resampler(**options)  # type: ignore[arg-type]  # numbers of both kinds

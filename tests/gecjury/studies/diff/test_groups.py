@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.decisions.groups import Groups, read_groups
 from gecjury.errors import InputError, OptionError
+from gecjury.studies.diff.groups import Groups, read_groups
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.experiments.system_tests import pair_tests
 from gecjury.scoring.error_types import TypeLevel, merged_type
 from gecjury.scoring.scorer import Scorer
@@ -21,7 +20,7 @@ from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.counts import precision_recall_f, ratio
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
-from gecjury.stats.resampling import check_resamples
+from gecjury.stats.resampling import Resampling
 
 RATES: Mapping[str, str] = {
     "over-correction": "share of the sentences that every reference leaves unchanged which the "
@@ -32,40 +31,6 @@ RATES: Mapping[str, str] = {
     "one of them",
 }
 """Rates by name, with what they are."""
-
-
-@dataclass(frozen=True)
-class Resampler:
-    """How often is drawn and swapped.
-
-    Attributes:
-        resamples: of the bootstrap over sentences, from 1.
-        confidence: of the intervals, between 0 and 1.
-        permutations: of each test, from 1.
-        seed: of both.
-
-    Raises:
-        OptionError: a value out of range.
-    """
-
-    resamples: int = 1000
-    confidence: float = 0.95
-    permutations: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.resamples < 1:
-            raise OptionError(f"--resamples {self.resamples}: expected 1 or more")
-        check_resamples(self.resamples)
-        if not 0 < self.confidence < 1:
-            raise OptionError(f"--confidence {self.confidence}: expected a number between 0 and 1")
-        if self.permutations < 1:
-            raise OptionError(f"--permutations {self.permutations}: expected 1 or more")
-
-    def draws(self, sentences: int) -> IntArray:
-        """B × N indices of sentences, each row a resampled corpus."""
-        check_resamples(self.resamples, sentences)
-        return sentence_draws(sentences, self.resamples, self.seed)
 
 
 @dataclass(frozen=True)
@@ -94,7 +59,7 @@ class Paired:
         return self.new - self.old
 
     def row(self) -> dict[str, Any]:
-        """A plain record."""
+        """Return the figure as a plain record."""
         return {
             "old": self.old,
             "new": self.new,
@@ -106,24 +71,30 @@ class Paired:
 
 
 def metric_difference(
-    scorer: Scorer, table: ScoreTable, how: Resampler, rows: Sequence[int] | None = None
+    scorer: Scorer,
+    table: ScoreTable,
+    how: Resampling,
+    seed: int,
+    rows: Sequence[int] | None = None,
 ) -> Paired:
-    """The difference of two corpus scores.
+    """Return the difference of two corpus scores.
 
     Args:
         scorer: what made the table.
         table: scores of the OLD and the NEW system.
-        how: resampling and tests.
+        how: resamples, permutations and confidence.
+        seed: of both.
         rows: sentences that are looked at, by number; by default all. Scores of single sentences
             stay what they are, the corpus score is that of these sentences alone.
     """
     if rows is not None:
         table = _of_rows(scorer, table, rows)
     lines = table.sentences.shape[1]
-    drawn = scorer.corpus_scores(table.statistics, how.draws(lines)).score
+    draws = sentence_draws(lines, how.resamples, seed)
+    drawn = scorer.corpus_scores(table.statistics, draws).score
     bounds, dropped = interval(drawn[:, 1] - drawn[:, 0], how.confidence)
     old, new = table.by_system.score.tolist()
-    p = pair_tests(scorer, table, "corpus", how.permutations, how.seed)[0, 1]
+    p = pair_tests(scorer, table, "corpus", how.permutations, seed)[0, 1]
     return Paired(old, new, bounds, float(p), lines, dropped)
 
 
@@ -142,7 +113,7 @@ def _of_rows(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> ScoreTab
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What became of sentences whose references agree that they need a change, or none.
+    """Sentences whose references agree that they need a change or none, and what became of them.
 
     Attributes:
         asked: by rate, shape (N,): the sentences that it is a share of.
@@ -154,7 +125,7 @@ class Outcomes:
 
 
 def outcomes_of(corpus: Corpus) -> Outcomes | None:
-    """Which sentences two systems change, leave and correct; None without references.
+    """Return which sentences two systems change, leave and correct; None without references.
 
     Sentences are compared token by token; how tokens are spaced is no change.
 
@@ -181,14 +152,19 @@ def outcomes_of(corpus: Corpus) -> Outcomes | None:
 
 
 def rate_difference(
-    outcomes: Outcomes, name: str, how: Resampler, rows: Sequence[int] | None = None
+    outcomes: Outcomes,
+    name: str,
+    how: Resampling,
+    seed: int,
+    rows: Sequence[int] | None = None,
 ) -> Paired:
-    """The difference of two rates; not defined where none of the sentences is asked about.
+    """Return the difference of two rates, which needs sentences that they are shares of.
 
     Args:
         outcomes: of all sentences.
         name: of `RATES`.
-        how: resampling and tests.
+        how: resamples, permutations and confidence.
+        seed: of both.
         rows: sentences that are looked at, by number; by default all.
     """
     every = len(outcomes.asked[name])
@@ -201,14 +177,14 @@ def rate_difference(
         return Paired(nan, nan, (nan, nan), nan, 0)
     weights = asked.astype(np.float64)
     drawn = np.empty(how.resamples)
-    for part, counts in _counts(how.draws(len(chosen))):
+    for part, counts in _counts(sentence_draws(len(chosen), how.resamples, seed)):
         total = counts @ weights
         gained = counts @ (met[1] - met[0])
         drawn[part] = ratio(gained, total, np.nan)
     bounds, dropped = interval(drawn, how.confidence)
     both = met[:, asked]
     change = both[1] - both[0]
-    signs, exact = permutation_signs(count, how.permutations, how.seed)
+    signs, exact = permutation_signs(count, how.permutations, seed)
     p = float(tail_p(*swapped_means(change[:, None], signs), exact)[0])
     old, new = both.mean(axis=1).tolist()
     return Paired(old, new, bounds, p, count, dropped)
@@ -242,20 +218,21 @@ def type_counts(table: ScoreTable, level: TypeLevel) -> tuple[tuple[str, ...], F
     return kinds, counts
 
 
-def type_differences(counts: FloatArray, how: Resampler) -> list[Paired]:
+def type_differences(counts: FloatArray, how: Resampling, seed: int) -> list[Paired]:
     """Return the differences of F0.5 by error type.
 
     Args:
         counts: of two systems; see `type_counts`.
-        how: resampling and tests.
+        how: resamples, permutations and confidence.
+        seed: of both.
     """
     _, lines, size, _ = counts.shape
     flat = counts.reshape(2, lines, size * 3)
     totals = flat.sum(axis=1)
     drawn = np.empty((how.resamples, size))
-    for part, weights in _counts(how.draws(lines)):
+    for part, weights in _counts(sentence_draws(lines, how.resamples, seed)):
         drawn[part] = _f(weights @ flat[1]) - _f(weights @ flat[0])
-    signs, exact = permutation_signs(lines, how.permutations, how.seed)
+    signs, exact = permutation_signs(lines, how.permutations, seed)
     change, middle = (flat[1] - flat[0]) / 2, totals.sum(axis=0) / 2
     moved = np.concatenate([signs[part] @ change for part in blocks(len(signs), size * 3 + lines)])
     # Halves of whole numbers are exact; weights may leave a trace of rounding in place of nothing.
@@ -272,13 +249,13 @@ def type_differences(counts: FloatArray, how: Resampler) -> list[Paired]:
 
 
 def _f(counts: FloatArray) -> FloatArray:
-    """F0.5 of rows of sums, draws × (T · 3) → draws × T."""
+    """Return F0.5 of rows of sums, draws × (T · 3) → draws × T."""
     parts = np.moveaxis(counts.reshape(len(counts), -1, 3), -1, 0)
     return precision_recall_f(*parts, beta=0.5)[2]
 
 
 def _counts(draws: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-    """How often each sentence stands in each draw, a block of draws at a time."""
+    """Yield how often each sentence stands in each draw, a block of draws at a time."""
     width = draws.shape[1]
     for part in blocks(len(draws), width):
         yield part, draw_weights(draws[part], width)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.errors import OptionError
-from gecjury.experiments.perturbations import (
+from gecjury.studies.attack.perturbations import (
     APPENDED,
     FORGED,
     GENERIC,
@@ -93,11 +92,6 @@ def test_more_is_damaged_as_the_share_grows() -> None:
     ]
     assert all(a <= b for a, b in pairwise(hit))
     assert [len(h) for h in hit] == [pytest.approx(400 * s, abs=40) for s in shares]
-
-
-def test_a_share_out_of_range() -> None:
-    with pytest.raises(OptionError, match=r"share 1\.5: expected 0 to 1"):
-        perturb(PERTURBATIONS["empty"], VICTIM, share=1.5)
 
 
 def test_the_table_says_what_and_whence() -> None:

@@ -14,20 +14,6 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus
-from gecjury.decisions.edited import EditChanges, MovedSentence, edit_changes, moved_sentences
-from gecjury.decisions.gate import Gate, Verdict, figure_names, figures_of, parse_gate
-from gecjury.decisions.groups import Groups, read_groups
-from gecjury.decisions.paired import (
-    RATES,
-    Outcomes,
-    Paired,
-    Resampler,
-    metric_difference,
-    outcomes_of,
-    rate_difference,
-    type_counts,
-    type_differences,
-)
 from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
@@ -38,6 +24,19 @@ from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.settings import option
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.diff.edited import EditChanges, MovedSentence, edit_changes, moved_sentences
+from gecjury.studies.diff.gate import Gate, Verdict, figure_names, figures_of, parse_gate
+from gecjury.studies.diff.groups import Groups, read_groups
+from gecjury.studies.diff.paired import (
+    RATES,
+    Outcomes,
+    Paired,
+    metric_difference,
+    outcomes_of,
+    rate_difference,
+    type_counts,
+    type_differences,
+)
 from gecjury.studies.study import Study, Takes, Work, function_of
 
 TypeLevels = Literal[0, 1, 2, 3]
@@ -118,7 +117,7 @@ class Diff(Study):
         """
         corpus = work.corpus
         groups = read_groups(self.by, len(corpus)) if self.by else None
-        how = self._how
+        how = (self.resampling, self.seed)
         try:
             tables = tuple(table.settled() for table in work.scores())
         except IncompleteError as error:
@@ -127,10 +126,10 @@ class Diff(Study):
             raise InputError(f"{error} (--fail-if passes nothing that was not scored)") from None
         named = list(zip(work.scorers, tables, strict=True))
         metrics = {
-            table.signature.label: metric_difference(one, table, how) for one, table in named
+            table.signature.label: metric_difference(one, table, *how) for one, table in named
         }
         outcomes = outcomes_of(corpus)
-        rates = {} if outcomes is None else {n: rate_difference(outcomes, n, how) for n in RATES}
+        rates = {} if outcomes is None else {n: rate_difference(outcomes, n, *how) for n in RATES}
         edits, without = _edits(corpus, work.scorers, work.runtime)
         figures = {**metrics, **rates}
         remarks = [*_remarks(corpus, figures, outcomes), *without]
@@ -147,8 +146,8 @@ class Diff(Study):
         old, new = corpus.names
         shown = [
             self._differences(f"{new} (NEW) − {old} (OLD)", metrics, rates, tables, notes),
-            *self._type_tables(tables, how),
-            *self._group_tables(groups, named, outcomes, how),
+            *self._type_tables(tables),
+            *self._group_tables(groups, named, outcomes),
             *_edit_tables(edits, self.show),
             *([_moved_table(moved)] if moved else []),
             *audit_tables(list(tables)),
@@ -170,11 +169,6 @@ class Diff(Study):
             corpus.language.code,
             f"{new} against {old}",
         )
-
-    @property
-    def _how(self) -> Resampler:
-        how = self.resampling
-        return Resampler(how.resamples, how.confidence, how.permutations, self.seed)
 
     def _facts(
         self,
@@ -239,7 +233,7 @@ class Diff(Study):
         meanings = [f"{name}: {RATES[name]}" for name in rates]
         return Table(columns, rows, title, [about, *meanings, *notes, *signatures], "rows")
 
-    def _type_tables(self, tables: Sequence[ScoreTable], how: Resampler) -> Iterator[Table]:
+    def _type_tables(self, tables: Sequence[ScoreTable]) -> Iterator[Table]:
         """Yield F0.5 by error type, of each metric that counts types."""
         for table in tables:
             level = cast(TypeLevel, self.by_type)
@@ -247,7 +241,7 @@ class Diff(Study):
             if counted is None or not counted[0]:
                 continue
             kinds, counts = counted
-            differences = type_differences(counts, how)
+            differences = type_differences(counts, self.resampling, self.seed)
             adjusted = holm(np.array([one.p for one in differences])).tolist()
             sums = zip(*counts.sum(axis=1), strict=True)
             rows = [
@@ -278,21 +272,20 @@ class Diff(Study):
         groups: Groups | None,
         named: Sequence[tuple[Scorer, ScoreTable]],
         outcomes: Outcomes | None,
-        how: Resampler,
     ) -> Iterator[Table]:
         """Yield the figures of each group of sentences, if groups are told apart."""
         if groups is None:
             return
-        parts = groups.rows()
+        parts, how = groups.rows(), (self.resampling, self.seed)
         measures: dict[str, list[Paired]] = {
             table.signature.label: [
-                metric_difference(one, table, how, rows) for rows in parts.values()
+                metric_difference(one, table, *how, rows) for rows in parts.values()
             ]
             for one, table in named
         }
         if outcomes is not None:
             measures |= {
-                name: [rate_difference(outcomes, name, how, rows) for rows in parts.values()]
+                name: [rate_difference(outcomes, name, *how, rows) for rows in parts.values()]
                 for name in RATES
             }
         rows = []

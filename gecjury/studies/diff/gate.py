@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.decisions.paired import RATES, Paired
 from gecjury.errors import OptionError
 from gecjury.scoring.conditions import Condition, parse_condition
+from gecjury.studies.diff.paired import RATES, Paired
 
 PARTS = ("old", "new", "low", "high", "p")
 """What may stand behind a name and a dot; the bare name is the difference, NEW − OLD."""

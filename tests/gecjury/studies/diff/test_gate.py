@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from gecjury.decisions.gate import Gate, figure_names, figures_of, parse_gate
-from gecjury.decisions.paired import Paired
 from gecjury.errors import OptionError
+from gecjury.studies.diff.gate import Gate, figure_names, figures_of, parse_gate
+from gecjury.studies.diff.paired import Paired
 
 NAN = float("nan")
 LONG = "errant < 0 and (green < 0 or errant.p < 1)"

@@ -1,1 +1,0 @@
-"""What to do with scores: compare two systems, plan, choose."""

@@ -1,0 +1,5 @@
+"""Damaged corrections beside the undamaged ones, to see which metrics are fooled."""
+
+from gecjury.studies.attack.study import Attack, attack
+
+__all__ = ["Attack", "attack"]

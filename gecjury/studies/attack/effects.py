@@ -1,0 +1,128 @@
+"""What a metric makes of damage: how many texts score higher or lower, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.errors import InputError
+from gecjury.stats.bootstrap import interval
+from gecjury.studies.attack.damage import AttackScores, ScoredPair
+
+Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
+
+SAME = 1e-6
+"""Neural scores of one text differ by rounding between batches; up to so much is no change."""
+
+
+def effects_of(scores: AttackScores, weights: FloatArray) -> list[dict[str, Any]]:
+    """Return one effect a kind of damage, in order.
+
+    Args:
+        scores: of every damaged output.
+        weights: resamples × sentences, how often each sentence stands in a resample.
+    """
+    kinds: dict[str, list[ScoredPair]] = {}
+    for pair in scores.pairs:
+        kinds.setdefault(pair.damaged.attack, []).append(pair)
+    return [effect(pairs, weights) for pairs in kinds.values()]
+
+
+def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
+    """Sum up what one kind of damage does to the scores of all systems.
+
+    Args:
+        pairs: one a system, all of one perturbation.
+        weights: resamples × sentences, how often each sentence stands in a resample.
+
+    Returns:
+        The shares of the changed texts that score `higher`, `equal` and `lower` than before; the
+        mean `change`; 95% intervals over sentences of these and of `net`, higher - lower; how many
+        texts were `compared`, left `unchanged` by the damage, or are `missing` a score; by system
+        the corpus scores; the `verdict`; and for how many systems the damaged output would stand
+        above the undamaged one (`outranks`) and above the source.
+
+    Raises:
+        InputError: there is no pair.
+    """
+    if not pairs:
+        raise InputError("no damaged output: name at least one system")
+    changed = np.array([pair.changed for pair in pairs])
+    gains = np.array([pair.after - pair.before for pair in pairs])
+    gains[np.abs(gains) <= SAME] = 0.0
+    # Texts that the damage left as they were say nothing, nor do those without a score.
+    scored = changed & ~np.isnan(gains)
+    sums = np.stack(
+        [
+            (scored & (gains > 0)).sum(axis=0),
+            (scored & (gains == 0)).sum(axis=0),
+            (scored & (gains < 0)).sum(axis=0),
+            np.where(scored, gains, 0.0).sum(axis=0),
+        ],
+        axis=1,
+    )
+    counts = scored.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        point = sums.sum(axis=0) / counts.sum()
+        drawn = (weights @ sums) / (weights @ counts)[:, None]
+    drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 2]])
+    keys = ("higher", "equal", "lower", "change")
+    bounds = {key: interval(drawn[:, place])[0] for place, key in enumerate((*keys, "net"))}
+    systems = {pair.damaged.system: _system(*pair.corpus) for pair in pairs}
+    figures = dict(zip(keys, point.tolist(), strict=True))
+    return {
+        "attack": pairs[0].damaged.attack,
+        **figures,
+        "ci95": bounds,
+        "compared": int(counts.sum()),
+        "unchanged": int((~changed).sum()),
+        "missing": int((changed & np.isnan(gains)).sum()),
+        "systems": systems,
+        "verdict": _verdict(figures["equal"], bounds["net"]),
+        "outranks": sum(system["outranks"] for system in systems.values()),
+        "outranks_source": sum(system["outranks_source"] for system in systems.values()),
+    }
+
+
+def _system(before: float, after: float, source: float) -> dict[str, Any]:
+    return {
+        "before": before,
+        "after": after,
+        "source": source,
+        "outranks": after > before + SAME,
+        "outranks_source": after > source + SAME,
+    }
+
+
+def _verdict(equal: float, net: tuple[float, float]) -> Verdict:
+    if equal > 0.5:
+        return "does not see it"
+    if net[0] > 0:
+        return "prefers the damage"
+    return "sees it" if net[1] < 0 else "undecided"
+
+
+def verdicts_of(effects: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the kinds of damage by the verdict of one metric."""
+    verdicts: dict[str, list[str]] = {}
+    for one in effects:
+        verdicts.setdefault(one["verdict"], []).append(one["attack"])
+    return verdicts
+
+
+def summed_up(effects: Sequence[Mapping[str, Any]]) -> str:
+    """Return a line of words on what one metric makes of all damage."""
+    verdicts = verdicts_of(effects)
+    parts = [
+        f"{verdict}: {', '.join(verdicts[verdict])}"
+        for verdict in ("prefers the damage", "does not see it", "undecided")
+        if verdict in verdicts
+    ]
+    parts = parts or ["sees all of it"]
+    lifting = [one["attack"] for one in effects if 2 * one["outranks"] > len(one["systems"])]
+    if lifting:
+        parts.append(f"ranks most systems higher when damaged: {', '.join(lifting)}")
+    return "; ".join(parts)

@@ -1,0 +1,304 @@
+"""Damaged corrections beside the undamaged ones: `gecjury attack`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.reading import read_versions
+from gecjury.errors import InputError, OptionError, nearest
+from gecjury.metaeval.effort import duration
+from gecjury.report.result import Column, Record, Result, Table
+from gecjury.rewards.guards import GUARDS
+from gecjury.scoring.score_files import check_writable
+from gecjury.scoring.scores import Plan
+from gecjury.settings import option
+from gecjury.stats.bootstrap import sentence_counts
+from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.attack.damage import (
+    AttackScores,
+    Damaged,
+    attack_corpora,
+    damage,
+    score_attacks,
+)
+from gecjury.studies.attack.effects import effects_of, summed_up, verdicts_of
+from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation
+from gecjury.studies.attack.rewarded import alarms, rises
+from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.wording import number
+
+_MANY = 5_000  # texts below which a metric is soon done with them
+_TRIED = 20  # sentences that are scored to tell how long all will take
+_TOLD = 60.0  # seconds from which it is said
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack(Study):
+    """Damaged corrections beside the undamaged ones, to see which metrics are fooled.
+
+    Attributes:
+        victims: damage this system's output; repeat for more (default: every system).
+        attacks: a perturbation, named in the second table; repeat for more (default: all, those
+            that speak to language models only where a judge is asked).
+        perturbed: your own damaged version of the one system that is damaged.
+        share: share of the sentences that are damaged.
+        seed: seed of the damage and of the resamples.
+        resampling: the bootstrap over sentences, for intervals.
+        as_reward: also how often the damage raises the score as a reward, with and without guards.
+    """
+
+    takes: ClassVar[Takes] = "either"
+    data: ClassVar[str] = "a benchmark (seeda, ..., sample), or a source file and system outputs"
+    keeps: ClassVar[bool] = True
+    new_texts: ClassVar[str] = "attack"
+    victims: tuple[str, ...] = option((), "--system", metavar="NAME")
+    attacks: tuple[str, ...] = option((), "--attack", metavar="NAME")
+    perturbed: Mapping[str, str | Path | Sequence[str]] | None = option(None, metavar="NAME=FILE")
+    share: float = option(1.0, least=0, most=1)
+    seed: int = option(0, least=0)
+    resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
+    as_reward: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.attacks:
+            if name not in PERTURBATIONS:
+                raise OptionError(f"unknown attack {name!r}: {nearest(name, PERTURBATIONS)}")
+
+    def check(self, work: Work) -> None:
+        """Refuse systems that there are none of, and more resamples than can be held."""
+        super().check(work)
+        for name in self.victims:
+            if name not in work.corpus.systems:
+                raise OptionError(f"--system {name!r}: {nearest(name, work.corpus.names)}")
+        check_resamples(self.resampling.resamples, len(work.corpus))
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return what judges would be asked about the damaged texts."""
+        damaged = self._damaged(work)
+        plans = (
+            scorer.plan(corpus, work.runtime)
+            for scorer in work.scorers
+            for corpus, _ in attack_corpora(scorer, work.corpus, damaged)
+        )
+        return [plan for plan in plans if plan is not None]
+
+    def warning(self, work: Work) -> str:
+        """Return how long scoring will take, where that is minutes."""
+        seconds = self.expected_seconds(work)
+        if seconds < _TOLD:
+            return ""
+        return (
+            f"scoring {number(len(work.corpus))} sentences of each damaged system will take about "
+            f"{duration(seconds)}; quicker: fewer --attack, one --system. Ctrl-C stops it"
+        )
+
+    def expected_seconds(self, work: Work) -> float:
+        """Return about how long scoring will take, from some sentences; 0 for what is soon done.
+
+        Metrics that ask a service are left out: how long it takes is the service's.
+        """
+        runtime, lines = work.runtime, len(work.corpus)
+        damaged, few, total = self._damaged(work), min(_TRIED, lines // 2), 0.0
+        for scorer in work.scorers:
+            corpora = [corpus for corpus, _ in attack_corpora(scorer, work.corpus, damaged)]
+            texts = sum(len(corpus.systems) for corpus in corpora) * lines
+            first = corpora[0]
+            if texts < _MANY or not few or scorer.plan(_first(first, few), runtime) is not None:
+                continue
+            scorer.score_corpus(_first(first, 1), runtime)  # loads what it needs
+            start = time.perf_counter()
+            scorer.score_corpus(_first(first, few), runtime)
+            total += (time.perf_counter() - start) * texts / (few * len(first.systems))
+        return total
+
+    def run(self, work: Work) -> Result:
+        """Damage corrections, score them beside the undamaged ones and sum up.
+
+        The records of table `rows` are one a metric and kind of damage; see
+        `gecjury.studies.attack.effects.effect`. Table `attacks` says what each perturbation does;
+        with `as_reward`, table `rewards` says how often the damage pays.
+        """
+        corpus = work.corpus
+        damaged = self._damaged(work)
+        if work.folder:
+            check_writable(work.folder)
+        scored = [
+            score_attacks(scorer, corpus, damaged, work.runtime, work.folder)
+            for scorer in work.scorers
+        ]
+        weights = sentence_counts(len(corpus), self.resampling.resamples, [self.seed, 1])
+        effects = [effects_of(one, weights) for one in scored]
+        rows = [
+            {"metric": one.label, "family": one.family, "signature": one.signature, **row}
+            for one, own in zip(scored, effects, strict=True)
+            for row in own
+        ]
+        notes = tuple(dict.fromkeys(note for one in scored for note in one.notes))
+        systems = list(dict.fromkeys(one.system for one in damaged))
+        labels = [one.label for one in scored]
+        said = [f"{label} {summed_up(own)}" for label, own in zip(labels, effects, strict=True)]
+        said += [_MEANING, *notes, *(one.signature for one in scored)]
+        title = (
+            f"Damaged beside undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
+        )
+        shown = [Table(_effect_columns(len(systems)), rows, title, said, "rows")]
+        facts: dict[str, Any] = {
+            "inputs": work.inputs,
+            "sentences": len(corpus),
+            "systems": systems,
+            "share": self.share,
+            "seed": self.seed,
+            "resamples": self.resampling.resamples,
+            "attacks": (),
+            "rows": (),
+            "seconds": {one.label: one.seconds for one in scored},
+            "verdicts": dict(zip(labels, map(verdicts_of, effects), strict=True)),
+        }
+        if attacks := self.perturbations(work):
+            keys = [Column("name"), Column("summary", "what it does")]
+            keys.append(Column("origin", "idea from"))
+            told = [
+                {"name": one.name, "summary": one.summary, "origin": one.origin} for one in attacks
+            ]
+            shown.append(Table(keys, told, "Attacks", name="attacks"))
+        if self.as_reward:
+            facts["alarms"] = alarms(corpus)
+            shown += _reward_tables(scored, corpus, facts["alarms"])
+        return Result(tuple(shown), facts, notes, int(any(row["missing"] for row in rows)))
+
+    def perturbations(self, work: Work) -> tuple[Perturbation, ...]:
+        """Return what is done to the outputs, apart from the user's own damage."""
+        if self.attacks:
+            return tuple(PERTURBATIONS[name] for name in dict.fromkeys(self.attacks))
+        if self.perturbed:
+            return ()
+        judged = any(scorer.family == "judges" for scorer in work.scorers)
+        return tuple(one for one in PERTURBATIONS.values() if judged or not one.for_judges)
+
+    def _damaged(self, work: Work) -> list[Damaged]:
+        """Return the damaged outputs, the user's own behind the others.
+
+        Raises:
+            OptionError: damage of one's own to several systems, or of a name that is taken.
+            InputError: a file of other lines than the corpus has.
+        """
+        corpus, attacks = work.corpus, self.perturbations(work)
+        victims = list(dict.fromkeys(self.victims or corpus.names))
+        damaged = damage(corpus, victims, attacks, share=self.share, seed=self.seed)
+        for name, own in (self.perturbed or {}).items():
+            file = isinstance(own, str | Path)
+            called = f"--perturbed {name}={own}" if file else repr(name)
+            if len(victims) != 1:
+                raise OptionError(
+                    f"{called}: a file is the damaged version of one system, but "
+                    f"{len(victims)} are damaged: choose one with --system"
+                )
+            if any(one.attack == name for one in damaged):
+                raise OptionError(f"{called}: the name {name} is taken")
+            lines = read_versions(own)[0].lines if isinstance(own, str | Path) else tuple(own)
+            if len(lines) != len(corpus):
+                raise InputError(
+                    f"{own if file else called} has {len(lines)} lines, but there are "
+                    f"{len(corpus)} sentences: a damaged version must have a line for each"
+                )
+            damaged.append(Damaged(victims[0], name, lines))
+        return damaged
+
+
+_MEANING = (
+    "higher, equal, lower: share of the damaged texts whose sentence score is above, at, below "
+    "that of the undamaged; before, after: corpus scores, mean over systems; > undamaged, "
+    "> source: for how many systems the damaged output would stand above"
+)
+
+
+def _effect_columns(systems: int) -> list[Column]:
+    return [
+        Column("metric"),
+        Column("attack"),
+        *(_percent(key, f"{key} %") for key in ("higher", "equal", "lower")),
+        Column("net", "higher - lower, 95%", value=_net),
+        Column("change", "mean change", 4),
+        Column("before", digits=4, value=lambda row: _mean(row, "before")),
+        Column("after", digits=4, value=lambda row: _mean(row, "after")),
+        Column("outranks", "> undamaged", value=lambda row: f"{row['outranks']}/{systems}"),
+        Column("outranks_source", "> source", value=lambda r: f"{r['outranks_source']}/{systems}"),
+        Column("verdict"),
+    ]
+
+
+def _percent(key: str, heading: str, digits: int = 1) -> Column:
+    return Column(key, heading, digits, value=lambda row: 100 * row[key])
+
+
+def _net(row: Record) -> str:
+    return "{:.2f} to {:.2f}".format(*row["ci95"]["net"])
+
+
+def _mean(row: Record, key: str) -> float:
+    values = [system[key] for system in row["systems"].values()]
+    return float(sum(values) / len(values))
+
+
+def _reward_tables(
+    scored: Sequence[AttackScores], corpus: Corpus, alarmed: Mapping[str, Mapping[str, float]]
+) -> list[Table]:
+    """Return how often damage raises a reward, and how often guards hit what is not damaged."""
+    columns = [
+        Column("metric"),
+        Column("attack"),
+        Column("compared"),
+        _percent("unguarded", "rises, no guards %"),
+        _percent("guarded", "rises, guards %"),
+        _percent("caught", "caught %"),
+        Column("by", "mostly by"),
+    ]
+    note = (
+        "rises: share of the damaged texts whose reward lies above the undamaged text's; with "
+        "guards the range of the undamaged scores is 0 to 1, and what lies beyond is cut off"
+    )
+    guards = [
+        {"guard": name, **shares, "summary": GUARDS[name].summary}
+        for name, shares in alarmed.items()
+    ]
+    about = [
+        Column("guard"),
+        _percent("outputs", "undamaged outputs %", 2),
+        _percent("references", "references %", 2),
+        Column("summary", "when it takes effect"),
+    ]
+    return [
+        Table(columns, rises(scored, corpus), "As a reward", [note], "rewards"),
+        Table(about, guards, "Guards, and how often they hit texts that nobody damaged"),
+    ]
+
+
+def _first(corpus: Corpus, count: int) -> Corpus:
+    """Return the first sentences of a corpus."""
+    rows = range(count)
+    return replace(
+        corpus,
+        sources=corpus.sources[:count],
+        systems={name: version.take(rows) for name, version in corpus.systems.items()},
+        references=tuple(version.take(rows) for version in corpus.references),
+        gold=None if corpus.gold is None else corpus.gold[:count],
+        contexts=None if corpus.contexts is None else corpus.contexts[:count],
+        groups=None,
+        reference_sets={
+            name: partial(_first_of, read, count) for name, read in corpus.reference_sets.items()
+        },
+    )
+
+
+def _first_of(read: Callable[[], Sequence[Version]], count: int) -> list[Version]:
+    return [version.take(range(count)) for version in read()]
+
+
+attack = function_of(Attack)

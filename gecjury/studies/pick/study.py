@@ -1,0 +1,252 @@
+"""The best of several corrections of every sentence: `gecjury pick`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.report.result import Column, Result, Table
+from gecjury.scoring.registry import Metric, load
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
+from gecjury.settings import option
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.pick.choices import (
+    Choice,
+    Votes,
+    check_score,
+    check_utility,
+    choose_by_risk,
+    choose_by_score,
+)
+from gecjury.studies.pick.gains import MEASURES, Gains, gains_of
+from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.textfiles import write_text
+from gecjury.wording import number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pick(Study):
+    """The best of several corrections of every sentence, and what choosing gains.
+
+    Attributes:
+        mbr: choose by minimum Bayes risk: every output scored against the others by a metric that
+            takes references (errant, green, gleu).
+        votes: with --mbr: every other file counts, or every other distinct text once.
+        measured: show what choosing gains, by the references, instead of the corrections.
+        resampling: the bootstrap over sentences, for the gain's intervals.
+        seed: seed of the resamples and random picks.
+        output: write the corrections here.
+        scores: write every output's score, a line a sentence, tabs between; - for stdout.
+    """
+
+    takes: ClassVar[Takes] = "either"
+    data: ClassVar[str] = (
+        "a source file and at least two outputs to choose among, or a benchmark, whose references "
+        "tell what choosing gains"
+    )
+    metrics: ClassVar[str] = (
+        "choose by this metric's score (see `gecjury metrics`); repeat with --try"
+    )
+    use_of_references: ClassVar[str] = ", to choose by or to --try"
+    mbr: tuple[Metric, ...] = option((), metavar="METRIC")
+    votes: Votes = "files"
+    measured: bool = option(False, "--try")
+    resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
+    seed: int = option(0, least=0)
+    output: str | None = option(None, "-o", "--output", metavar="FILE")
+    scores: str | None = option(None, metavar="FILE")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for utility in self._utilities:
+            check_utility(utility)
+
+    @property
+    def _utilities(self) -> list[Scorer]:
+        return list(map(load, self.mbr))
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return what the metrics of both kinds would ask of services that may cost money."""
+        return super().plans(replace(work, scorers=(*work.scorers, *self._utilities)))
+
+    def check(self, work: Work) -> None:
+        """Refuse data that leave no choice, and ways to choose that do not go together."""
+        corpus, ways = work.corpus, len(work.scorers) + len(self.mbr)
+        measured = self._is_measured(work)
+        if not ways:
+            raise OptionError("how is to be chosen? give a metric with -m, or --mbr errant")
+        if ways > 1 and (self.output or self.scores or not measured):
+            raise OptionError(
+                "several ways to choose give several outputs: name one of -m and --mbr, or --try "
+                "them"
+            )
+        if len(corpus.systems) < 2:
+            raise InputError(
+                f"{len(corpus.systems)} output to choose among: give at least two files of "
+                "corrections"
+            )
+        for scorer in work.scorers:
+            check_score(scorer, corpus)
+        super().check(work)
+        if measured and not corpus.references:
+            raise InputError("what choosing gains needs references: give them with -r FILE")
+
+    def _is_measured(self, work: Work) -> bool:
+        return self.measured or work.benchmark is not None
+
+    def run(self, work: Work) -> Result:
+        """Choose one correction a sentence, and measure what that gains where it is asked for.
+
+        Tables by name: `rows` has a record a method; where the gain is measured one an output, with
+        its corpus scores and its gains over the best single system (`ci95` holds their bounds).
+        Unless it is measured, `lines` has a record a sentence: the system `chosen`, its `text`, and
+        the `scores` of all systems.
+        """
+        corpus, runtime = work.corpus, work.runtime
+        choices = [choose_by_score(scorer, corpus, runtime) for scorer in work.scorers]
+        choices += [choose_by_risk(one, corpus, runtime, self.votes) for one in self._utilities]
+        alike = _alike(corpus)
+        remarks = [*_remarks(corpus, alike), *(note for one in choices for note in one.notes)]
+        notes = tuple(dict.fromkeys(remarks))
+        first, methods = choices[0], [_method(choice) for choice in choices]
+        if self.output:
+            write_text(self.output, _text(first))
+        if self.scores and self.scores != "-":
+            write_text(self.scores, score_lines(first))
+        facts: dict[str, Any] = {
+            "inputs": work.inputs,
+            "sentences": len(corpus),
+            "alike": alike,
+            "methods": methods,
+            "best": {},
+            "rows": (),
+            "votes": self.votes,
+            "resamples": self.resampling.resamples,
+            "seed": self.seed,
+            "measures": (),
+            "notes": (),
+        }
+        status = int(any(choice.unscored for choice in choices))
+        if self._is_measured(work):
+            gains = gains_of(corpus, choices, self.resampling.resamples, self.seed, runtime)
+            facts |= {"best": gains.best, "measures": gains.signatures}
+            shown = self._gain_table(gains, choices, notes, work)
+            return Result((Table((), gains.rows, name="rows"), shown), facts, notes, status)
+        columns = [Column("line"), Column("chosen"), Column("text")]
+        # Programs read the corrections line by line, so that nothing else may stand among them.
+        text = "" if self.output else _text(first)
+        return Result(
+            (Table((), methods, name="rows"), Table(columns, _lines(first), name="lines")),
+            facts,
+            notes,
+            status,
+            (*(f"note: {note}" for note in notes), _said(first)),
+            text=score_lines(first) if self.scores == "-" else text,
+        )
+
+    def _gain_table(
+        self, gains: Gains, choices: Sequence[Choice], notes: Sequence[str], work: Work
+    ) -> Table:
+        columns = [Column("output"), Column("kind")]
+        for name in MEASURES:
+            columns += [
+                Column(name, digits=4),
+                Column(f"{name}_gain", f"{name} - best system", 4, f"{name}_ci95"),
+            ]
+        columns.append(Column("seconds", digits=1))
+        rows = [
+            {**row, **{f"{name}_ci95": row["ci95"][name] for name in MEASURES}}
+            for row in gains.rows
+        ]
+        best = "; ".join(f"{name}: {system}" for name, system in gains.best.items())
+        about = [
+            "best system: chosen for each half of the sentences by the references of the other "
+            f"half, ten pairs of halves, anew in every resample; by all sentences {best}",
+            f"[low, high]: 95% paired bootstrap over sentences, {self.resampling.resamples} "
+            f"resamples, seed {self.seed}; random pick: the mean of ten; oracle: of every sentence "
+            "the text that the measure scores highest by itself",
+            *notes,
+            *(choice.signature for choice in choices),
+            *gains.signatures,
+        ]
+        title = f"What choosing gains, {number(len(work.corpus))} sentences{work.named}"
+        return Table(columns, rows, title, about)
+
+
+def score_lines(choice: Choice) -> str:
+    """Return a table of text with tabs: the line, the system chosen, every system's score."""
+    names = [json.dumps(name)[1:-1] for name in choice.systems]
+    rows = ["\t".join(("line", "chosen", *names))]
+    for row, system in enumerate(choice.chosen):
+        cells = ["" if math.isnan(value) else repr(float(value)) for value in choice.scores[:, row]]
+        rows.append("\t".join((str(row + 1), names[system], *cells)))
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _text(choice: Choice) -> str:
+    return "".join(f"{line}\n" for line in choice.lines)
+
+
+def _said(choice: Choice) -> str:
+    """Return a line on how often each system was chosen."""
+    parts = ", ".join(f"{name} {number(count)}" for name, count in choice.shares.items())
+    return (
+        f"{choice.label}: {number(len(choice.lines))} sentences in {choice.seconds:.1f} s; chosen: "
+        f"{parts} (of equal ones the first file named; {number(choice.tied)} ties of different "
+        "texts)"
+    )
+
+
+def _method(choice: Choice) -> dict[str, Any]:
+    return {
+        "method": choice.label,
+        "signature": choice.signature,
+        "chosen": choice.shares,
+        "tied": choice.tied,
+        "unscored": choice.unscored,
+        "seconds": choice.seconds,
+    }
+
+
+def _lines(choice: Choice) -> list[dict[str, Any]]:
+    return [
+        {
+            "line": row + 1,
+            "chosen": choice.systems[system],
+            "text": text,
+            "scores": dict(zip(choice.systems, choice.scores[:, row].tolist(), strict=True)),
+        }
+        for row, (system, text) in enumerate(zip(choice.chosen, choice.lines, strict=True))
+    ]
+
+
+def _alike(corpus: Corpus) -> int:
+    """Return for how many sentences all candidates are equal."""
+    versions = [version.lines for version in corpus.systems.values()]
+    return sum(len(set(row)) == 1 for row in zip(*versions, strict=True))
+
+
+def _remarks(corpus: Corpus, alike: int) -> list[str]:
+    """Return notes on candidates that leave little to choose."""
+    notes = []
+    first: dict[tuple[str, ...], str] = {}
+    for name, version in corpus.systems.items():
+        other = first.setdefault(version.lines, name)
+        if other != name:
+            notes.append(f"{name} holds the same lines as {other}: one file under two names?")
+    if alike == len(corpus):
+        notes.append("all candidates are equal in every sentence: there is nothing to choose")
+    elif alike:
+        notes.append(
+            f"all candidates are equal in {number(alike)} of {number(len(corpus))} sentences"
+        )
+    return notes
+
+
+pick = function_of(Pick)
