@@ -6,9 +6,8 @@ table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
 What a command prints, a function gives: `score`, `rank`, `diff`, `attack`, `maege`, `tune`,
-`explain`. Each takes sources with hypotheses and references, a corpus, or a benchmark's name
-(`maege` and `tune` what they are about), and its result holds everything typed; `rows()` gives
-plain records.
+`explain`. Each takes texts or a benchmark's name (`maege` M2 files), the metrics and its settings;
+its result holds tables, whose records `rows()` gives.
 
 ranked = gecjury.rank("sample", ["green", "gleu"])
 print(ranked)
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
     from gecjury.datasets.run import score_dataset
     from gecjury.experiments.attack import AttackSettings, attack
     from gecjury.experiments.explain import explain
-    from gecjury.experiments.maege.experiment import MaegeSettings, maege
     from gecjury.experiments.score import score
-    from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
@@ -41,7 +38,9 @@ if TYPE_CHECKING:
     from gecjury.stats.resampling import Resampling
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
+    from gecjury.studies.maege.study import Maege, maege
     from gecjury.studies.rank import Rank, rank
+    from gecjury.studies.tune.study import Tune, tune
 
 __all__ = [
     "METRICS",
@@ -50,12 +49,12 @@ __all__ = [
     "Comparison",
     "Corpus",
     "Diff",
-    "MaegeSettings",
+    "Maege",
     "Rank",
     "Resampling",
     "Runtime",
     "ScoreTable",
-    "TuneSettings",
+    "Tune",
     "__version__",
     "attack",
     "compare",
@@ -81,12 +80,12 @@ _HOMES = {
     "Diff": "gecjury.studies.diff",
     "Corpus": "gecjury.corpus.corpus",
     "METRICS": "gecjury.scoring",
-    "MaegeSettings": "gecjury.experiments.maege.experiment",
+    "Maege": "gecjury.studies.maege.study",
     "Rank": "gecjury.studies.rank",
     "Resampling": "gecjury.stats.resampling",
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoring",
-    "TuneSettings": "gecjury.experiments.tune",
+    "Tune": "gecjury.studies.tune.study",
     "attack": "gecjury.experiments.attack",
     "compare": "gecjury.studies.compare",
     "diff": "gecjury.studies.diff",
@@ -95,13 +94,13 @@ _HOMES = {
     "language_of": "gecjury.corpus.language",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
-    "maege": "gecjury.experiments.maege.experiment",
+    "maege": "gecjury.studies.maege.study",
     "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus.reading",
     "score": "gecjury.experiments.score",
     "score_dataset": "gecjury.datasets.run",
     "given_scores": "gecjury.scoring.given_scores",
-    "tune": "gecjury.experiments.tune",
+    "tune": "gecjury.studies.tune.study",
 }
 
 

@@ -119,7 +119,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
 
     Args:
         settings: a dataclass.
-        values: by field; what is missing keeps its default, lists become tuples.
+        values: by field; what is missing or None keeps its default, lists become tuples.
 
     Raises:
         OptionError: a value that there is none of.
@@ -127,9 +127,9 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     own: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for path, declared in _declared(settings):
-        if declared.name not in values:
+        value = values.get(declared.name)
+        if value is None:
             continue
-        value = values[declared.name]
         if isinstance(value, list):
             value = tuple(dict.fromkeys(value))
         holder, _, name = path.rpartition(".")
@@ -244,7 +244,8 @@ def _flags(settings: object, name: str) -> tuple[str, ...]:
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
     """Return the kind of value that a type asks for, its choices, and whether it takes several."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        (hint,) = (one for one in typing.get_args(hint) if one is not type(None))
+        # What Python takes beside the first type has no name on the command line.
+        hint = next(one for one in typing.get_args(hint) if one is not type(None))
     if typing.get_origin(hint) is tuple:
         kind, choices, _ = _kind(typing.get_args(hint)[0])
         return kind, choices, True

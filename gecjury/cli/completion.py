@@ -58,11 +58,11 @@ def _words_of_all() -> list[_Words]:
     from gecjury.benchmarks.data_folder import DATASETS
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.cli import command_parser
-    from gecjury.experiments.maege.references import CORPORA
     from gecjury.refless.data.labelled import LABELLED_SETS
     from gecjury.refless.data.pairs import PARALLEL_NAMES
     from gecjury.refless.data.rated_sets import NAMED_SETS
     from gecjury.scoring.registry import METRICS, metric_names
+    from gecjury.studies.maege.references import CORPORA
 
     lists = {
         "metric": tuple(metric_names()),
@@ -89,9 +89,9 @@ def _below(parser: CommandParser) -> Iterator[CommandParser]:
 _TAKES = {
     "metrics": "metric",
     "metric": "metric",
-    "what": "metric",
-    "benchmark": "benchmark",
     "corpus": "benchmark",
+    ("compare", "inputs"): "benchmark",
+    ("tune", "inputs"): "benchmark",
     "check": "benchmark",
     "test": "benchmark",
     "exclude": "benchmark",
@@ -108,7 +108,7 @@ _TAKES = {
     ("train detector", "inputs"): "labelled",
     "detection": "labelled",
     "detection_dev": "labelled",
-    ("maege", "corpus"): "annotated",
+    ("maege", "inputs"): "annotated",
     "parallel": "parallel",
     ("data fetch", "names"): "dataset",
     ("data verify", "names"): "dataset",

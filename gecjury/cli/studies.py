@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from gecjury.cli.inputs import (
     add_selection,
     benchmark_or_files,
     check_page,
+    language_from,
     named_benchmark,
     print_plans,
     read_files,
@@ -37,6 +39,8 @@ STUDIES = {
     "demo": "gecjury.studies.compare:Demo",
     "rank": "gecjury.studies.rank:Rank",
     "diff": "gecjury.studies.diff:Diff",
+    "maege": "gecjury.studies.maege.study:Maege",
+    "tune": "gecjury.studies.tune.study:Tune",
 }
 """The class of each study's settings, by command."""
 
@@ -59,21 +63,24 @@ def declare(parser: CommandParser) -> None:
         parser: of the command.
     """
     study = study_of(parser.path)
-    parser.needs = ("judges", "plans")
-    if study.takes != "sample":
-        parser.needs += ("texts",)
-    if study.takes in ("benchmark", "either"):
+    parser.needs = study.needs
+    parser.epilog = study.epilog
+    if study.takes in ("benchmark", "either", "m2"):
         parser.needs += ("data",)
+    if study.metric:
+        parser.add_argument("metrics", metavar="WHAT", nargs=1, help=study.metric)
     if study.takes == "files":
         add_files(parser)
     elif study.takes == "two outputs":
         add_outputs(parser)
     elif study.takes == "benchmark":
-        parser.add_argument("benchmark", help=study.data)
-    elif study.takes == "either":
+        parser.add_argument("inputs", metavar="benchmark", nargs=1, help=study.data)
+    elif study.takes in ("either", "m2"):
         parser.add_argument("inputs", metavar=study.data_name, nargs="+", help=study.data)
+    if study.takes == "either":
         add_references(parser, study.use_of_references)
-    add_metrics(parser, study.metrics)
+    if not study.metric:
+        add_metrics(parser, study.metrics)
     add_options(parser, study)
     if study.takes in ("benchmark", "sample"):
         add_selection(parser)
@@ -93,12 +100,15 @@ def run(args: argparse.Namespace) -> int:
         if usual[1]:
             tell(usual[1])
     work = Work.of(
+        study,
         lambda: _data(args, study),
         args.metrics,
         runtime_from(args),
         getattr(args, "output", None),
-        " ".join(getattr(args, "inputs", ())),
+        getattr(args, "inputs", ()),
     )
+    if study.takes == "benchmark":
+        work = replace(work, further=lambda name: _benchmark(args, study, name))
     study.check(work)
     if study.takes in ("files", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
@@ -140,14 +150,22 @@ def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark:
     if study.takes == "two outputs":
         return read_two_outputs(args)
     if study.takes in ("benchmark", "sample"):
-        return named_benchmark(
-            args,
-            args.benchmark if study.takes == "benchmark" else "sample",
-            references=args.references,
-            view=study.view,
-            unknown_systems=args.unknown_systems,
-        )
+        return _benchmark(args, study, args.inputs[0] if study.takes == "benchmark" else "sample")
+    if study.takes == "m2":
+        named = args.lang or args.tokens or args.fold or args.tagger
+        language = language_from(args) if named else None
+        return study.read(args.inputs, runtime_from(args), language)
     corpus, benchmark = benchmark_or_files(
         args, args.inputs, args.references, args.reference_files, args.m2
     )
     return benchmark or corpus
+
+
+def _benchmark(args: argparse.Namespace, study: Study, name: str) -> Benchmark:
+    return named_benchmark(
+        args,
+        name,
+        references=args.references,
+        view=study.view,
+        unknown_systems=args.unknown_systems,
+    )

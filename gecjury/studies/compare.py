@@ -15,7 +15,7 @@ from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.result import Result
 from gecjury.scoring.scores import Plan
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.study import Need, Study, Takes, Work, function_of
 from gecjury.wording import number
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class Demo(Compare):
     """The main job on the embedded sample, which shows the program and proves nothing."""
 
     takes: ClassVar[Takes] = "sample"
+    needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
     metrics: ClassVar[str] = f"metrics to try (default: {', '.join(_METRICS + _EDIT_METRICS)})"
 
     @classmethod
