@@ -68,7 +68,7 @@ def declare(parser: CommandParser) -> None:
     if study.takes in ("benchmark", "either", "m2"):
         parser.needs += ("data",)
     if study.metric:
-        parser.add_argument("metrics", metavar="WHAT", nargs=1, help=study.metric)
+        parser.add_argument("metrics", metavar="METRIC", nargs=1, help=study.metric)
     if study.takes == "files":
         add_files(parser)
     elif study.takes == "two outputs":

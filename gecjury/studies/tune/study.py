@@ -74,7 +74,7 @@ class Tune(Study):
 
     takes: ClassVar[Takes] = "benchmark"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
-    metric: ClassVar[str] = "METRIC:OPTION=START:STOP:STEP; see below"
+    metric: ClassVar[str] = "with a range of values, METRIC:OPTION=START:STOP:STEP; see below"
     data: ClassVar[str] = "where the value is found"
     keeps: ClassVar[bool] = True
     epilog: ClassVar[str] = """\
