@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from gecjury.cli.numbers import MOST_SEED, up_to
 from gecjury.cli.streams import tell
@@ -125,20 +125,6 @@ def add_optimisation(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="compute layers again on the way back: less memory, more time, the same weights",
     )
-
-
-def add_judged(group: argparse._ActionsContainer, seed: str) -> None:
-    """Declare which judgments and systems of a benchmark are trained on.
-
-    Args:
-        group: what they are added to.
-        seed: what the seed is of.
-    """
-    from gecjury.benchmarks.table import View
-
-    group.add_argument("--human", choices=get_args(View), help="which judgments")
-    group.add_argument("--systems", default="base", help="system set of the benchmark")
-    group.add_argument("--seed", type=up_to(MOST_SEED, least=0), default=0, help=f"seed of {seed}")
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:
