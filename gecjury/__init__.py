@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from gecjury.corpus.reading import read_corpus
     from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
-    from gecjury.experiments.maege.experiment import MaegeSettings, maege
-    from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison
     from gecjury.rewards.reward import reward
     from gecjury.runtime import Runtime
@@ -41,10 +39,12 @@ if TYPE_CHECKING:
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
     from gecjury.studies.explain import Explain, explain
+    from gecjury.studies.maege.study import Maege, maege
     from gecjury.studies.pick import Pick, pick
     from gecjury.studies.power import Power, power
     from gecjury.studies.rank import Rank, rank
     from gecjury.studies.score import Score, score
+    from gecjury.studies.tune.study import Tune, tune
 
 __all__ = [
     "METRICS",
@@ -54,7 +54,7 @@ __all__ = [
     "Corpus",
     "Diff",
     "Explain",
-    "MaegeSettings",
+    "Maege",
     "Pick",
     "Power",
     "Rank",
@@ -62,7 +62,7 @@ __all__ = [
     "Runtime",
     "Score",
     "ScoreTable",
-    "TuneSettings",
+    "Tune",
     "__version__",
     "attack",
     "compare",
@@ -92,7 +92,7 @@ _HOMES = {
     "Corpus": "gecjury.corpus.corpus",
     "Explain": "gecjury.studies.explain",
     "METRICS": "gecjury.scoring",
-    "MaegeSettings": "gecjury.experiments.maege.experiment",
+    "Maege": "gecjury.studies.maege.study",
     "Pick": "gecjury.studies.pick",
     "Power": "gecjury.studies.power",
     "Rank": "gecjury.studies.rank",
@@ -100,7 +100,7 @@ _HOMES = {
     "Runtime": "gecjury.runtime",
     "Score": "gecjury.studies.score",
     "ScoreTable": "gecjury.scoring",
-    "TuneSettings": "gecjury.experiments.tune",
+    "Tune": "gecjury.studies.tune.study",
     "attack": "gecjury.studies.attack",
     "compare": "gecjury.studies.compare",
     "diff": "gecjury.studies.diff",
@@ -109,7 +109,7 @@ _HOMES = {
     "explain": "gecjury.studies.explain",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
-    "maege": "gecjury.experiments.maege.experiment",
+    "maege": "gecjury.studies.maege.study",
     "pick": "gecjury.studies.pick",
     "power": "gecjury.studies.power",
     "rank": "gecjury.studies.rank",
@@ -118,7 +118,7 @@ _HOMES = {
     "reward": "gecjury.rewards.reward",
     "score_dataset": "gecjury.datasets.run",
     "given_scores": "gecjury.scoring.given_scores",
-    "tune": "gecjury.experiments.tune",
+    "tune": "gecjury.studies.tune.study",
 }
 
 

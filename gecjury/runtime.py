@@ -65,6 +65,7 @@ class Runtime:
         batch_size: texts encoded at once by neural scorers.
         workers: processes for work that can be split (1: none are started).
         concurrency: requests under way at once for scorers that ask a server.
+        data: folder with benchmark data; None for the usual places.
         cache: folder of disk caches; None for the user's cache folder.
         use_cache: whether disk caches are read and written at all.
         dry_run: count what would be asked and its cost, and ask nothing.
@@ -84,6 +85,7 @@ class Runtime:
     batch_size: int = 64
     workers: int = 1
     concurrency: int = 32
+    data: Path | None = None
     cache: Path | None = None
     use_cache: bool = True
     dry_run: bool = False

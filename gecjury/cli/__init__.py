@@ -161,7 +161,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _complete_metrics(args: argparse.Namespace) -> None:
     """Give the metrics named what other options say of them; tell of options' former names."""
-    for name in ("metrics", "metric", "what"):
+    for name in ("metrics", "metric"):
         given = getattr(args, name, None)
         if not given:
             continue

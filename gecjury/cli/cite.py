@@ -12,7 +12,7 @@ def add_arguments(parser: CommandParser) -> None:
     """Declare the names."""
     parser.add_argument(
         "names",
-        metavar="METRIC",
+        metavar="METRIC|BENCHMARK",
         nargs="*",
         help="metrics and benchmarks, options and all; none: everything that there is",
     )

@@ -1,14 +1,15 @@
 """`gecjury completion`: a script with which bash, zsh or fish completes what is typed.
 
 The script holds all that it offers, so that a press of the key starts no Python: commands, their
-options with values, metrics, benchmarks and data sets. Where nothing is known it offers files.
+options with values, metrics, benchmarks and data sets. What an argument takes is read from its
+declaration. Where that tells nothing the script offers files.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gecjury.cli.parsers import CommandParser
@@ -34,9 +35,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+_Lists = Mapping[str, tuple[str, ...]]
+"""Names by kind: of metrics, benchmarks, data sets."""
+
+
 @dataclass(frozen=True)
 class _Words:
-    """What is offered after a command.
+    """The words that are offered after a command.
 
     Attributes:
         command: with its action, `train some`; empty for the program.
@@ -58,11 +63,11 @@ def _words_of_all() -> list[_Words]:
     from gecjury.benchmarks.data_folder import DATASETS
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.cli import command_parser
-    from gecjury.experiments.maege.references import CORPORA
     from gecjury.refless.data.labelled import LABELLED_SETS
     from gecjury.refless.data.pairs import PARALLEL_NAMES
     from gecjury.refless.data.rated_sets import NAMED_SETS
-    from gecjury.scoring.registry import METRICS, metric_names
+    from gecjury.scoring.registry import metric_names
+    from gecjury.studies.maege.references import CORPORA
 
     lists = {
         "metric": tuple(metric_names()),
@@ -72,7 +77,6 @@ def _words_of_all() -> list[_Words]:
         "parallel": PARALLEL_NAMES,
         "labelled": tuple(LABELLED_SETS),
         "annotated": CORPORA,
-        "cited": (*METRICS, *BENCHMARKS),
     }
     # Names of other packages' metrics stand in a script that a shell runs.
     lists["metric"] = tuple(name for name in lists["metric"] if re.fullmatch(r"[\w.+-]+", name))
@@ -81,48 +85,50 @@ def _words_of_all() -> list[_Words]:
 
 def _below(parser: CommandParser) -> Iterator[CommandParser]:
     yield parser.declared()
-    for each in parser.actions.values():
-        yield from _below(each)
+    for action in parser.actions.values():
+        yield from _below(action)
 
 
-# Which names an argument takes, by command where one word means several things.
-_TAKES = {
-    "metrics": "metric",
-    "metric": "metric",
-    "what": "metric",
-    "benchmark": "benchmark",
-    "corpus": "benchmark",
-    "check": "benchmark",
-    "test": "benchmark",
-    "exclude": "benchmark",
-    "like": "benchmark",
-    "mbr": "metric",
-    "inputs": "benchmark",
-    ("train some", "inputs"): "rated",
-    ("train some", "test"): "",
-    ("train impara", "inputs"): "parallel",
-    ("train detector", "inputs"): "labelled",
-    "detection": "labelled",
-    "detection_dev": "labelled",
-    ("maege", "corpus"): "annotated",
-    "parallel": "parallel",
-    ("data fetch", "names"): "dataset",
-    ("data verify", "names"): "dataset",
-    ("data path", "names"): "dataset",
-    ("metrics", "names"): "metric",
-    ("cite", "names"): "cited",
+# The kinds of names that an argument takes, by what its help calls it. What training reads has one
+# name for several kinds, which the target tells apart.
+_TAKES: dict[str, tuple[str, ...]] = {
+    "METRIC": ("metric",),
+    "BENCHMARK": ("benchmark",),
+    "CORPUS": ("benchmark",),
+    "DATASET": ("dataset",),
+    "M2": ("annotated",),
+    "TEXT": ("parallel",),
+    "WHAT": ("benchmark",),
+}
+_TRAINING: dict[tuple[str, str], tuple[str, ...]] = {
+    ("train some", "inputs"): ("rated",),
+    ("train impara", "inputs"): ("parallel",),
+    ("train detector", "inputs"): ("labelled",),
+    ("train jury", "inputs"): ("benchmark",),
+    ("train weights", "inputs"): ("benchmark",),
 }
 
 
-def _words(parser: CommandParser, lists: dict[str, tuple[str, ...]]) -> _Words:
+def _names(parser: CommandParser, action: argparse.Action, lists: _Lists) -> tuple[str, ...]:
+    """Return the names that an argument takes; none where it takes files or any text."""
+    if action.choices is not None:
+        return tuple(map(str, action.choices))
+    if action.dest.startswith("detection") and action.metavar == "FILE":
+        return lists["labelled"]
+    called = str(action.metavar or action.dest).upper().split("|")
+    kinds = _TRAINING.get((parser.path, action.dest))
+    kinds = kinds or tuple(kind for word in called for kind in _TAKES.get(word, ()))
+    return tuple(name for kind in kinds for name in lists[kind])
+
+
+def _words(parser: CommandParser, lists: _Lists) -> _Words:
     flags: list[str] = []
     values: dict[str, tuple[str, ...]] = {}
     places: list[str] = []
     for action in parser._actions:
         if action.help is argparse.SUPPRESS or action.dest == "command":
             continue
-        kind = _TAKES.get((parser.path, action.dest), _TAKES.get(action.dest, ""))
-        taken = tuple(map(str, action.choices or lists.get(kind, ())))
+        taken = _names(parser, action, lists)
         flags += action.option_strings
         if not action.option_strings:
             places += taken
@@ -164,22 +170,52 @@ _gecjury_command() {{
     *) printf '%s' "$1" ;;
   esac
 }}
+_gecjury_reply() {{
+  # what is offered in place of the last of the words behind `gecjury`
+  local command="" option=""
+  if [ $# -gt 2 ]; then
+    command="$(_gecjury_command "$1" "$2")"
+  elif [ $# -eq 2 ]; then
+    command="$1"
+  fi
+  while [ $# -gt 1 ]; do
+    case "$1" in
+      -*) option="$1" ;;
+      *) [ -n "$option" ] && option="${{option%+}}+" ;;
+    esac
+    shift
+  done
+  _gecjury_offer "$command" "$option" "$1"
+}}
+_gecjury() {{
+{reply}
+}}
 """
 
+_BASH = """\
+  local current="${COMP_WORDS[COMP_CWORD]}"
+  local offered="$(_gecjury_reply "${COMP_WORDS[@]:1:COMP_CWORD}")"
+  COMPREPLY=( $(compgen -W "$offered" -- "$current") )"""
 
-def _function(shell: str, words: list[_Words]) -> str:
-    """The part that bash and zsh share: what is offered where."""
+_ZSH = """\
+  local offered="$(_gecjury_reply "${(@)words[2,CURRENT]}")"
+  [[ -n "$offered" ]] && compadd -- ${=offered}
+  _files"""
+
+
+def _function(shell: str, words: list[_Words], reply: str) -> str:
+    """Return the functions of bash and zsh, which differ in how they are given words alone."""
     values, places, flags, groups = [], [], [], []
-    for each in words:
-        for flag, taken in each.values.items():
-            values.append(f'    "{each.command}|{flag}") offered="{" ".join(taken)}" ;;')
-        offered = " ".join((*each.names, *each.places))
-        places.append(f'        "{each.command}") offered="{offered}" ;;')
-        flags.append(f'        "{each.command}") offered="{" ".join(each.flags)}" ;;')
-        if each.command and each.names:
-            tests = "|".join(each.names)
+    for command in words:
+        for flag, names in command.values.items():
+            values.append(f'    "{command.command}|{flag}") offered="{" ".join(names)}" ;;')
+        offered = " ".join((*command.names, *command.places))
+        places.append(f'        "{command.command}") offered="{offered}" ;;')
+        flags.append(f'        "{command.command}") offered="{" ".join(command.flags)}" ;;')
+        if command.command and command.names:
+            tests = "|".join(command.names)
             groups.append(
-                f'    {each.command}) case "$2" in {tests}) printf \'%s\' "$1 $2" ;; '
+                f'    {command.command}) case "$2" in {tests}) printf \'%s\' "$1 $2" ;; '
                 f"*) printf '%s' \"$1\" ;; esac ;;"
             )
     return _FUNCTION.format(
@@ -188,53 +224,17 @@ def _function(shell: str, words: list[_Words]) -> str:
         places="\n".join(places),
         flags="\n".join(flags),
         groups="\n".join(groups),
+        reply=reply,
     )
 
 
 def _bash(words: list[_Words]) -> str:
-    return (
-        _function("bash", words)
-        + """\
-_gecjury() {
-  local current="${COMP_WORDS[COMP_CWORD]}" command="" option="" place
-  if [ "$COMP_CWORD" -gt 1 ]; then
-    local action="${COMP_WORDS[2]}"
-    [ "$COMP_CWORD" -eq 2 ] && action=""
-    command="$(_gecjury_command "${COMP_WORDS[1]}" "$action")"
-  fi
-  for (( place = COMP_CWORD - 1; place > 1; place-- )); do
-    case "${COMP_WORDS[place]}" in -*) option="${COMP_WORDS[place]}"; break ;; esac
-  done
-  [ -n "$option" ] && [ "$place" -lt "$(( COMP_CWORD - 1 ))" ] && option="$option+"
-  COMPREPLY=( $(compgen -W "$(_gecjury_offer "$command" "$option" "$current")" -- "$current") )
-}
-complete -o default -o bashdefault -F _gecjury gecjury
-"""
-    )
+    complete = "complete -o default -o bashdefault -F _gecjury gecjury\n"
+    return _function("bash", words, _BASH) + complete
 
 
 def _zsh(words: list[_Words]) -> str:
-    return (
-        _function("zsh", words)
-        + """\
-_gecjury() {
-  local current="${words[CURRENT]}" command="" option="" place offered
-  if (( CURRENT > 2 )); then
-    local action="${words[3]}"
-    (( CURRENT == 3 )) && action=""
-    command="$(_gecjury_command "${words[2]}" "$action")"
-  fi
-  for (( place = CURRENT - 1; place > 2; place-- )); do
-    case "${words[place]}" in -*) option="${words[place]}"; break ;; esac
-  done
-  [[ -n "$option" ]] && (( place < CURRENT - 1 )) && option="$option+"
-  offered="$(_gecjury_offer "$command" "$option" "$current")"
-  [[ -n "$offered" ]] && compadd -- ${=offered}
-  _files
-}
-compdef _gecjury gecjury
-"""
-    )
+    return _function("zsh", words, _ZSH) + "compdef _gecjury gecjury\n"
 
 
 def _fish(words: list[_Words]) -> str:
@@ -252,21 +252,21 @@ def _fish(words: list[_Words]) -> str:
         '    test "$typed" = "$wanted"',
         "end",
     ]
-    for each in words:
-        how = "at" if each.names else "within"
-        start = f"complete -c gecjury -n '__gecjury_is {how} {each.command}'"
-        if each.names or each.places:
-            alone = " -f" if each.names else ""
-            lines.append(f"{start}{alone} -a '{' '.join((*each.names, *each.places))}'")
-        for flag in each.flags:
+    for command in words:
+        how = "at" if command.names else "within"
+        start = f"complete -c gecjury -n '__gecjury_is {how} {command.command}'"
+        if command.names or command.places:
+            alone = " -f" if command.names else ""
+            lines.append(f"{start}{alone} -a '{' '.join((*command.names, *command.places))}'")
+        for flag in command.flags:
             # fish: long, one letter, or a word after a single dash
             sort = "l" if flag.startswith("--") else "s" if len(flag) == 2 else "o"
             kind = f"-{sort} {flag.lstrip('-')}"
-            taken = each.values.get(flag)
+            taken = command.values.get(flag)
             more = "" if taken is None else f" -r -a '{' '.join(taken)}'" if taken else " -r"
             lines.append(f"{start} {kind}{more}")
     return "\n".join(lines) + "\n"
 
 
 SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-"""What makes the script of each shell."""
+"""The function that makes the script of each shell."""

@@ -49,7 +49,7 @@ def _declare(parser: CommandParser) -> None:
         "verify": "data sets (default: all)",
         "path": "a data set",
     }
-    parser.add_argument("names", nargs="*", default=[], metavar="NAME", help=meaning[action])
+    parser.add_argument("names", nargs="*", default=[], metavar="DATASET", help=meaning[action])
     parser.set_defaults(url=None)
     if action == "fetch":
         parser.add_argument(

@@ -522,6 +522,7 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         batch_size=args.batch_size,
         workers=args.workers,
         concurrency=args.concurrency,
+        data=None if args.data is None else Path(args.data),
         cache=None if args.cache is None else Path(args.cache),
         use_cache=not args.no_cache,
         dry_run=args.dry_run,

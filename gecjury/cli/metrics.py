@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "names",
-        metavar="NAME",
+        metavar="METRIC",
         nargs="*",
         help="only these metrics, with every option: its default, its values, what it does",
     )

@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gecjury.cli.numbers import decimal, two_prices, up_to, whole
 from gecjury.cli.streams import tell
@@ -19,8 +19,8 @@ from gecjury.errors import OptionError, nearest
 from gecjury.report.tables import FORMATS
 from gecjury.wording import listed, visible
 
-Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
-"""What a command works with; it reads the shared options of its needs."""
+if TYPE_CHECKING:
+    from gecjury.studies.study import Need
 
 _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
     "texts": ("language",),

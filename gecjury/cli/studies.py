@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from gecjury.cli.inputs import (
     add_sentence,
     benchmark_or_files,
     check_page,
+    language_from,
     named_benchmark,
     print_plans,
     read_files,
@@ -56,6 +58,8 @@ STUDIES = {
     "pick": "gecjury.studies.pick:Pick",
     "power": "gecjury.studies.power:Power",
     "attack": "gecjury.studies.attack:Attack",
+    "maege": "gecjury.studies.maege.study:Maege",
+    "tune": "gecjury.studies.tune.study:Tune",
 }
 """The class of each study's settings, by command, or by command and action."""
 
@@ -96,8 +100,11 @@ def declare(parser: CommandParser) -> None:
     study = study_of(parser.path)
     datasets = study.takes == "files or dataset"
     parser.needs = study.needs
-    if study.takes in ("benchmark", "either"):
+    parser.epilog = study.epilog
+    if study.takes in ("benchmark", "either", "m2"):
         parser.needs += ("data",)
+    if study.what:
+        parser.add_argument("metrics", metavar="METRIC", nargs=1, help=study.what)
     if study.takes == "files" or datasets:
         add_files(parser, datasets=datasets)
     elif study.takes == "two outputs":
@@ -105,13 +112,14 @@ def declare(parser: CommandParser) -> None:
     elif study.takes == "sentence":
         add_sentence(parser)
     elif study.takes == "benchmark":
-        parser.add_argument("benchmark", help=study.data)
-    elif study.takes == "either":
+        parser.add_argument("inputs", metavar="benchmark", nargs=1, help=study.data)
+    elif study.takes in ("either", "m2"):
         parser.add_argument("inputs", metavar=study.data_name, nargs="+", help=study.data)
+    if study.takes == "either":
         add_references(parser, study.use_of_references)
     if study.metrics is None:
         parser.set_defaults(metrics=())
-    else:
+    elif not study.what:
         add_metrics(parser, study.metrics)
     add_options(parser, study)
     if study.takes in ("benchmark", "sample"):
@@ -148,12 +156,15 @@ def run(args: argparse.Namespace) -> int:
             tell(usual[1])
     scores = _scores_alone(args, study)
     work = Work.of(
+        study,
         lambda: None if scores else _data(args, study),
         scores or args.metrics,
         runtime_from(args),
         args.output if study.keeps else None,
         getattr(args, "inputs", ()),
     )
+    if study.takes == "benchmark":
+        work = replace(work, further=lambda name: _benchmark(args, study, name))
     study.check(work)
     if study.takes in ("files", "files or dataset", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
@@ -214,7 +225,7 @@ def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
     return [GivenScores(file=name) for name in args.inputs]
 
 
-def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark:
+def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark | None:
     if study.takes in ("files", "files or dataset"):
         return read_files(args)
     if study.takes == "sentence":
@@ -222,14 +233,22 @@ def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark:
     if study.takes == "two outputs":
         return read_two_outputs(args)
     if study.takes in ("benchmark", "sample"):
-        return named_benchmark(
-            args,
-            args.benchmark if study.takes == "benchmark" else "sample",
-            references=args.references,
-            view=study.view,
-            unknown_systems=args.unknown_systems,
-        )
+        return _benchmark(args, study, args.inputs[0] if study.takes == "benchmark" else "sample")
+    if study.takes == "m2":
+        named = args.lang or args.tokens or args.fold or args.tagger
+        language = language_from(args) if named else None
+        return study.read(args.inputs, runtime_from(args), language)
     corpus, benchmark = benchmark_or_files(
         args, args.inputs, args.references, args.reference_files, args.m2
     )
     return benchmark or corpus
+
+
+def _benchmark(args: argparse.Namespace, study: Study, name: str) -> Benchmark:
+    return named_benchmark(
+        args,
+        name,
+        references=args.references,
+        view=study.view,
+        unknown_systems=args.unknown_systems,
+    )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.inputs import add_metrics, language_from, language_options
-from gecjury.cli.numbers import up_to
+from gecjury.cli.options import add_options as add_settings
+from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
-from gecjury.cli.train_options import add_check, add_inputs, add_judged
+from gecjury.cli.train_options import add_check, add_inputs
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
     from gecjury.cli.parsers import CommandParser
     from gecjury.jury.model import JuryModel, Member
     from gecjury.jury.pairs import TrainingPairs
+    from gecjury.jury.training import JuryTraining
     from gecjury.report.result import Table
     from gecjury.runtime import Runtime
 
@@ -26,6 +29,8 @@ example:
 
 def add_options(parser: CommandParser) -> None:
     """Declare benchmarks, members and the model."""
+    from gecjury.jury.training import JuryTraining
+
     parser.epilog = _EPILOG
     add_inputs(parser, "one benchmark or several", "file for the jury")
     add_metrics(
@@ -33,54 +38,7 @@ def add_options(parser: CommandParser) -> None:
         "a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
         "the references of a set, e.g. gleu@10refs; repeat",
     )
-    parser.add_argument(
-        "--exclude",
-        nargs="+",
-        default=[],
-        metavar="WHAT",
-        help="train on no source of these: benchmarks, or files of sentences",
-    )
-    parser.add_argument(
-        "--like",
-        nargs="+",
-        metavar="WHAT",
-        help="let training pairs count as they are like the outputs to be judged: a benchmark, "
-        "whose judgments are not looked at, or files, SOURCE HYPOTHESIS [HYPOTHESIS ...]",
-    )
-    parser.add_argument(
-        "--like-references",
-        nargs="+",
-        metavar="SET",
-        help="what members without @SET read there: a set of that benchmark, or files (default: as "
-        "--references; none with files)",
-    )
-    parser.add_argument(
-        "--references",
-        nargs="+",
-        default=["official"],
-        metavar="SET",
-        help="what members without @SET read (default: official)",
-    )
-    parser.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
-    parser.add_argument(
-        "--folds",
-        type=up_to(100_000, least=0),
-        default=10,
-        metavar="N",
-        help="folds of cross-validation",
-    )
-    parser.add_argument(
-        "--strength",
-        type=float,
-        nargs="+",
-        metavar="X",
-        help="pull towards equal weights; of several, cross-validation chooses (default: 1 to "
-        "10000 by tens)",
-    )
-    parser.add_argument(
-        "--signed", action="store_true", help="let weights be negative (default: 0 or more)"
-    )
-    add_judged(parser, "the folds")
+    add_settings(parser, JuryTraining)
     add_check(parser, read=False)
 
 
@@ -92,39 +50,38 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.jury.model import write_jury
-    from gecjury.jury.training import STRENGTHS, train_jury
+    from gecjury.jury.training import JuryTraining, train_jury
     from gecjury.report.tables import print_tables
     from gecjury.scoring.score_files import check_writable
 
     members = _members(args.metrics)
-    if args.like_references and not args.like:
-        raise OptionError("--like-references is of the outputs that --like names: name them, too")
+    settings = settings_of(JuryTraining, args)
     if not args.output:
         raise OptionError("train jury: name the file for the jury with -o FILE.json")
     if Path(args.output).is_dir():
         raise OptionError(f"{args.output} is a folder; a jury is one file: -o FILE.json")
     check_writable(Path(args.output).parent)
     runtime = runtime_from(args)
-    if args.scores:
-        check_writable(args.scores)
-        runtime = replace(runtime, scores=Path(args.scores))
-    parts = _collect(args, members, runtime)
-    like = _like(args, members, runtime) if args.like else None
+    if settings.scores:
+        check_writable(settings.scores)
+        runtime = replace(runtime, scores=Path(settings.scores))
+    parts = _collect(args, settings, members, runtime)
+    like = _like(args, settings, members, runtime) if settings.like else None
     model = train_jury(
         parts,
         members,
         runtime,
-        strengths=args.strength or STRENGTHS,
-        signed=args.signed,
-        folds=args.folds,
-        seed=args.seed,
+        strengths=settings.strength,
+        signed=settings.signed,
+        folds=settings.folds,
+        seed=settings.seed,
         like=like,
     )
-    model = replace(
-        model, record={**model.record, "exclude": args.exclude, "like_of": args.like or []}
-    )
+    named = {"exclude": list(settings.exclude), "like_of": list(settings.like)}
+    model = replace(model, record={**model.record, **named})
     write_jury(args.output, model)
-    print_tables(_tables(args, model), dict(model.record) | {"file": args.output}, args.format)
+    document = dict(model.record) | {"file": args.output}
+    print_tables(_tables(args.output, model), document, args.format)
     return 0
 
 
@@ -147,19 +104,19 @@ def _members(names: list[str]) -> list[Member]:
 
 
 def _collect(
-    args: argparse.Namespace, members: list[Member], runtime: Runtime
+    args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
 ) -> list[TrainingPairs]:
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.jury.pairs import collect_pairs
 
-    excluded = _excluded(args)
+    excluded = _excluded(args, settings.exclude)
     parts = []
     for name in args.inputs:
         benchmark = load_benchmark(
             name,
-            systems=args.systems,
-            references=args.references,
-            view=args.human,
+            systems=settings.systems,
+            references=settings.references,
+            view=settings.human,
             data=args.data,
             cache=args.cache,
             **language_options(args),
@@ -171,32 +128,35 @@ def _collect(
     return parts
 
 
-def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> FloatArray:
-    """The members' scores of the outputs that training pairs are to be like."""
+def _like(
+    args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
+) -> FloatArray:
+    """Return the members' scores of the outputs that training pairs are to be like."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.reading import read_corpus
     from gecjury.jury.pairs import scores_of
 
-    if len(args.like) > 1:
-        files = (args.like[0], args.like[1:], args.like_references or [])
+    first, *outputs = settings.like
+    if outputs:
+        files = (first, outputs, settings.like_references)
         corpus = read_corpus(*files, language=language_from(args))
     else:
         corpus = load_benchmark(
-            args.like[0],
-            systems=args.systems,
-            references=args.like_references or args.references,
+            first,
+            systems=settings.systems,
+            references=settings.like_references or settings.references,
             data=args.data,
             cache=args.cache,
             **language_options(args),
         ).corpus
     scores, absent = scores_of(corpus, members, runtime)
     for label, why in absent.items():
-        tell(f"--like {args.like[0]}: {label} cannot score it ({why})")
+        tell(f"--like {first}: {label} cannot score it ({why})")
     return scores
 
 
-def _excluded(args: argparse.Namespace) -> frozenset[str]:
-    """Hashes of the sources of what is named: benchmarks, or files."""
+def _excluded(args: argparse.Namespace, names: Sequence[str]) -> frozenset[str]:
+    """Return hashes of the sources of what is named: benchmarks, or files."""
     from pathlib import Path
 
     from gecjury.benchmarks.load import load_benchmark
@@ -205,7 +165,7 @@ def _excluded(args: argparse.Namespace) -> frozenset[str]:
     from gecjury.corpus.reading import read_sources
 
     texts: list[str] = []
-    for name in args.exclude:
+    for name in names:
         if name not in BENCHMARKS and Path(name).is_file():
             texts += read_sources(name)
         else:
@@ -213,7 +173,7 @@ def _excluded(args: argparse.Namespace) -> frozenset[str]:
     return frozenset(map(sentence_key, texts))
 
 
-def _tables(args: argparse.Namespace, model: JuryModel) -> list[Table]:
+def _tables(file: str, model: JuryModel) -> list[Table]:
     from gecjury.report.result import Column, Table
 
     record = model.record
@@ -241,13 +201,14 @@ def _tables(args: argparse.Namespace, model: JuryModel) -> list[Table]:
         f"cross-validated accuracy {record['accuracy']:.4f} ± {record['error']:.4f} over "
         f"{record['pairs']} pairs of {record['sources']} sources ({record['folds']} folds by "
         f"source); strength {record['strength']:g}",
-        f"jury: {args.output}; score with -m jury:file={args.output}",
+        f"jury: {file}; score with -m jury:file={file}",
     ]
     if record.get("like"):
         says = ", ".join(f"{p['benchmark']} {p['effective_pairs']:.0f}" for p in record["like"])
+        outputs = " ".join(record["like_of"])
         notes.insert(
             1,
-            f"pairs count as they are like those of {' '.join(args.like)}, in the loss and in "
+            f"pairs count as they are like those of {outputs}, in the loss and in "
             f"every accuracy here; as many equal ones would say as much: {says}",
         )
     return [

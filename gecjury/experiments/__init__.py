@@ -1,1 +1,1 @@
-"""Uses of a metric: scores, ranks, explanations, damage, tuning, analyses, chains."""
+"""Uses of a metric: scores, ranks, explanations, damage, analyses."""

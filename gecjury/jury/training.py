@@ -13,16 +13,62 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError
 from gecjury.jury.likeness import effective_size, every_pair, likeness_weights
 from gecjury.jury.model import JuryModel, Member, identity
 from gecjury.jury.pairs import TrainingPairs
 from gecjury.report.tables import plain
 from gecjury.runtime import Runtime
+from gecjury.settings import check, option
 from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
-"""What the pull towards equal weights is chosen from; 0 would be none."""
+"""Pulls towards equal weights, from which one is chosen; 0 would be none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JuryTraining:
+    """The judgments that a jury learns from, and how it learns.
+
+    Attributes:
+        exclude: train on no source of these: benchmarks, or files of sentences.
+        like: let training pairs count as they are like the outputs to be judged: a benchmark,
+            whose judgments are not looked at, or files, SOURCE HYPOTHESIS [HYPOTHESIS ...].
+        like_references: what members without @SET read there: a set of that benchmark, or files
+            (default: as --references; none with files).
+        references: what members without @SET read.
+        scores: folder of score files to read and add to.
+        folds: folds of cross-validation.
+        strength: pull towards equal weights; of several, cross-validation chooses (default: 1 to
+            10000 by tens).
+        signed: let weights be negative (default: 0 or more).
+        human: which judgments.
+        systems: system set of the benchmark.
+        seed: seed of the folds.
+
+    Raises:
+        OptionError: a value out of its bounds, or references of outputs that are not named.
+    """
+
+    exclude: tuple[str, ...] = option((), metavar="WHAT", several=True)
+    like: tuple[str, ...] = option((), metavar="WHAT", several=True)
+    like_references: tuple[str, ...] = option((), metavar="SET", several=True)
+    references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
+    scores: str | None = option(None, metavar="DIR")
+    folds: int = option(10, metavar="N", most=100_000)
+    strength: tuple[float, ...] = option(STRENGTHS, metavar="X", several=True)
+    signed: bool = False
+    human: View | None = None
+    systems: str = "base"
+    seed: int = option(0, least=0, most=2**32 - 1)
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.like_references and not self.like:
+            raise OptionError(
+                "--like-references is of the outputs that --like names: name them, too"
+            )
 
 
 @dataclass(frozen=True)

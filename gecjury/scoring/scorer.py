@@ -11,7 +11,7 @@ What else a metric can do is a member of its class, asked for by `Scorer.can`:
     credit       what its own counts give single edits       `compare --level edit`
     explain      how it judged a hypothesis, edit by edit    `explain`
 
-What `gecjury tune` reads of a metric is said where that command is: `gecjury.experiments.tuning`.
+What `gecjury tune` reads of a metric is said where that command is: `gecjury.studies.tune.trial`.
 `MeanScorer` is for metrics whose statistics are the sentence scores themselves, `GroupScorer` for
 those that see all hypotheses of a source side by side.
 """

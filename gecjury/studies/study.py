@@ -25,15 +25,17 @@ from gecjury.settings import check
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
+    from gecjury.corpus.language import Language
 
-Data: TypeAlias = "Corpus | Benchmark | str | None"
-"""What a study is about: texts, a benchmark, or a benchmark's name; None for scores alone."""
+Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str] | None"
+"""What a study is about: texts, a benchmark, or names: of a benchmark, or as the study says; None
+for scores alone."""
 
 Metrics: TypeAlias = Metric | Sequence[Metric]
 """One metric or several: by name with options as on the command line, loaded, or one's own."""
 
 Takes = Literal[
-    "files", "files or dataset", "two outputs", "sentence", "benchmark", "either", "sample"
+    "files", "files or dataset", "two outputs", "sentence", "benchmark", "either", "sample", "m2"
 ]
 """What a command asks for in front of its options."""
 
@@ -52,6 +54,7 @@ class Work:
         folder: where score files are read and kept; None for nowhere.
         inputs: what the user called the data: files, or a benchmark.
         typed: metrics by name, as the user typed them.
+        further: reads another benchmark as the first was read.
     """
 
     data: Corpus | Benchmark | None
@@ -60,10 +63,12 @@ class Work:
     folder: str | Path | None = None
     inputs: tuple[str, ...] = ()
     typed: Mapping[str, Scorer] = field(default_factory=dict)
+    further: Callable[[str], Corpus | Benchmark | None] = lambda name: loaded(name)
 
     @classmethod
     def of(
         cls,
+        study: Study,
         data: Data | Callable[[], Corpus | Benchmark | None],
         metrics: Metrics,
         runtime: Runtime,
@@ -73,11 +78,12 @@ class Work:
         """Load what a user names, metrics first: a name that is wrong then costs nothing.
 
         Args:
-            data: texts, a benchmark, a benchmark's name, or what reads one of these.
+            study: which metrics and data it takes.
+            data: texts, a benchmark, names, or what reads one of these.
             metrics: names, with options as on the command line, or scorers.
             runtime: device, workers and the like.
             folder: where score files are read and kept; None for nowhere.
-            inputs: what the user called the data; by default the benchmark's name.
+            inputs: what the user called the data; by default the names in `data`.
 
         Raises:
             OptionError: an unknown metric, option or benchmark.
@@ -85,11 +91,12 @@ class Work:
         """
         alone = isinstance(metrics, str | Scorer) or callable(metrics)
         listed = [cast(Metric, metrics)] if alone else list(cast("Sequence[Metric]", metrics))
-        loaded_metrics = {metric: load(metric) for metric in listed}
-        typed = {name: scorer for name, scorer in loaded_metrics.items() if isinstance(name, str)}
+        loaded_metrics = {one: study.load(one) for one in listed}
+        typed = {one: scorer for one, scorer in loaded_metrics.items() if isinstance(one, str)}
         scorers = dict.fromkeys(loaded_metrics.values())
-        inputs = inputs or ((data,) if isinstance(data, str) else ())
-        texts = data() if callable(data) else loaded(data)
+        if not inputs and isinstance(data, str | Sequence):
+            inputs = (data,) if isinstance(data, str) else data
+        texts = data() if callable(data) else study.read(data, runtime)
         return cls(texts, tuple(scorers), runtime, folder, tuple(inputs), typed)
 
     @property
@@ -150,12 +157,14 @@ class Study(ABC):
     Class attributes:
         takes: what its command asks for.
         needs: what its command works with.
+        epilog: ends the help of its command.
         metrics: help of `-m` where the study can do without a metric; empty where it cannot, None
             where it takes none.
+        what: help of the only metric, which is named in front of the data instead of by `-m`.
         keeps: whether it reads and writes score files (`-o DIR`).
         draws: the option that names the file of its figure; empty where it draws none.
         page: whether its result can be written as a page (`--html FILE`).
-        data: help of what it takes, where that is a benchmark or either.
+        data: help of what it takes, where that is a benchmark, either or M2.
         use_of_references: ends the help of `-r`, where the study can do without references.
         scores_alone: whether files of scores may stand in the place of texts.
         new_texts: what is done with texts that the user has not given, so that scores made
@@ -167,7 +176,9 @@ class Study(ABC):
 
     takes: ClassVar[Takes] = "files"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
+    epilog: ClassVar[str] = ""
     metrics: ClassVar[str | None] = ""
+    what: ClassVar[str] = ""
     keeps: ClassVar[bool] = False
     draws: ClassVar[str] = ""
     page: ClassVar[bool] = False
@@ -188,6 +199,29 @@ class Study(ABC):
     @abstractmethod
     def run(self, work: Work) -> Result:
         """Carry the study out."""
+
+    def load(self, metric: Metric) -> Scorer:
+        """Return a metric that is ready to score.
+
+        Raises:
+            OptionError: an unknown metric or option, or scores of texts that the study replaces.
+        """
+        scorer = load(metric)
+        if self.new_texts:
+            scorer.check_new_texts(self.new_texts)
+        return scorer
+
+    def read(
+        self, data: Data, runtime: Runtime, language: Language | None = None
+    ) -> Corpus | Benchmark | None:
+        """Return the data itself, or what is named.
+
+        Args:
+            data: as the user gave it.
+            runtime: folders of data and caches.
+            language: of the texts, where it is not what their name tells.
+        """
+        return loaded(data)
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
@@ -216,8 +250,6 @@ class Study(ABC):
             InputError: names the metric and what it lacks.
         """
         for scorer in work.scorers:
-            if self.new_texts:
-                scorer.check_new_texts(self.new_texts)
             scorer.check(work.corpus)
 
     def __call__(
@@ -241,7 +273,8 @@ class Study(ABC):
             InputError: texts that lack what a metric needs.
             OutputError: the folder cannot be written.
         """
-        work = Work.of(data, metrics or self.usual_metrics()[0], runtime or Runtime(), folder)
+        metrics = metrics or self.usual_metrics()[0]
+        work = Work.of(self, data, metrics, runtime or Runtime(), folder)
         if not work.scorers and self.metrics == "":
             raise OptionError('no metric is named: give at least one, e.g. "green"')
         self.check(work)
@@ -255,6 +288,8 @@ def loaded(data: Data) -> Corpus | Benchmark | None:
         OptionError: the name is unknown.
         DataError: the benchmark's files are missing.
     """
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        raise OptionError(f"{len(data)} names of data; expected one benchmark")
     if not isinstance(data, str):
         return data
     # Benchmarks bring the network and XML along, which scoring files does without.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +11,40 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.training.recipe import WeightsFor
+from gecjury.settings import check, option
 from gecjury.stats.correlation import pearson
 
 PAPER_WEIGHTS = {"sentence": (0.55, 0.43, 0.02), "system": (0.0, 1.0, 0.0)}
 """Yoshimura et al. (2020): tuned on a tenth of GJG15, and on JFLEG."""
 
 _BLOCK = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightSearch:
+    """The model whose weights are searched, and the judgments that they are searched on.
+
+    Attributes:
+        model: the trained SOME.
+        level: Kendall τ over judged pairs, or Pearson over systems.
+        share: search on this share of judgments.
+        human: which judgments.
+        systems: system set of the benchmark.
+        seed: seed of the share drawn.
+    """
+
+    model: str | None = option(None, metavar="DIR")
+    level: WeightsFor = "sentence"
+    share: float = option(1.0, metavar="X")
+    human: View | None = None
+    systems: str = "base"
+    seed: int = option(0, least=0, most=2**32 - 1)
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 def simplex(steps: int = 100) -> FloatArray:

@@ -13,11 +13,11 @@ import pytest
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.parsers import leaves
-from gecjury.experiments.maege.references import CORPORA
 from gecjury.refless.data.labelled import LABELLED_SETS
 from gecjury.refless.data.pairs import PARALLEL_NAMES
 from gecjury.refless.data.rated_sets import NAMED_SETS
 from gecjury.scoring.registry import METRICS, load
+from gecjury.studies.maege.references import CORPORA
 from tests.documented import PAGES, command_lines, variants
 from tests.shell import FIXED, SOURCE, Shell
 

@@ -1,19 +1,20 @@
-"""Tuning: grids, folds, optima by hand, what is found elsewhere, warnings, the command."""
+"""Trials of an option: grids, folds, optima by hand, kept statistics, warnings."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
-from gecjury.experiments.tuning import (
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Study
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.studies.tune.trial import (
     Preset,
     Searching,
     Sweeping,
@@ -25,10 +26,6 @@ from gecjury.experiments.tuning import (
     parse_grid,
     trial_of,
 )
-from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
-from gecjury.runtime import Runtime
-from gecjury.scoring.registry import METRICS, load, scorer_class
 
 
 def test_a_grid_is_read() -> None:
@@ -174,44 +171,6 @@ def test_shared_sources_are_warned_of() -> None:
     )
     assert leak_warning(first, Corpus(("z",), {"x": Version(("z",))}), ("one", "two")) == ""
     assert "tuned and tested on one" in leak_warning(first, first, ("one", "one"))
-
-
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["tune", "green:beta=0:3:0.5", "sample", "--test", "sample", "--folds", "4"]
-    assert main([*argv, "--format", "json"]) == 0
-    captured = capsys.readouterr()
-    found: dict[str, Any] = json.loads(captured.out)
-    assert "tuned and tested on sample" in captured.err
-    assert found["warnings"]
-    assert [row["measure"] for row in found["found"]] == ["pearson", "spearman", "accuracy"]
-    assert all(len(row["optima"]) == 4 for row in found["found"])
-    assert [entry["value"] for entry in found["curve"]] == [0, 0.5, 1, 1.5, 2, 2.5, 3]
-    assert found["default"] == 2.0
-    assert found["curve"][4]["pearson"] == pytest.approx(found["found"][0]["default"])
-    for mine, there in zip(found["found"], found["elsewhere"], strict=True):
-        assert (mine["figure"], mine["default"]) == (there["figure"], there["default"])
-    assert main([*argv, "--curve"]) == 0
-    assert "Every value" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("argv", "words"),
-    [
-        (["green:beta=0:5", "sample"], ["beta", "0:5"]),
-        (["gleu", "sample"], ["gleu:OPTION=START:STOP:STEP"]),
-        (["grene", "sample"], ["grene", "green"]),
-        (["green", "smple"], ["smple", "sample"]),
-        (["green", "sample", "--test", "smple"], ["smple", "sample"]),
-        (["some", "sample"], ["no model is named"]),
-        (["green:beta=0:1:0.5", "sample", "--folds", "10000"], ["do not make 10000 folds"]),
-    ],
-)
-def test_wrong_use(capsys: pytest.CaptureFixture[str], argv: list[str], words: list[str]) -> None:
-    assert main(["tune", *argv]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    for word in words:
-        assert word in captured.err
 
 
 @pytest.mark.slow

@@ -13,13 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury import load
-from gecjury.cli import main
+import gecjury
+from gecjury import Maege, load
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.language import language_of
 from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import InputError, OptionError
-from gecjury.experiments.maege.chains import (
+from gecjury.report.tables import to_json
+from gecjury.runtime import Runtime
+from gecjury.stats.correlation import pearson
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.maege.chains import (
     Annotated,
     Chain,
     Sampled,
@@ -27,19 +32,24 @@ from gecjury.experiments.maege.chains import (
     build_chain,
     sample,
 )
-from gecjury.experiments.maege.experiment import MaegeSettings, draw_texts, maege
-from gecjury.experiments.maege.measures import (
+from gecjury.studies.maege.measures import (
     agreement_interval,
     chain_agreement,
     chain_sums,
     gold_scores,
     type_changes,
 )
-from gecjury.experiments.maege.references import ALL, of_annotators, other_annotators
-from gecjury.experiments.maege.scores import pool_texts, score_pool
-from gecjury.runtime import Runtime
-from gecjury.stats.correlation import pearson
+from gecjury.studies.maege.references import (
+    ALL,
+    of_annotators,
+    other_annotators,
+    read_annotated,
+)
+from gecjury.studies.maege.scores import pool_texts, score_pool
+from gecjury.studies.maege.study import Drawn
+from gecjury.studies.study import Work
 from tests.gecjury.scoring import test_scorer
+from tests.shell import Shell
 
 M2 = """\
 S This are a sentence .
@@ -71,17 +81,23 @@ def corpus() -> Annotated:
     return annotated(parse_m2(M2.splitlines()))
 
 
-def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> tuple[str, str]:
-    assert main(["maege", *argv]) == status
-    captured = capsys.readouterr()
-    return captured.out, captured.err
-
-
 @pytest.fixture
-def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "gold.m2").write_text(M2)
+def gold(shell: Shell) -> str:
+    shell.write("gold.m2", M2)
     return "gold.m2"
+
+
+def texts(m2: str = M2) -> Corpus:
+    """Texts with gold edits, as Python gives them."""
+    blocks = parse_m2(m2.splitlines())
+    return Corpus(tuple(block.source for block in blocks), {}, gold=blocks)
+
+
+def answer(shell: Shell, *argv: str, status: int = 0) -> Any:
+    """The JSON of the command."""
+    ended, out, _ = shell("maege", *argv, "--format", "json")
+    assert ended == status
+    return json.loads(out)
 
 
 # --- chains ----------------------------------------------------------------------------------
@@ -185,7 +201,6 @@ def test_the_source_shown(corpus: Annotated) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"chains": 0}, "chains=0: expected 1 or more"),
         ({"means": (0.0, 0.5, 2.0)}, "mean 0.5: expected 0, or more than the variance"),
         ({"means": (0.0, 2.0)}, "expected three or more, growing"),
         ({"variance": 0.0}, "variance=0.0: expected a number above 0"),
@@ -360,12 +375,12 @@ def test_changes_by_type_by_hand() -> None:
 # --- the command -----------------------------------------------------------------------------
 
 
-def test_json(capsys: pytest.CaptureFixture[str], gold: str) -> None:
+def test_json(shell: Shell, gold: str) -> None:
     argv = [gold, "-m", "green", "-m", "sentm2", "--references", "all", "--by-type"]
-    found = json.loads(run(capsys, *argv, "--seeds", "2", "--format", "json")[0])
+    found = answer(shell, *argv, "--seeds", "2")
     assert (found["sentences"], found["annotators"], found["chains"]) == (2, 2, 4)
     assert found["texts"] == (3 + 2) + (2 + 3)
-    assert found["references"] == "annotators"
+    assert (found["corpus"], found["references"]) == ([gold], "annotators")
     green, m2 = found["rows"]
     assert (green["metric"], m2["metric"]) == ("green", "sentm2")
     for row in found["rows"]:
@@ -379,39 +394,35 @@ def test_json(capsys: pytest.CaptureFixture[str], gold: str) -> None:
     assert set(kinds) == {"SVA", "Nn", "Vt", "Vform", "Mec", "all"}
     assert kinds["SVA"]["edits"] == 2
     assert kinds["all"]["steps"] == 2 * 6
-    out = run(capsys, *argv)[0]
+    out = shell("maege", *argv)[1]
     assert "MAEGE on gold.m2, 2 sentences" in out
     assert "Mean score change" in out
 
 
 def test_score_files_are_read_again(
-    capsys: pytest.CaptureFixture[str], gold: str, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, gold: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    argv = [gold, "-m", "green", "--references", "all", "-o", "out", "--format", "json"]
-    first = json.loads(run(capsys, *argv)[0])
+    argv = [gold, "-m", "green", "--references", "all", "-o", "out"]
+    first = answer(shell, *argv)
     monkeypatch.setattr("gecjury.refbased.green.GREEN.statistics", None)
-    second = json.loads(run(capsys, *argv)[0])
+    second = answer(shell, *argv)
     assert first["rows"][0]["sentence"] == second["rows"][0]["sentence"]
 
 
-def test_text_files_and_several_corpora(capsys: pytest.CaptureFixture[str], gold: str) -> None:
-    Path("ref.txt").write_text("\n".join(["This is ."] * 5) + "\n")
-    argv = ["-m", "green", "--seeds", "1", "--format", "json"]
-    found = json.loads(run(capsys, gold, "--references", "ref.txt", *argv)[0])
+def test_text_files_and_several_corpora(shell: Shell, gold: str) -> None:
+    shell.write("lines.txt", "This is .\n" * 5)
+    argv = ["-m", "green", "--seeds", "1"]
+    found = answer(shell, gold, "--references", "lines.txt", *argv)
     assert (found["references"], found["reference_count"]) == ("1 files", 1)
-    found = json.loads(run(capsys, gold, gold, *argv)[0])
+    found = answer(shell, gold, gold, *argv)
     assert (found["annotators"], found["references"]) == (4, "other annotators")
     assert found["reference_count"] == 3
 
 
-def test_a_metric_without_scores_is_reported(
-    capsys: pytest.CaptureFixture[str], gold: str, registered: Callable[..., Path]
-) -> None:
+def test_a_metric_without_scores_is_reported(shell: Shell, registered: Callable[..., Path]) -> None:
     registered({"longest": f"{test_scorer.__name__}:Longest"})
-    text = M2.replace("phrase", "phrase?")
-    Path(gold).write_text(text)
-    out = run(capsys, gold, "-m", "longest", "--format", "json", status=1)[0]
-    row = json.loads(out)["rows"][0]
+    shell.write("gold.m2", M2.replace("phrase", "phrase?"))
+    row = answer(shell, "gold.m2", "-m", "longest", status=1)["rows"][0]
     assert row["missing"] > 0
     assert row["sentence"]["missing"] > 0
 
@@ -427,79 +438,93 @@ def test_a_metric_without_scores_is_reported(
         (["gold.m2", "other.m2", "-m", "green"], "other.m2 holds other sentences than gold.m2"),
         (["one.m2", "-m", "green"], "the corpus has one annotator"),
         (["gold.m2", "-m", "green", "--seeds", "0"], "--seeds 0: expected 1 or more"),
+        (["gold.m2", "-m", "green", "--chains", "0"], "--chains 0: expected 1 or more"),
         (["gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         (["gold.m2", "-m", "green", "--means", "0", "0.2", "1"], "mean 0.2: expected 0, or more"),
     ],
 )
-def test_bad_input(
-    capsys: pytest.CaptureFixture[str], gold: str, argv: list[str], message: str
-) -> None:
-    Path("short.txt").write_text("one\n")
-    Path("other.m2").write_text("S one\nA 0 1|||X|||two|||REQUIRED|||-NONE-|||0\n\n")
-    Path("one.m2").write_text("S one\nA 0 1|||X|||two|||REQUIRED|||-NONE-|||0\n\n")
-    out, err = run(capsys, *argv, status=2)
-    assert out == ""
+def test_bad_input(shell: Shell, gold: str, argv: list[str], message: str) -> None:
+    shell.write("short.txt", "one\n")
+    shell.write("other.m2", "S one\nA 0 1|||X|||two|||REQUIRED|||-NONE-|||0\n\n")
+    shell.write("one.m2", "S one\nA 0 1|||X|||two|||REQUIRED|||-NONE-|||0\n\n")
+    status, out, err = shell("maege", *argv)
+    assert (status, out) == (2, "")
     assert err.startswith("gecjury: ")
     assert message in err
 
 
-def test_judges_are_counted_and_not_asked(capsys: pytest.CaptureFixture[str], gold: str) -> None:
+def test_judges_are_counted_and_not_asked(shell: Shell, gold: str) -> None:
     pytest.importorskip("openai")
     argv = [gold, "-m", "llm-s:model=gpt-6-luna", "--references", "all", "--dry-run"]
-    found = json.loads(run(capsys, *argv, "--no-cache")[0])
     # Four texts of the first sentence in one request, five at most of the second in another.
-    assert found["requests"] == 2
+    assert answer(shell, *argv, "--no-cache")["requests"] == 2
 
 
 # --- from Python -----------------------------------------------------------------------------
 
 
+def test_the_command_prints_what_the_function_gives(shell: Shell, gold: str) -> None:
+    settings = Maege(
+        references=("all",), source="random", aggregate="mean", by_type=True, seeds=2, seed=5,
+        chains=2, means=(0, 1, 2), variance=0.8, resampling=Resampling(resamples=15),
+    )  # fmt: skip
+    found = gecjury.maege(gold, ["green", "gleu"], settings)
+    argv = ["--references", "all", "--source", "random", "--aggregate", "mean", "--by-type"]
+    argv += ["--seeds", "2", "--seed", "5", "--chains", "2", "--means", "0", "1", "2"]
+    argv += ["--variance", "0.8", "--resamples", "15", "-m", "green", "-m", "gleu"]
+    assert untimed(answer(shell, gold, *argv)) == untimed(json.loads(to_json(found.document())))
+
+
+def untimed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without how long scoring took."""
+    for row in document["rows"]:
+        del row["seconds"]
+    return document
+
+
 def test_from_python() -> None:
-    settings = MaegeSettings(
-        references=["all"], seeds=2, seed=5, by_type=True, means=(0, 1, 2), resamples=20
-    )
-    found = maege(parse_m2(M2.splitlines()), metrics=["green", "gleu"], settings=settings)
-    green, gleu = found.metrics
-    assert (green.scores.label, gleu.scores.label) == ("green", "gleu")
-    assert [len(drawn.corpora) for drawn in found.drawn.draws] == [3, 3]
-    for one, totals, drawn in zip(
-        green.corpus.pearson, green.scores.corpora, found.drawn.draws, strict=True
+    settings = Maege(
+        references=("all",), seeds=2, seed=5, by_type=True, means=(0, 1, 2),
+        resampling=Resampling(resamples=20),
+    )  # fmt: skip
+    found = gecjury.maege(texts(), ["green", "gleu"], settings)
+    green, gleu = found.rows()
+    assert (green["metric"], gleu["metric"]) == ("green", "gleu")
+    for one, totals in zip(
+        green["corpus"]["by_seed"]["pearson"], green["corpus"]["scores"], strict=True
     ):
-        assert one == pytest.approx(pearson(np.array(drawn.means), totals), nan_ok=True)
-    assert len(green.sentence.by_seed) == 2
-    every = [each.kendall for each in green.sentence.by_seed]
-    assert green.sentence.overall.kendall == pytest.approx(np.mean(every))
-    assert green.sentence.overall.pairs == sum(each.pairs for each in green.sentence.by_seed)
-    assert set(green.by_type) == set(gleu.by_type) > {"SVA", "all"}
-    assert len(found.type_rows()) == 2 * len(green.by_type)
-    assert found.about()["references"] == "annotators"
-    assert found.unanswered == 0
+        assert one == pytest.approx(pearson(np.arange(3), np.array(totals)), nan_ok=True)
+    by_seed = green["sentence"]["by_seed"]["kendall"]
+    assert len(by_seed) == 2
+    assert green["sentence"]["kendall"] == pytest.approx(np.mean(by_seed))
+    kinds = {(row["metric"], row["type"]) for row in found.table("by_type").rows}
+    assert {("green", "SVA"), ("gleu", "all")} < kinds
+    assert (found.facts["references"], found.status) == ("annotators", 0)
     assert "r corpus" in str(found)
 
 
 def test_settings_out_of_range() -> None:
-    for name in ("seeds", "resamples", "sentences"):
+    for name in ("seeds", "chains", "sentences"):
         with pytest.raises(OptionError, match=f"--{name} 0: expected 1 or more"):
-            MaegeSettings(**{name: 0})  # type: ignore[arg-type]
+            Maege(**{name: 0})  # type: ignore[arg-type]
 
 
-def test_records_make_a_data_frame() -> None:
-    pandas = pytest.importorskip("pandas")
-    settings = MaegeSettings(references=["all"], seeds=1, by_type=True, resamples=5)
-    found = maege(parse_m2(M2.splitlines()), metrics=["green", "changes"], settings=settings)
-    frame = pandas.json_normalize(found.rows())
-    assert list(frame["metric"]) == ["green", "changes"]
-    assert frame["sentence.kendall"][0] == found.metrics[0].sentence.overall.kendall
-    assert set(pandas.DataFrame(found.type_rows())["metric"]) == {"green", "changes"}
+def test_texts_without_gold_edits() -> None:
+    with pytest.raises(InputError, match="no gold edits"):
+        gecjury.maege(Corpus(("a",), {}), "green")
 
 
 # --- the published setting -------------------------------------------------------------------
 
 
-def test_conll14_has_the_published_size(data_dir: Path) -> None:
-    from gecjury.experiments.maege.references import read_blocks
+def drawn_from(name: str, settings: Maege, data: Path | None = None) -> Drawn:
+    """What is drawn of a corpus, without a metric."""
+    runtime = Runtime(data=data)
+    return settings.draw(Work(settings.read(name, runtime), (), runtime, inputs=(name,)))
 
-    found = annotated(read_blocks(["conll14"], str(data_dir)))
+
+def test_conll14_has_the_published_size(data_dir: Path) -> None:
+    found = annotated(read_annotated(["conll14"], Runtime(data=data_dir)).gold or ())
     # The thesis on SOME (section 5.2.2) kept 808 sentences with 1,704 annotations, among which the
     # released program counts those of the 88 sentences that only one annotator has lines for:
     # 1,704 = 2 · 808 + 88. Here one sentence is left out of 813, where a deletion would empty it.
@@ -509,12 +534,9 @@ def test_conll14_has_the_published_size(data_dir: Path) -> None:
     assert sum(len(chain.texts) for chain in drawn.chains) == 6608
 
 
-def test_gleu_comes_back_at_the_sentence_level(
-    data_dir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gleu_comes_back_at_the_sentence_level(data_dir: Path, shell: Shell) -> None:
     argv = ["conll14", "-m", "gleu-official", "--source", "random", "--references", "8refs"]
-    out = run(capsys, *argv, "--data", str(data_dir), "--seeds", "2", "--format", "json")[0]
-    found = json.loads(out)["rows"][0]["sentence"]
+    found = answer(shell, *argv, "--data", str(data_dir), "--seeds", "2")["rows"][0]["sentence"]
     # The thesis' table 6.4: Pearson .250, Kendall .045, the mean of three seeds; between seeds
     # ours move by .01 and .03.
     assert found["pearson"] == pytest.approx(0.250, abs=0.03)
@@ -522,8 +544,7 @@ def test_gleu_comes_back_at_the_sentence_level(
 
 
 def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
-    settings = MaegeSettings(sentences=20, seeds=1, resamples=5)
-    drawn = draw_texts("geccc", settings, data=str(data_dir))
+    drawn = drawn_from("geccc", Maege(sentences=20, seeds=1), data_dir)
     # 7,646 sentences have two annotators, 4,563 of them were changed by both.
     assert drawn.corpus.left_out["sentences that nobody changed"] == 2157
     assert drawn.corpus.left_out["sentences that an annotator left unchanged"] == 926
@@ -532,7 +553,7 @@ def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
     assert (corpus.language.code, corpus.language.tokens) == ("cs", "space")
     assert corpus.reference_name == "maege annotators"
     with pytest.raises(OptionError, match="8refs"):
-        draw_texts("geccc", MaegeSettings(references=("8refs",)), data=str(data_dir))
+        drawn_from("geccc", Maege(references=("8refs",)), data_dir)
 
 
 def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
@@ -541,11 +562,11 @@ def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
     lines = [f"S {old} a b"]
     lines += [f"A 1 2|||X|||{new}|||REQUIRED|||-NONE-|||{annotator}" for annotator in (0, 1)]
     path.write_text("\n".join([*lines, "", ""]), encoding="utf-8")
-    settings = MaegeSettings(seeds=1, resamples=5)
-    plain = draw_texts(path, settings).pool.corpus(False, False, Runtime())[0]
+    settings = Maege(seeds=1)
+    plain = drawn_from(str(path), settings).pool.corpus(False, False, Runtime())[0]
     assert {line.split()[0] for line in plain.sources} == {old}
-    french = language_of("fr", tokens="space")
-    folded = draw_texts(path, settings, language=french).pool.corpus(False, True, Runtime())[0]
+    french = settings.read(str(path), Runtime(), language_of("fr", tokens="space"))
+    folded = settings.draw(Work(french, (), Runtime())).pool.corpus(False, True, Runtime())[0]
     assert set(folded.sources) == {"\u00e9t\u00e9 a b"}
     assert folded.references[0].lines[0] == "\u00e9t\u00e9 caf\u00e9 b"
     assert folded.language.fold == "nfc"
@@ -556,7 +577,7 @@ def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.skipif(importlib.util.find_spec("ua_gec") is None, reason="ua-gec is not installed")
 def test_ukrainian_sentences_are_a_corpus() -> None:
-    drawn = draw_texts("ua-gec", MaegeSettings(sentences=20, seeds=1, resamples=5))
+    drawn = drawn_from("ua-gec", Maege(sentences=20, seeds=1))
     assert len(drawn.corpus) == 20
     assert drawn.corpus.left_out["sentences that nobody changed"] == 1026
     assert drawn.pool.language.code == "uk"

@@ -1,4 +1,4 @@
-"""How far scores follow MAEGE's orders: correlations, and what an edit of each type is worth."""
+"""Agreement of scores with MAEGE's orders, and the worth of an edit of each type."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.experiments.maege.chains import Annotated, Chain
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson_of_sums
+from gecjury.studies.maege.chains import Annotated, Chain
 
 # The columns of `chain_sums`.
 _AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
@@ -18,7 +18,7 @@ _AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
 
 @dataclass(frozen=True)
 class ChainAgreement:
-    """How scores of chains follow their order.
+    """Agreement of the scores of chains with their order.
 
     Attributes:
         pearson: correlation of all texts' scores with their gold scores, over all chains.
@@ -40,7 +40,7 @@ class ChainAgreement:
 
 
 def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
-    """The gold score of each chain's texts, as in the released program.
+    """Return the gold score of each chain's texts, as in the released program.
 
     The full correction scores 1, the source 1 - (m + 1) / c with m the fewest edits that an
     annotator needed and c the source's length in characters; the texts between are spaced evenly.
@@ -48,12 +48,12 @@ def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
     Returns:
         For each chain an array of shape (texts of the chain,), ascending.
     """
-    found = []
+    scores = []
     for chain in chains:
         fewest = min(len(edits) for edits in corpus.edits[chain.sentence])
         worst = 1 - (fewest + 1) / len(corpus.sources[chain.sentence])
-        found.append(np.linspace(worst, 1.0, len(chain.texts)))
-    return found
+        scores.append(np.linspace(worst, 1.0, len(chain.texts)))
+    return scores
 
 
 def chain_sums(
@@ -62,7 +62,7 @@ def chain_sums(
     scores: Sequence[FloatArray],
     gold: Sequence[FloatArray],
 ) -> FloatArray:
-    """What agreement is made of, summed by sentence, so that sentences can be resampled.
+    """Sum what agreement is made of by sentence, so that sentences can be resampled.
 
     Args:
         corpus: from which the chains were made.
@@ -102,7 +102,7 @@ def chain_sums(
 
 
 def _measures(totals: FloatArray) -> FloatArray:
-    """Pearson, Kendall and Kendall with ties as agreement, from totals ... × 10."""
+    """Return Pearson, Kendall and Kendall with ties as agreement, from totals ... × 10."""
     t = np.moveaxis(totals, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         pairs = t[_AGREE] + t[_TIED] + t[_DISAGREE]
@@ -117,12 +117,12 @@ def _measures(totals: FloatArray) -> FloatArray:
 
 
 def chain_agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
-    """Agreement, averaged over seeds; counts are summed.
+    """Return agreement averaged over seeds; counts are summed.
 
     Args:
         sums: from `chain_sums`, one a seed.
     """
-    totals = np.array([each.sum(axis=0) for each in sums])
+    totals = np.array([one.sum(axis=0) for one in sums])
     pearson, kendall, lenient = _measures(totals).mean(axis=0)
     agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
     pairs = agree + tied + disagree
@@ -132,20 +132,20 @@ def chain_agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
 def agreement_interval(
     sums: Sequence[FloatArray], weights: FloatArray
 ) -> dict[str, tuple[float, float]]:
-    """95% intervals of `chain_agreement`'s Pearson and Kendall over resampled sentences.
+    """Return 95% intervals of `chain_agreement`'s correlations over resampled sentences.
 
     Args:
         sums: from `chain_sums`, one a seed.
         weights: resamples × sentences, how often each stands in a resample.
     """
-    drawn = np.mean([_measures(weights @ each) for each in sums], axis=0)
+    drawn = np.mean([_measures(weights @ one) for one in sums], axis=0)
     keys = ("pearson", "kendall", "kendall_ties_agree")
     return {key: interval(drawn[:, column])[0] for column, key in enumerate(keys)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TypeChange:
-    """What one edit of a type does to the score.
+    """The effect of one edit of a type on the score.
 
     Attributes:
         mean: mean of m(with the edit) - m(without it).
@@ -173,7 +173,7 @@ class TypeChange:
 def type_changes(
     chains: Sequence[Chain], scores: Sequence[FloatArray], weights: FloatArray
 ) -> dict[str, TypeChange]:
-    """Mean score change by error type of the edit applied, and over all types (`all`).
+    """Return the mean score change by type of the edit applied, and over all types (`all`).
 
     Args:
         chains: the chains of all seeds.
@@ -185,9 +185,9 @@ def type_changes(
         for edit, gain in zip(chain.edits, np.diff(values), strict=True):
             step = (chain.sentence, float(gain), (chain.sentence, chain.annotator, edit))
             steps.setdefault(edit.type, []).append(step)
-    every = [step for found in steps.values() for step in found]
+    every = [step for of_type in steps.values() for step in of_type]
     ordered = sorted(steps.items(), key=lambda item: (-len(item[1]), item[0]))
-    return {kind: _change(found, weights) for kind, found in [*ordered, ("all", every)]}
+    return {kind: _change(of_type, weights) for kind, of_type in [*ordered, ("all", every)]}
 
 
 def _change(

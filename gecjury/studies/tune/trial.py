@@ -1,4 +1,4 @@
-"""Tuning a metric's option on one benchmark, and what the value found does on another.
+"""The values of a metric's option tried on a benchmark, and the best of them.
 
 A value is found by folds of sentences: for each fold the best value on all other sentences, and
 then the mean of these optima (Koyama et al. 2024 found GREEN's β so, with ten folds).
@@ -36,7 +36,7 @@ _DIGITS = 9
 
 
 class Tunable(Protocol):
-    """What a metric may say of its tuning; every member is optional.
+    """The members with which a metric describes its tuning; each is optional.
 
     - `tuning`: what `gecjury tune` does where the command line is silent, as the paper did it: an
       option with its range (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate`
@@ -79,7 +79,7 @@ class Sweeping(Protocol):
 
 @dataclass(frozen=True)
 class Preset:
-    """What is tried, and how, where a metric is named without a range: as its paper did.
+    """The range and the manner of a metric's paper, for a metric that is named without a range.
 
     Attributes:
         range: option and values, as on the command line (`beta=0:5:0.01`); empty where the metric
@@ -97,12 +97,12 @@ class Preset:
     @classmethod
     def of(cls, metric: type[Scorer]) -> Preset:
         """Return what a metric's `tuning` says."""
-        told = getattr(metric, "tuning", Tunable.tuning)
+        tuning = tuning_of(metric)
         return cls(
-            next((f"{key}={value}" for key, value in told.items() if value.count(":") == 2), ""),
-            told.get("aggregate", cls.aggregate),
-            told.get("human-scores"),
-            int(told.get("folds", cls.folds)),
+            next((f"{key}={value}" for key, value in tuning.items() if value.count(":") == 2), ""),
+            tuning.get("aggregate", cls.aggregate),
+            tuning.get("human-scores"),
+            int(tuning.get("folds", cls.folds)),
         )
 
     @property
@@ -128,7 +128,7 @@ class Grid:
     options: tuple[str, ...]
 
     def scorer(self, value: float | None = None) -> Scorer:
-        """The metric with a value of the option; with its default where none is given."""
+        """Return the metric with a value of the option; by default with the option's default."""
         if value is None:
             return load(self.metric)
         return load(self.metric, **dict.fromkeys(self.options, value))
@@ -145,9 +145,11 @@ def parse_grid(text: str) -> Grid:
     Raises:
         OptionError: no option or several have a grid, or it is none.
     """
-    name, given = parse(text)
+    name, options = parse(text)
     # An address with a port has two colons as well.
-    ranges = {k: value for k, value in given.items() if value.count(":") == 2 and "/" not in value}
+    ranges = {
+        k: value for k, value in options.items() if value.count(":") == 2 and "/" not in value
+    }
     if len(ranges) != 1:
         raise OptionError(
             f"{text!r}: {len(ranges)} options have a range; tune one, e.g. green:beta=0:5:0.01 "
@@ -165,18 +167,18 @@ def parse_grid(text: str) -> Grid:
             "step > 0"
         )
     rest = ",".join(
-        f"{key}={value}".replace(",", "\\,") for key, value in given.items() if key != option
+        f"{key}={value}".replace(",", "\\,") for key, value in options.items() if key != option
     )
     metric = f"{name}:{rest}" if rest else name
     shared = getattr(scorer_class(name), "shared_options", Tunable.shared_options)
-    options = shared.get(option, (option.replace("-", "_"),))
+    fields = shared.get(option, (option.replace("-", "_"),))
     values = tuple(round(start + step * k, 10) for k in range(count))
-    if not isinstance(load(metric).settings().get(options[0]), float):
+    if not isinstance(load(metric).settings().get(fields[0]), float):
         whole = tuple(int(value) for value in values)
         values = whole if whole == values else values
-    grid = Grid(metric, option, values, options)
+    grid = Grid(metric, option, values, fields)
     for value in (values[0], values[-1]):
-        grid.scorer(value)  # Whatever the metric refuses is told before anything is scored.
+        grid.scorer(value)  # A value that the metric refuses is refused before anything is scored.
     return grid
 
 
@@ -223,7 +225,7 @@ class Optimum:
 
 
 def fold_draws(sentences: int, folds: int, seed: int) -> IntArray | None:
-    """For each fold the sentences outside it; None for one fold, which is all sentences.
+    """Return for each fold the sentences outside it; None for one fold, which is all sentences.
 
     Folds are drawn and of one size, the whole part of sentences/folds: the few sentences over are
     in every draw.
@@ -303,7 +305,7 @@ def trial_of(
 def _resampled(
     scorer: Scorer, statistics: Statistics, draws: IntArray, aggregate: Aggregate
 ) -> FloatArray:
-    """Corpus scores of every draw, folds × systems; NaN where another aggregation is wanted."""
+    """Return corpus scores of every draw, folds × systems; NaN for another aggregation."""
     if aggregate != "corpus":
         return np.full((len(draws), len(statistics.values)), np.nan)
     return scorer.corpus_scores(statistics, draws).score
@@ -333,7 +335,7 @@ def _right(study: Study, view: View, scores: FloatArray) -> FloatArray:
 
 
 def find_best(trial: TuningTrial, measure: str) -> Optimum:
-    """The value with the best measure; of equally good ones the largest.
+    """Return the value with the best measure; of equally good ones the largest.
 
     Rank correlations have plateaus: GREEN's best ρ on GJG15 holds from β 2.21 to 2.51, and the
     paper gives 2.51.
@@ -367,7 +369,7 @@ def _argmax(curve: FloatArray, measure: str) -> int:
 def _curve(
     trial: TuningTrial, measure: str, scores: FloatArray, rows: IntArray | None
 ) -> FloatArray:
-    """The measure for each value.
+    """Return the measure for each value.
 
     Args:
         trial: the scores.
@@ -377,41 +379,41 @@ def _curve(
     """
     if measure == "accuracy":
         used = trial.right if rows is None else trial.right[:, np.isin(trial.sentence, rows)]
-        known = ~np.isnan(used)
-        counts = known.sum(axis=1)
-        sums = np.where(known, used, 0.0).sum(axis=1)
+        scored = ~np.isnan(used)
+        counts = scored.sum(axis=1)
+        sums = np.where(scored, used, 0.0).sum(axis=1)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     correlate = pearson if measure == "pearson" else spearman
     return np.array([correlate(trial.human, row) for row in scores])
 
 
 def curves(trial: TuningTrial) -> dict[str, FloatArray]:
-    """Every measure on all sentences, each of shape (values of the grid,)."""
+    """Return every measure on all sentences, each of shape (values of the grid,)."""
     return {measure: _curve(trial, measure, trial.whole, None) for measure in MEASURES}
 
 
 def evaluate(
     scorers: Sequence[Scorer], study: Study, view: View, runtime: Runtime
 ) -> list[dict[str, float]]:
-    """All measures of some settings of one metric on a benchmark.
+    """Return all measures of some settings of one metric on a benchmark.
 
     Settings that differ only in how statistics become scores share one pass over the corpus.
     """
     corpus = study.benchmark.corpus
     first = score_with_files(scorers[0], corpus, runtime.scores, runtime)
-    found = []
+    measures = []
     for scorer in scorers:
         old, new = scorers[0].settings(), scorer.settings()
         if {key for key in new if new[key] != old[key]} <= _score_options(scorer):
             table = scorer.table(corpus, first.statistics, runtime, 0.0)
         else:
             table = score_with_files(scorer, corpus, runtime.scores, runtime)
-        found.append(_measures(table, study, view))
-    return found
+        measures.append(_measures(table, study, view))
+    return measures
 
 
-def _measures(given: ScoreTable, study: Study, view: View) -> dict[str, float]:
-    table = given.settled()
+def _measures(scores_of_all: ScoreTable, study: Study, view: View) -> dict[str, float]:
+    table = scores_of_all.settled()
     scores = study.system_scores(table.sentences, table.by_system.score)
     human = study.human(view)
     figures = {"pearson": pearson(human, scores), "spearman": spearman(human, scores)}
@@ -425,7 +427,7 @@ def _measures(given: ScoreTable, study: Study, view: View) -> dict[str, float]:
 
 
 def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:
-    """One line if sources that a value was tuned on are those it is tried on; else empty."""
+    """Return a warning where a value is tried on sources that it was tuned on; else nothing."""
     if names[0] == names[1]:
         return f"tuned and tested on {names[0]}: its figures are not evidence for the value found"
     there = {normalise(text) for text in tuned.sources} - {""}
@@ -439,8 +441,14 @@ def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:
 
 
 def shown(values: Sequence[float]) -> str:
-    """A grid for people: `0 to 5 by 0.01`."""
+    """Return a grid as people read it: `0 to 5 by 0.01`."""
     return f"{values[0]:g} to {values[-1]:g} by {values[1] - values[0]:.10g}"
+
+
+def tuning_of(metric: type[Scorer]) -> Mapping[str, str]:
+    """Return what a metric says of its tuning; see `Tunable`."""
+    tuning: Mapping[str, str] = getattr(metric, "tuning", Tunable.tuning)
+    return tuning
 
 
 def _score_options(scorer: Scorer) -> frozenset[str]:

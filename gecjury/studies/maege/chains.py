@@ -3,7 +3,7 @@
 From an M2 corpus, each annotator's edits of a sentence are applied one after the other in a random
 order; the texts on the way form a chain from the source to the full correction, each better than
 the one before. Corpora of growing quality are made by applying a growing number of edits to every
-sentence. Nothing is scored here; `gecjury.experiments.maege.scores` tries scores against these
+sentence. Nothing is scored here; `gecjury.studies.maege.scores` tries scores against these
 orders.
 """
 
@@ -38,7 +38,7 @@ VARIANCE = 0.9
 
 @dataclass(frozen=True)
 class Annotated:
-    """The sentences from which chains can be made.
+    """Sentences from which chains can be made.
 
     Attributes:
         sources: S sentences.
@@ -58,11 +58,11 @@ class Annotated:
 
     @property
     def annotators(self) -> int:
-        """How many annotators corrected every sentence."""
+        """The number of annotators, each of whom corrected every sentence."""
         return len(self.edits[0])
 
     def take(self, rows: Sequence[int]) -> Annotated:
-        """Some of the sentences."""
+        """Return some of the sentences."""
         return Annotated(
             tuple(self.sources[row] for row in rows),
             tuple(self.rows[row] for row in rows),
@@ -92,7 +92,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What one seed draws.
+    """The chains and corpora that one seed draws.
 
     Attributes:
         chains: one or more for each annotator of each sentence.
@@ -111,12 +111,12 @@ _MOST_EDITS = 10_000
 
 
 def count_annotators(blocks: Sequence[M2Sentence]) -> int:
-    """How many annotators a file numbers, those without a line below the highest included."""
+    """Return how many annotators a file numbers, with those below the highest that have no line."""
     return 1 + max((max(b.annotators, default=0) for b in blocks), default=0)
 
 
 def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotated:
-    """The sentences that every annotator changed, with the edits that can be used.
+    """Return the sentences that every annotator changed, with the edits that can be used.
 
     Args:
         blocks: an M2 corpus.
@@ -151,7 +151,7 @@ def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotat
 
 
 def _usable(block: M2Sentence, annotator: int, left: Counter[str]) -> tuple[Edit, ...]:
-    """An annotator's edits that change the text, leave some of it, and are apart."""
+    """Return an annotator's edits that change the text, leave some of it, and are apart."""
     tokens = block.source.split()
     kept: list[Edit] = []
     done = 0
@@ -212,10 +212,8 @@ def sample(
         variance: of the binomial distribution that the number is drawn from.
 
     Raises:
-        OptionError: a number is out of its range.
+        OptionError: means or variance that no number of edits has.
     """
-    if chains < 1:
-        raise OptionError(f"chains={chains}: expected 1 or more")
     drawn = _numbers(means, variance, rng)
     made = []
     for row in range(len(corpus)):
@@ -242,7 +240,7 @@ def sample(
 def _numbers(
     means: Sequence[float], variance: float, rng: np.random.Generator
 ) -> list[Callable[[], int]]:
-    """For each mean, what draws a number of edits.
+    """Return for each mean a function that draws a number of edits.
 
     Trials are cut to a whole number, as numpy's generator of the released program did, so that
     the true mean lies a little below the one asked for.
@@ -251,10 +249,10 @@ def _numbers(
         raise OptionError(f"variance={variance}: expected a number above 0")
     if len(means) < 3 or list(means) != sorted(set(means)):
         raise OptionError(f"means={list(means)}: expected three or more, growing")
-    found: list[Callable[[], int]] = []
+    draws: list[Callable[[], int]] = []
     for mean in means:
         if mean == 0:
-            found.append(lambda: 0)
+            draws.append(lambda: 0)
             continue
         share = (mean - variance) / mean
         if share <= 0:
@@ -262,18 +260,18 @@ def _numbers(
         if mean > _MOST_EDITS:
             raise OptionError(f"mean {mean}: expected at most {_MOST_EDITS} edits a sentence")
         trials = int(mean / share)
-        found.append(lambda trials=trials, share=share: int(rng.binomial(trials, share)))  # type: ignore[misc]  # defaults bind the loop's values
-    return found
+        draws.append(lambda trials=trials, share=share: int(rng.binomial(trials, share)))  # type: ignore[misc]  # defaults bind the loop's values
+    return draws
 
 
 def _corpus(
     corpus: Annotated, number: Callable[[], int], rng: np.random.Generator
 ) -> tuple[tuple[int, str], ...]:
-    """A corpus: for each sentence one annotator's first edits of a random order."""
-    found = []
+    """Draw a corpus: for each sentence one annotator's first edits of a random order."""
+    corrected = []
     for row, source in enumerate(corpus.sources):
         annotator = int(rng.integers(corpus.annotators))
         edits = corpus.edits[row][annotator]
         order = rng.permutation(len(edits)).tolist()[: number()]
-        found.append((annotator, build_chain(source, edits, order).texts[-1]))
-    return tuple(found)
+        corrected.append((annotator, build_chain(source, edits, order).texts[-1]))
+    return tuple(corrected)

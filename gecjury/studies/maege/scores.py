@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -13,11 +14,11 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.experiments.maege.chains import Chain, Sampled
-from gecjury.experiments.maege.references import ALL, References, gold_block
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.studies.maege.chains import Chain, Sampled
+from gecjury.studies.maege.references import ALL, References, gold_block
 
 _Key = tuple[int, int, str, str]
 """Sentence, reference set, source shown, text."""
@@ -41,21 +42,21 @@ class Pool:
 
     @cached_property
     def places(self) -> dict[_Key, int]:
-        """Where each key stands."""
+        """The place of each key."""
         return {key: place for place, key in enumerate(self.keys)}
 
     def chain(self, chain: Chain) -> IntArray:
-        """The places of a chain's texts, shape (texts of the chain,)."""
+        """Return the places of a chain's texts, shape (texts of the chain,)."""
         keys = _chain_keys(chain, self.references)
         return np.array([self.places[key] for key in keys], dtype=np.int64)
 
     def corpora(self, drawn: Sampled) -> IntArray:
-        """The places of the corpora's texts, corpora × sentences."""
+        """Return the places of the corpora's texts, corpora × sentences."""
         keys = _corpora_keys(drawn, self.references)
         return np.array([[self.places[key] for key in row] for row in keys], dtype=np.int64)
 
     def corpus(self, wide: bool, gold: bool, runtime: Runtime) -> tuple[Corpus, IntArray]:
-        """The texts as a corpus, and each key's cell (system, row) in it.
+        """Return the texts as a corpus, and each key's cell (system, row) in it.
 
         Args:
             wide: put the texts of one source side by side, for scorers that judge them together;
@@ -95,13 +96,13 @@ class Pool:
     def _gold(
         self, first: Sequence[_Key], references: Sequence[Version], runtime: Runtime
     ) -> tuple[M2Sentence, ...]:
-        """Gold blocks: given ones where they belong to the source shown, others extracted."""
-        given: list[M2Sentence | None] = []
+        """Return gold blocks: of M2 where they belong to the source shown, others extracted."""
+        gold: list[M2Sentence | None] = []
         for sentence, number, source, _ in first:
             blocks = self.references[number].gold
             own = " ".join(self.sources[sentence].split()) == source
-            given.append(blocks[sentence] if blocks is not None and own else None)
-        rows = [row for row, block in enumerate(given) if block is None]
+            gold.append(blocks[sentence] if blocks is not None and own else None)
+        rows = [row for row, block in enumerate(gold) if block is None]
         sources = [first[row][2] for row in rows]
         lines = [[version.lines[row] for row in rows] for version in references]
         edits: list[list[tuple[Edit, ...]]] = []
@@ -111,12 +112,12 @@ class Pool:
             tagger = self.language.tagger
             edits = extract(sources, lines, tagger, runtime=runtime).edits
         for place, row in enumerate(rows):
-            given[row] = gold_block(sources[place], [version[place] for version in edits])
-        return tuple(block for block in given if block is not None)
+            gold[row] = gold_block(sources[place], [version[place] for version in edits])
+        return tuple(block for block in gold if block is not None)
 
 
 def _firsts(rows: IntArray) -> IntArray:
-    """For each row the first place that stands in it."""
+    """Return for each row the first place that stands in it."""
     return np.unique(rows, return_index=True)[1]
 
 
@@ -193,7 +194,7 @@ def score_pool(
     draws: Sequence[Sampled],
     *,
     mean: bool = False,
-    folder: str | None = None,
+    folder: str | Path | None = None,
     runtime: Runtime | None = None,
 ) -> PoolScores:
     """Score a pool in one pass; the corpora are put together from its statistics.
@@ -211,22 +212,22 @@ def score_pool(
     corpus, cells = pool.corpus(scorer.joint, "gold" in scorer.needs, runtime)
     table = score_with_files(scorer, corpus, folder, runtime)
     values = settled(table.sentences)[cells[:, 0], cells[:, 1]]
-    found = []
+    corpora = []
     for drawn in draws:
         places = pool.corpora(drawn)
         if mean or scorer.joint:
-            found.append(_row_means(values[places]))
+            corpora.append(_row_means(values[places]))
         else:
             every = table.statistics.values
             # Not as `draws`: a resample gets one random choice of references, a corpus all.
             parts = [replace(table.statistics, values=every[:, cells[p, 1]]) for p in places]
-            found.append(np.array([scorer.corpus_scores(part).score[0] for part in parts]))
+            corpora.append(np.array([scorer.corpus_scores(part).score[0] for part in parts]))
     return PoolScores(
         table.signature.label,
         table.signature.family,
         str(table.signature),
         values,
-        tuple(found),
+        tuple(corpora),
         table.seconds,
         int(np.isnan(values).sum()),
         table.statistics.notes,

@@ -1,4 +1,4 @@
-"""What MAEGE reads: M2 corpora to make chains of, and the references to measure against."""
+"""Reading M2 corpora to make chains of, and the references to measure against."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, read_m2
 from gecjury.corpus.reading import read_versions
 from gecjury.corpus.tokens import folded, in_language
 from gecjury.errors import InputError, OptionError, known_name
-from gecjury.experiments.maege.chains import Annotated, count_annotators
+from gecjury.runtime import Runtime
+from gecjury.studies.maege.chains import Annotated, count_annotators
 
 ALL = -1
 """Number of the reference set that serves the chains of every annotator."""
@@ -49,7 +50,7 @@ Abend (2018); those and the two official ones; and Sakaguchi et al.'s (2016) eig
 
 @dataclass(frozen=True)
 class References:
-    """What texts are measured against.
+    """A set of references that texts are measured against.
 
     Attributes:
         name: how they are called in a signature.
@@ -62,15 +63,15 @@ class References:
     gold: tuple[M2Sentence, ...] | None = None
 
 
-def read_blocks(
-    given: Sequence[str], data: str | None = None, cache: str | None = None
-) -> tuple[M2Sentence, ...]:
+def read_annotated(
+    names: Sequence[str], runtime: Runtime, language: Language | None = None
+) -> Corpus:
     """Read M2 files of the same sentences as one corpus, annotators numbered through.
 
     Args:
-        given: names of `CORPORA` or files.
-        data: folder with benchmark data; see `gecjury.benchmarks.data_folder.open_data`.
-        cache: cache folder instead of the user's.
+        names: of `CORPORA`, or files.
+        runtime: folders of data and caches.
+        language: of the texts; by default that of the corpus by name, otherwise English.
 
     Raises:
         OptionError: neither a file nor a known name.
@@ -79,14 +80,14 @@ def read_blocks(
     """
     merged: list[M2Sentence] = []
     base = 0
-    for name in given:
+    for name in names:
         if name not in CORPORA and not Path(name).exists():
             known_name("corpus (and no file)", name, CORPORA)
-    for name in given:
-        blocks = _known(name, data, cache) if name in CORPORA else read_m2(name, overlaps="keep")
+    for name in names:
+        blocks = _known(name, runtime) if name in CORPORA else read_m2(name, overlaps="keep")
         if merged and [b.source.split() for b in blocks] != [b.source.split() for b in merged]:
             raise InputError(
-                f"{name} holds other sentences than {given[0]}: the M2 files of one corpus must "
+                f"{name} holds other sentences than {names[0]}: the M2 files of one corpus must "
                 "have the same S lines"
             )
         merged = merged or [M2Sentence(block.source) for block in blocks]
@@ -94,16 +95,18 @@ def read_blocks(
             more = (replace(a, annotator=a.annotator + base) for a in block.annotations)
             merged[row] = M2Sentence(merged[row].source, (*merged[row].annotations, *more))
         base += count_annotators(blocks)
-    return tuple(merged)
+    language = language or _language(names)
+    gold = in_fold(merged, language)
+    return Corpus(tuple(block.source for block in gold), {}, gold=gold, language=language)
 
 
-def _known(name: str, data: str | None, cache: str | None) -> tuple[M2Sentence, ...]:
-    """The blocks of a corpus known by name; of GECCC those that two people corrected."""
+def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
+    """Return the blocks of a corpus known by name; of GECCC those that two people corrected."""
     if name.startswith("ua-gec"):
         from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
 
         return read_ua_gec("test", "gec-fluency" if name == "ua-gec-fluency" else "gec-only").m2
-    folder = open_data(data, cache=cache)
+    folder = open_data(runtime.data, cache=runtime.cache)
     if name == _WITH_SETS:
         return read_m2(folder.paths((_OFFICIAL,), wanted_by="conll14")[_OFFICIAL], overlaps="keep")
     from gecjury.benchmarks.loaders.geccc import read_geccc
@@ -112,47 +115,46 @@ def _known(name: str, data: str | None, cache: str | None) -> tuple[M2Sentence, 
     return tuple(block for block in blocks if len(block.annotators) > 1)
 
 
-def corpus_language(given: Sequence[str]) -> Language:
-    """The language of a corpus known by name, whose M2 holds tokens; English for files."""
-    codes = {_LANGUAGES[name] for name in given if name in _LANGUAGES}
+def _language(names: Sequence[str]) -> Language:
+    """Return the language of a corpus known by name, whose M2 holds tokens; English for files."""
+    codes = {_LANGUAGES[name] for name in names if name in _LANGUAGES}
     return language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
 
 
 def named_references(
-    given: Sequence[str],
+    names: Sequence[str],
     corpus: Annotated,
     lines: int,
     *,
     named: bool,
-    data: str | None = None,
-    cache: str | None = None,
+    runtime: Runtime,
     language: Language = ENGLISH,
 ) -> dict[int, References]:
-    """The references that were asked for.
+    """Return the references that were asked for.
 
     Args:
-        given: `all` (the corpus' annotators), `others` (for the chains of each annotator the
+        names: `all` (the corpus' annotators), `others` (for the chains of each annotator the
             others), a set of `REFERENCE_SETS`, or files; empty for the default: `8refs` for
             conll14, otherwise `others`.
         corpus: the annotated corpus.
         lines: how many sentences its files hold.
         named: whether the corpus is conll14, which alone has reference sets.
-        data: see `read_blocks`.
-        cache: see `read_blocks`.
+        runtime: folders of data and caches.
         language: says how texts are folded.
 
     Raises:
         OptionError: an unknown set, a mixture of kinds, or `others` with one annotator.
         InputError: a file has another number of lines than the corpus.
     """
-    chosen = list(given) or ["8refs" if named else "others"]
+    chosen = list(names) or ["8refs" if named else "others"]
     if chosen == ["others"]:
         return other_annotators(corpus)
     if chosen == ["all"]:
         return {ALL: of_annotators(corpus, range(corpus.annotators))}
     sets = ("all", "others", *(REFERENCE_SETS if named else ()))
     if len(chosen) == 1 and named and chosen[0] in REFERENCE_SETS:
-        paths = open_data(data, cache=cache).paths(REFERENCE_SETS[chosen[0]], wanted_by="seeda")
+        folder = open_data(runtime.data, cache=runtime.cache)
+        paths = folder.paths(REFERENCE_SETS[chosen[0]], wanted_by="seeda")
         return {ALL: _from_files(chosen[0], list(paths.values()), corpus, lines)}
     for name in chosen:
         if not Path(name).exists():
@@ -170,7 +172,7 @@ def _from_files(
     lines: int,
     language: Language = ENGLISH,
 ) -> References:
-    """Text or M2 files as references; gold edits only where all of them are M2."""
+    """Return text or M2 files as references; gold edits only where all of them are M2."""
     versions: list[Version] = []
     for path in paths:
         for version in read_versions(path, overlaps="keep"):
@@ -194,7 +196,7 @@ def _from_files(
 
 
 def in_fold(blocks: Sequence[M2Sentence], language: Language) -> tuple[M2Sentence, ...]:
-    """M2 blocks folded as a language is; their tokens stay as many.
+    """Fold M2 blocks as a language is; their tokens stay as many.
 
     Raises:
         InputError: folding changes the number of tokens.
@@ -206,7 +208,7 @@ def in_fold(blocks: Sequence[M2Sentence], language: Language) -> tuple[M2Sentenc
 
 
 def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
-    """The full corrections of some annotators."""
+    """Return the full corrections of some annotators."""
     both = list(zip(corpus.sources, corpus.edits, strict=True))
     texts = tuple(
         tuple(" ".join(apply_edits(source.split(), edits[one])) for source, edits in both)
@@ -217,7 +219,7 @@ def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
 
 
 def other_annotators(corpus: Annotated) -> dict[int, References]:
-    """For the chains of each annotator, the corrections of the others.
+    """Return for the chains of each annotator the corrections of the others.
 
     Raises:
         OptionError: there is no other.
@@ -232,7 +234,7 @@ def other_annotators(corpus: Annotated) -> dict[int, References]:
 
 
 def gold_block(source: str, sets: Sequence[Sequence[Edit]]) -> M2Sentence:
-    """An M2 block of several annotators; one without edits says so with a noop."""
+    """Return an M2 block of several annotators; one without edits says so with a noop."""
     lines: list[M2Annotation] = []
     for annotator, edits in enumerate(sets):
         if not edits:

@@ -1,0 +1,346 @@
+"""MAEGE from draw to figures: chains drawn, scored by several metrics, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import Language
+from gecjury.errors import InputError
+from gecjury.report.result import Column, Record, Result, Table
+from gecjury.runtime import Runtime
+from gecjury.scoring.score_files import check_writable
+from gecjury.scoring.scores import Plan
+from gecjury.settings import option
+from gecjury.stats.bootstrap import sentence_counts
+from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.maege.chains import (
+    MEANS,
+    VARIANCE,
+    Annotated,
+    Sampled,
+    SourceChoice,
+    annotated,
+    sample,
+)
+from gecjury.studies.maege.measures import (
+    TypeChange,
+    agreement_interval,
+    chain_agreement,
+    chain_sums,
+    gold_scores,
+    type_changes,
+)
+from gecjury.studies.maege.references import ALL, CORPORA, named_references, read_annotated
+from gecjury.studies.maege.scores import Pool, PoolScores, pool_texts, score_pool
+from gecjury.studies.study import Data, Study, Takes, Work, function_of
+
+CorpusScore = Literal["corpus", "mean"]
+"""A corpus' score: the metric's own, or the mean over its sentences, as in the released program."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Everything that is to be scored.
+
+    Attributes:
+        corpus: the sentences from which chains were made.
+        draws: what each seed drew of them.
+        pool: the distinct texts, with their references.
+    """
+
+    corpus: Annotated
+    draws: tuple[Sampled, ...]
+    pool: Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maege(Study):
+    """Metrics against chains of one annotator's edits, whose order is known.
+
+    Attributes:
+        references: others (each chain against the other annotators), all (every annotator of the
+            corpus), for conll14 8refs, 10refs or 18refs, or files; default: 8refs for conll14,
+            otherwise others.
+        source: what metrics see as the source: the learner's sentence (default), a random text of
+            the chain, or those texts sorted, as the released program leaves them.
+        aggregate: a corpus' score: the metric's own (default), or the mean over its sentences, as
+            in the released program.
+        by_type: also score change by error type.
+        seeds: draws that are averaged.
+        seed: the first seed.
+        chains: chains an annotation.
+        sentences: use N sentences, drawn with the first seed.
+        means: mean edits a sentence of the corpora compared (default: 0 1 2 ... 10).
+        variance: variance of the number of edits.
+        resampling: the bootstrap over sentences.
+    """
+
+    takes: ClassVar[Takes] = "m2"
+    data_name: ClassVar[str] = "M2"
+    data: ClassVar[str] = (
+        f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are put "
+        "together)"
+    )
+    keeps: ClassVar[bool] = True
+    new_texts: ClassVar[str] = "maege"
+    references: tuple[str, ...] = option((), metavar="SET", several=True)
+    source: SourceChoice = "original"
+    aggregate: CorpusScore = "corpus"
+    by_type: bool = False
+    seeds: int = option(3, metavar="K", least=1, most=10_000)
+    seed: int = option(0, least=0)
+    chains: int = option(1, metavar="K", least=1, most=10_000)
+    sentences: int | None = option(None, metavar="N", least=1)
+    means: tuple[float, ...] = option(MEANS, metavar="X", several=True)
+    variance: float = VARIANCE
+    resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
+
+    def read(
+        self, data: Data, runtime: Runtime, language: Language | None = None
+    ) -> Corpus | Benchmark | None:
+        """Return texts with gold edits, read from M2 files or a corpus that is known by name.
+
+        Args:
+            data: texts themselves, or names of `CORPORA` and files of the same sentences.
+            runtime: folders of data and caches.
+            language: of the texts; by default that of the corpus by name, otherwise English.
+
+        Raises:
+            OptionError: neither a file nor a known name.
+            InputError: a file is malformed, or holds other sentences than the first.
+            DataError: files of a known corpus are missing.
+        """
+        if data is None or isinstance(data, Corpus | Benchmark):
+            return data
+        names = (data,) if isinstance(data, str) else tuple(data)
+        return read_annotated(names, runtime, language)
+
+    def check(self, work: Work) -> None:
+        """Refuse nothing: the texts that are scored have yet to be drawn."""
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return what scoring every distinct text would ask of paid services."""
+        pool = self.draw(work).pool
+        texts = (
+            scorer.plan(pool.corpus(scorer.joint, False, work.runtime)[0], work.runtime)
+            for scorer in work.scorers
+        )
+        return [plan for plan in texts if plan is not None]
+
+    def draw(self, work: Work) -> Drawn:
+        """Draw chains and corpora, and find their references.
+
+        Raises:
+            OptionError: settings that do not go together.
+            InputError: texts without gold edits, or of which no chain can be made.
+            DataError: files of a reference set are missing.
+        """
+        texts = work.corpus
+        if texts.gold is None:
+            raise InputError("maege: these texts have no gold edits; expected an M2 file")
+        usable = annotated(texts.gold)
+        if self.sentences is not None and self.sentences < len(usable):
+            chosen = np.random.default_rng([self.seed, 1]).choice(
+                len(usable), self.sentences, replace=False
+            )
+            usable = usable.take(sorted(chosen.tolist()))
+        references = named_references(
+            self.references,
+            usable,
+            len(texts),
+            named=bool(work.inputs) and set(work.inputs) == {"conll14"},
+            runtime=work.runtime,
+            language=texts.language,
+        )
+        draws = tuple(
+            sample(
+                usable,
+                np.random.default_rng(seed),
+                chains=self.chains,
+                source=self.source,
+                means=self.means,
+                variance=self.variance,
+            )
+            for seed in range(self.seed, self.seed + self.seeds)
+        )
+        pool = pool_texts(usable.sources, draws, references, texts.language)
+        return Drawn(usable, draws, pool)
+
+    def run(self, work: Work) -> Result:
+        """Score what is drawn and measure the scores against the orders known.
+
+        Table `rows` has a record a metric, with records of its figures at `corpus` and `sentence`
+        level; table `by_type`, if asked for, one a metric and error type.
+        """
+        if work.folder:
+            check_writable(work.folder)
+        drawn = self.draw(work)
+        resamples = self.resampling.resamples
+        check_resamples(resamples, len(drawn.corpus))
+        scored = [
+            score_pool(
+                scorer,
+                drawn.pool,
+                drawn.draws,
+                mean=self.aggregate == "mean",
+                folder=work.folder,
+                runtime=work.runtime,
+            )
+            for scorer in work.scorers
+        ]
+        # Every metric is resampled by the same draws, so that intervals can be compared.
+        weights = sentence_counts(len(drawn.corpus), resamples, [self.seed, 2])
+        rows = [_row(scores, drawn, weights) for scores in scored]
+        facts = self._facts(work, drawn)
+        notes = tuple(dict.fromkeys(note for scores in scored for note in scores.notes))
+        signatures = [scores.signature for scores in scored]
+        title = f"MAEGE on {work.name}, {facts['sentences']} sentences"
+        tables = [Table(_columns(), rows, title, [*_how(facts), *notes, *signatures], "rows")]
+        if self.by_type:
+            chains = [chain for draw in drawn.draws for chain in draw.chains]
+            places = [drawn.pool.chain(chain) for chain in chains]
+            changes = {
+                scores.label: type_changes(chains, [scores.values[p] for p in places], weights)
+                for scores in scored
+            }
+            tables += _type_tables(changes)
+        status = int(any(scores.unanswered for scores in scored))
+        language = drawn.pool.language.code
+        return Result(tuple(tables), facts, notes, status, (), language, title)
+
+    def _facts(self, work: Work, drawn: Drawn) -> dict[str, Any]:
+        """Return what was drawn and how."""
+        references = next(iter(drawn.pool.references.values()))
+        chains = drawn.draws[0].chains
+        return {
+            "corpus": list(work.inputs),
+            "sentences": len(drawn.corpus),
+            "annotators": drawn.corpus.annotators,
+            "left_out": dict(drawn.corpus.left_out),
+            "references": references.name if ALL in drawn.pool.references else "other annotators",
+            "reference_count": len(references.texts),
+            "source": self.source,
+            "aggregate": self.aggregate,
+            "means": self.means,
+            "variance": self.variance,
+            "seed": self.seed,
+            "seeds": self.seeds,
+            "resamples": self.resampling.resamples,
+            "chains": len(chains),
+            "texts": sum(len(chain.texts) for chain in chains),
+            "scored": len(drawn.pool.keys),
+        }
+
+
+def _row(scores: PoolScores, drawn: Drawn, weights: FloatArray) -> dict[str, Any]:
+    """Return a metric's figures over corpora and over chains."""
+    levels = list(zip(drawn.draws, scores.corpora, strict=True))
+    by_seed = {
+        name: [correlate(np.array(draw.means), totals) for draw, totals in levels]
+        for name, correlate in (("pearson", pearson), ("spearman", spearman))
+    }
+    spread = 1 if len(drawn.draws) > 1 else 0
+    corpus = {
+        **{name: float(np.mean(values)) for name, values in by_seed.items()},
+        "sd": {name: float(np.std(values, ddof=spread)) for name, values in by_seed.items()},
+        "by_seed": by_seed,
+        "scores": [totals.tolist() for totals in scores.corpora],
+    }
+    sums = [
+        chain_sums(
+            drawn.corpus,
+            draw.chains,
+            [scores.values[drawn.pool.chain(chain)] for chain in draw.chains],
+            gold_scores(drawn.corpus, draw.chains),
+        )
+        for draw in drawn.draws
+    ]
+    overall = chain_agreement(sums)
+    alone = [chain_agreement([one]) for one in sums]
+    sentence = {
+        **asdict(overall),
+        "tied_share": overall.tied / overall.pairs if overall.pairs else float("nan"),
+        "by_seed": {
+            name: [getattr(one, name) for one in alone]
+            for name in ("pearson", "kendall", "kendall_ties_agree")
+        },
+        "ci95": agreement_interval(sums, weights),
+    }
+    return {
+        "metric": scores.label,
+        "family": scores.family,
+        "signature": scores.signature,
+        "corpus": corpus,
+        "sentence": sentence,
+        "seconds": scores.seconds,
+        "missing": scores.unanswered,
+    }
+
+
+def _columns() -> list[Column]:
+    return [
+        Column("metric"),
+        Column("family"),
+        Column("corpus_pearson", "r corpus", value=lambda row: row["corpus"]["pearson"]),
+        Column("corpus_spearman", "ρ corpus", value=lambda row: row["corpus"]["spearman"]),
+        Column("pearson", "r sent", value=lambda row: row["sentence"]["pearson"]),
+        Column("r95", "95%", value=lambda row: _range(row, "pearson")),
+        Column("kendall", "τ sent", value=lambda row: row["sentence"]["kendall"]),
+        Column("t95", "95%", value=lambda row: _range(row, "kendall")),
+        Column(
+            "kendall_ties_agree",
+            "τ, ties agree",
+            value=lambda row: row["sentence"]["kendall_ties_agree"],
+        ),
+        Column("tied", "tied %", 1, value=lambda row: 100 * row["sentence"]["tied_share"]),
+        Column("missing"),
+        Column("seconds", "s", 1),
+    ]
+
+
+def _range(row: Record, name: str) -> str:
+    low, high = row["sentence"]["ci95"][name]
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _how(facts: Mapping[str, Any]) -> list[str]:
+    """Return notes on what was drawn and scored."""
+    left = "; ".join(f"{count} {reason}" for reason, count in facts["left_out"].items())
+    own = "the mean of their sentences" if facts["aggregate"] == "mean" else "the metric itself"
+    return [
+        f"{facts['chains']} chains with {facts['texts']} texts a seed, {facts['seeds']} seeds "
+        f"averaged, {facts['scored']} distinct texts scored; references "
+        f"{facts['references']} ({facts['reference_count']}), source {facts['source']}",
+        f"corpus level: {len(facts['means'])} corpora of growing quality, scored by {own}; "
+        f"intervals: {facts['resamples']} resamples of the sentences",
+        *([f"left out: {left}"] if left else []),
+    ]
+
+
+def _type_tables(changes: Mapping[str, Mapping[str, TypeChange]]) -> Sequence[Table]:
+    """Return score change by error type: a record a metric and type, and types × metrics."""
+    records = [
+        {"metric": metric, "type": kind, **asdict(change)}
+        for metric, kinds in changes.items()
+        for kind, change in kinds.items()
+    ]
+    rows: dict[str, dict[str, Any]] = {}
+    columns = [Column("type"), Column("edits")]
+    for number, (metric, kinds) in enumerate(changes.items()):
+        columns += [Column(f"m{number}", metric), Column(f"e{number}", "±")]
+        for kind, change in kinds.items():
+            row = rows.setdefault(kind, {"type": kind, "edits": change.edits})
+            row |= {f"m{number}": change.mean, f"e{number}": change.error}
+    title = "Mean score change when one edit of a type is applied, with its standard error"
+    return [Table((), records, name="by_type"), Table(columns, list(rows.values()), title)]
+
+
+maege = function_of(Maege)

@@ -1,0 +1,309 @@
+"""An option's best value on one benchmark, and what it does on others: `gecjury tune`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from gecjury.addresses import masked
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.table import View
+from gecjury.errors import OptionError
+from gecjury.metaeval import study as metaeval
+from gecjury.metaeval.settings import HumanKind, Settings
+from gecjury.report.result import Column, Result, Table
+from gecjury.runtime import Runtime
+from gecjury.scoring.options import parse
+from gecjury.scoring.registry import Metric, load, scorer_class
+from gecjury.scoring.score_files import check_writable, score_with_files
+from gecjury.scoring.scorer import Scorer
+from gecjury.settings import option
+from gecjury.stats.ranking import Aggregate
+from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.studies.tune.trial import (
+    MEASURES,
+    Grid,
+    Preset,
+    Searching,
+    Sweeping,
+    curves,
+    evaluate,
+    find_best,
+    fold_draws,
+    leak_warning,
+    parse_grid,
+    shown,
+    trial_of,
+    tuning_of,
+)
+
+
+@dataclass(frozen=True)
+class _Optimum:
+    """A setting of the metric that is best by a measure.
+
+    Attributes:
+        measure: one of `MEASURES`.
+        values: by option: `value`, or the weights that a metric searched.
+        scorer: the metric with it.
+        more: what else its record has where it was found.
+    """
+
+    measure: str
+    values: Mapping[str, Any]
+    scorer: Scorer
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tune(Study):
+    """An option's best value on one benchmark, and what it does on others.
+
+    Attributes:
+        test: where it is tried beside the default.
+        human: which judgments.
+        human_scores: human column; a benchmark without it takes its first.
+        aggregate: system scores of the metric (default: corpus; uot-errant: trueskill; some:
+            mean).
+        folds: mean of the optima on all but one fold of sentences (default: 10; uot-errant: 1).
+        seed: seed of the folds.
+        curve: also the figures of every value.
+    """
+
+    takes: ClassVar[Takes] = "benchmark"
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
+    what: ClassVar[str] = "with a range of values, METRIC:OPTION=START:STOP:STEP; see below"
+    data: ClassVar[str] = "where the value is found"
+    keeps: ClassVar[bool] = True
+    epilog: ClassVar[str] = """\
+what to tune:
+  green:beta=0:5:0.01      any numeric option of any metric, start:stop:step
+  green                    β as its paper did: 0 to 5 by 0.01, ten folds, corpus scores
+  uot-errant               λ1 = λ2 as its paper did: 0.02 to 1 by 0.02, encoded once
+  some:model=DIR           α, β and γ, all hundredths
+"""
+    test: tuple[str | Benchmark, ...] = option((), metavar="BENCHMARK", several=True)
+    human: View | None = None
+    human_scores: HumanKind | None = None
+    aggregate: Aggregate | None = None
+    folds: int | None = option(None, metavar="N", least=1, most=100_000, hint="1: all sentences")
+    seed: int = option(0, least=0)
+    curve: bool = False
+
+    @property
+    def view(self) -> View | None:
+        """The judgments that benchmarks are loaded with."""
+        return self.human
+
+    def load(self, metric: Metric) -> Scorer:
+        """Return the metric with the default of the option that is tuned.
+
+        Raises:
+            OptionError: an unknown metric or option, or no range where one is needed.
+        """
+        if not isinstance(metric, str):
+            raise OptionError("name what is tuned as on the command line: green:beta=0:5:0.01")
+        name, _ = parse(metric)
+        if scorer_class(name).fixed:
+            raise OptionError(f"{name}: holds scores of given texts: it has no option to be tuned")
+        grid = _grid(metric)
+        return load(metric) if grid is None else grid.scorer()
+
+    def check(self, work: Work) -> None:
+        """Refuse several metrics, plain texts, and a benchmark of too few systems."""
+        if len(work.typed) != 1:
+            raise OptionError(f"{len(work.typed)} metrics; expected one to tune")
+        benchmark = work.benchmark
+        if benchmark is None:
+            raise OptionError("tuning needs human judgments: name a benchmark")
+        searches = _grid(*work.typed) is None
+        if not searches and self._judged(benchmark).few(benchmark.view):
+            raise OptionError(
+                f"{benchmark.name} ({benchmark.systems}) has fewer than three systems with "
+                "human scores: nothing to correlate with; choose another set with --systems"
+            )
+        super().check(work)
+
+    def run(self, work: Work) -> Result:
+        """Find the value and try it on other benchmarks.
+
+        Table `found` has a record a measure with the value, the measure with it and with the
+        default; `elsewhere` the same of each other benchmark; `curve` every value that was tried.
+        """
+        ((what, usual),) = work.typed.items()
+        benchmark = cast(Benchmark, work.benchmark)
+        others = [
+            cast(Benchmark, work.further(one) if isinstance(one, str) else one) for one in self.test
+        ]
+        runtime = work.runtime
+        if work.folder:
+            check_writable(work.folder)
+            runtime = replace(runtime, scores=Path(work.folder))
+        grid = _grid(what)
+        how = self._filled(what, grid)
+        study = how._judged(benchmark)
+        curve: list[dict[str, float]] = []
+        if grid is None:
+            optima = _searched(what, usual, study, runtime)
+        else:
+            optima, curve = how._swept(grid, study, runtime)
+        rows = [
+            {**row, **optimum.more}
+            for row, optimum in zip(_figures(optima, usual, study, runtime), optima, strict=True)
+        ]
+        # A value has to prove itself on sources that it was not tuned on.
+        warnings, elsewhere = [], []
+        for other in others:
+            usual.check(other.corpus)
+            names = benchmark.name, other.name
+            warning = leak_warning(benchmark.corpus, other.corpus, names)
+            warnings += [warning] if warning else []
+            place = {"benchmark": other.name, "human": other.view}
+            elsewhere += [
+                place | row for row in _figures(optima, usual, how._judged(other), runtime)
+            ]
+        columns = [Column("measure"), *(Column(key, digits=2) for key in optima[0].values)]
+        spread = [] if grid is None else [Column("spread", "s.d. over folds")]
+        figures = [Column("figure", "with it"), Column("default", "with the default")]
+        there = [Column("benchmark"), Column("human"), *columns, *figures] if elsewhere else []
+        title, notes = how._about(what, grid, study, work.name or benchmark.name)
+        tables = [
+            Table([*columns, *spread, *figures], rows, title, notes, "found"),
+            Table(there, elsewhere, "Elsewhere", warnings, "elsewhere"),
+        ]
+        facts = how._facts(what, study) | {"warnings": warnings}
+        if grid is not None:
+            facts |= {"option": grid.option, "default": grid.default, "folds": how.folds}
+            measures = [Column("value", grid.option), *(Column(m) for m in MEASURES)]
+            title = "Every value, on all sentences"
+            tables.append(Table(measures if self.curve else (), curve, title, name="curve"))
+        said = tuple(f"warning: {warning}" for warning in warnings)
+        return Result(tuple(tables), facts, tuple(warnings), said=said)
+
+    def _filled(self, what: str, grid: Grid | None) -> Tune:
+        """Return the settings with what the metric's paper did where they are silent."""
+        preset = Preset.of(scorer_class(parse(what)[0]))
+        if grid is not None and preset.option != grid.option:
+            preset = Preset()  # the paper tuned another option
+        return replace(
+            self,
+            aggregate=self.aggregate or cast(Aggregate, preset.aggregate),
+            human_scores=self.human_scores or cast("HumanKind | None", preset.human_scores),
+            folds=preset.folds if self.folds is None else self.folds,
+        )
+
+    def _judged(self, benchmark: Benchmark) -> metaeval.Study:
+        """Return a benchmark with the human column and the aggregation that are used on it."""
+        kinds = benchmark.human[benchmark.view]
+        kind = self.human_scores if self.human_scores in kinds else None
+        aggregate = self.aggregate or "corpus"
+        settings = Settings(aggregate=aggregate, human_scores=kind, seed=self.seed)
+        return metaeval.Study(benchmark, settings)
+
+    def _swept(
+        self, grid: Grid, study: metaeval.Study, runtime: Runtime
+    ) -> tuple[list[_Optimum], list[dict[str, float]]]:
+        """Return the best value of a grid by each measure, and all measures of every value."""
+        benchmark, scorer = study.benchmark, grid.scorer()
+        draws = fold_draws(len(benchmark.corpus), self.folds or 1, self.seed)
+        sentences = None
+        if isinstance(scorer, Sweeping):
+            sentences = scorer.sweep(grid.option, grid.values, benchmark.corpus, runtime)
+        trial = trial_of(grid, study, benchmark.view, draws, runtime, sentences=sentences)
+        every = curves(trial)
+        optima = []
+        # A benchmark of ratings has no judged pairs, hence no accuracy.
+        for measure in (m for m in MEASURES if every[m].size and every[m].any()):
+            best = find_best(trial, measure)
+            # The option takes a whole number where only whole numbers were tried.
+            value = int(best.value) if isinstance(trial.values[0], int) else best.value
+            more = {"spread": best.spread, "optima": list(best.optima)}
+            optima.append(_Optimum(measure, {"value": best.value}, grid.scorer(value), more))
+        curve = [
+            {"value": value, **{m: float(every[m][k]) for m in MEASURES if every[m].size}}
+            for k, value in enumerate(trial.values)
+        ]
+        return optima, curve
+
+    def _facts(self, what: str, study: metaeval.Study) -> dict[str, Any]:
+        benchmark = study.benchmark
+        return {
+            "what": masked(what),
+            "benchmark": benchmark.name,
+            "systems": list(benchmark.corpus.names),
+            "references": benchmark.references,
+            "human": benchmark.view,
+            "human_scores": study.human_kind(benchmark.view),
+            "aggregate": self.aggregate,
+            "seed": self.seed,
+            "fingerprint": benchmark.fingerprint,
+        }
+
+    def _about(
+        self, what: str, grid: Grid | None, study: metaeval.Study, name: str
+    ) -> tuple[str, list[str]]:
+        """Return the title of the main table, and notes on how its values were found."""
+        ties = "accuracy over decided pairs, ties count half"
+        if grid is None:
+            metric = scorer_class(parse(what)[0])
+            tuning = tuning_of(metric)
+            searched, steps = tuning.get("searched", "options"), tuning.get("steps")
+            title = f"{metric.__name__}'s {searched} on {name}"
+            return title, [f"{searched}{f' in {steps}' if steps else ''}; {ties}"]
+        how = "the optimum on all sentences"
+        if self.folds is not None and self.folds > 1:
+            how = f"mean of the optima without each of {self.folds} folds of sentences, "
+            how += f"seed {self.seed}"
+        human = study.human_kind(study.benchmark.view)
+        return f"{masked(what)} on {name}", [
+            f"{grid.option} tried from {shown(grid.values)}, default {grid.default:g}; {how}",
+            f"system scores by {self.aggregate}, human {human}; {ties}",
+        ]
+
+
+def _grid(what: str) -> Grid | None:
+    """Return the values to try; None for a metric that searches its settings without a range.
+
+    Raises:
+        OptionError: an unknown metric or option, or no range where one is needed.
+    """
+    name, options = parse(what)
+    metric = scorer_class(name)
+    if not any(value.count(":") == 2 for value in options.values()):
+        if issubclass(metric, Searching):
+            return None
+        preset = Preset.of(metric).range
+        if not preset:
+            raise OptionError(
+                f"tune {what}: name an option with a range, e.g. {name}:OPTION=START:STOP:STEP"
+            )
+        what += ("," if options else ":") + preset
+    return parse_grid(what)
+
+
+def _searched(what: str, usual: Scorer, study: metaeval.Study, runtime: Runtime) -> list[_Optimum]:
+    """Return what a metric's own search finds."""
+    benchmark = study.benchmark
+    statistics = score_with_files(usual, benchmark.corpus, runtime.scores, runtime).statistics
+    optima = []
+    for measure in ("accuracy", "pearson"):
+        best = cast(Searching, usual).search(statistics, benchmark, measure)
+        optima.append(_Optimum(measure, best, load(what, **best)))
+    return optima
+
+
+def _figures(
+    optima: Sequence[_Optimum], usual: Scorer, study: metaeval.Study, runtime: Runtime
+) -> Iterator[dict[str, Any]]:
+    """Yield what the settings found give on a benchmark, each by its measure."""
+    scorers = [usual, *(optimum.scorer for optimum in optima)]
+    default, *figures = evaluate(scorers, study, study.benchmark.view, runtime)
+    for optimum, figure in zip(optima, figures, strict=True):
+        measure = optimum.measure
+        row = {"measure": measure, **optimum.values}
+        yield row | {"figure": figure[measure], "default": default[measure]}
+
+
+tune = function_of(Tune)
