@@ -6,9 +6,9 @@ table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
 What a command prints, a function gives: `score`, `rank`, `diff`, `pick`, `power`, `attack`,
-`maege`, `tune`, `explain`. Each takes sources with hypotheses and references, a corpus, or a benchmark's name
-(`maege` and `tune` what they are about), and its result holds everything typed; `rows()` gives
-plain records.
+`maege`, `tune`, `explain`. Each takes sources with hypotheses and references, a corpus, or a
+benchmark's name (`maege` and `tune` what they are about), and its result holds
+everything typed; `rows()` gives plain records.
 
 ranked = gecjury.rank("sample", ["green", "gleu"])
 print(ranked)
