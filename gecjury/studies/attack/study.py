@@ -133,6 +133,7 @@ class Attack(Study):
             score_attacks(scorer, corpus, damaged, work.runtime, work.folder)
             for scorer in work.scorers
         ]
+        # All metrics and kinds of damage meet the same resampled sentences.
         weights = sentence_counts(len(corpus), self.resampling.resamples, [self.seed, 1])
         effects = [effects_of(one, weights) for one in scored]
         rows = [
@@ -143,6 +144,7 @@ class Attack(Study):
         notes = tuple(dict.fromkeys(note for one in scored for note in one.notes))
         systems = list(dict.fromkeys(one.system for one in damaged))
         labels = [one.label for one in scored]
+        # The words of each metric stand first among the notes, its signature last.
         said = [f"{label} {summed_up(own)}" for label, own in zip(labels, effects, strict=True)]
         said += [_MEANING, *notes, *(one.signature for one in scored)]
         title = (
@@ -164,10 +166,10 @@ class Attack(Study):
         if attacks := self.perturbations(work):
             keys = [Column("name"), Column("summary", "what it does")]
             keys.append(Column("origin", "idea from"))
-            told = [
+            described = [
                 {"name": one.name, "summary": one.summary, "origin": one.origin} for one in attacks
             ]
-            shown.append(Table(keys, told, "Attacks", name="attacks"))
+            shown.append(Table(keys, described, "Attacks", name="attacks"))
         if self.as_reward:
             facts["alarms"] = alarms(corpus)
             shown += _reward_tables(scored, corpus, facts["alarms"])

@@ -56,10 +56,10 @@ class EditChanges:
     notes: tuple[str, ...] = ()
 
     def totals(self) -> list[dict[str, Any]]:
-        """One record for `kept`, `came` and `went`: how many, and how many are right and wrong."""
+        """Return a record each for `kept`, `came` and `went`: how many, and how many are right."""
         rows = []
         for move in ("kept", "came", "went"):
-            mine = [each.right for each in self.edits if each.move == move]
+            mine = [edit.right for edit in self.edits if edit.move == move]
             right = None if None in mine else sum(map(bool, mine))
             wrong = None if right is None else len(mine) - right
             share = None if right is None or not mine else right / len(mine)
@@ -69,20 +69,20 @@ class EditChanges:
         return rows
 
     def most_frequent(self, count: int) -> list[dict[str, Any]]:
-        """The edits that came or went most often, alike in words and type; each move apart.
+        """Return the edits that came or went most often, alike in words and type; each move apart.
 
         Args:
             count: of those that came, and of those that went.
         """
         rows: list[dict[str, Any]] = []
         for move in ("came", "went"):
-            mine = [each for each in self.edits if each.move == move]
-            tally = Counter((each.edit, each.type) for each in mine)
-            right = Counter((each.edit, each.type) for each in mine if each.right)
-            known = all(each.right is not None for each in mine)
+            mine = [edit for edit in self.edits if edit.move == move]
+            tally = Counter((one.edit, one.type) for one in mine)
+            right = Counter((one.edit, one.type) for one in mine if one.right)
+            judged = all(one.right is not None for one in mine)
             order = sorted(tally.items(), key=lambda item: (-item[1], item[0]))
             for (edit, kind), number in order[:count]:
-                good = right[edit, kind] if known else None
+                good = right[edit, kind] if judged else None
                 bad = None if good is None else number - good
                 rows.append(
                     {"edits": move, "edit": edit, "type": kind, "count": number, "right": good,
@@ -94,7 +94,7 @@ class EditChanges:
 def edit_changes(
     corpus: Corpus, runtime: Runtime, tagger: str = "embedded", pos: str = "spacy2"
 ) -> EditChanges:
-    """Edits that two systems share, and those that only one of them makes.
+    """Return the edits that two systems share, and those that only one of them makes.
 
     Edits are the same where span and correction are; an edit is right where any reference has it.
 
@@ -107,12 +107,12 @@ def edit_changes(
     Raises:
         MissingExtraError, OptionError: as `gecjury.extraction.extract.corpus_edits`.
     """
-    found = typed_corpus_edits(corpus, "auto", tagger, pos, runtime)
-    old, new = found.systems.values()
+    typed = typed_corpus_edits(corpus, "auto", tagger, pos, runtime)
+    old, new = typed.systems.values()
     changes: list[EditChange] = []
     for row, source in enumerate(corpus.sources):
         before, after = _by_key(old[row]), _by_key(new[row])
-        wanted = {key for lines in found.references for key in _by_key(lines[row])}
+        wanted = {key for lines in typed.references for key in _by_key(lines[row])}
         tokens = source.split()
         for key in sorted({*before, *after}):
             edit = after.get(key) or before[key]
@@ -120,7 +120,7 @@ def edit_changes(
             right = key in wanted if corpus.references else None
             shown = f"[{' '.join(tokens[edit.start : edit.end])}{ARROW}{edit.correction}]"
             changes.append(EditChange(row + 1, shown, edit.type, move, right))
-    return EditChanges(tuple(changes), found.notes)
+    return EditChanges(tuple(changes), typed.notes)
 
 
 def _by_key(edits: Edits) -> dict[tuple[int, int, str], Edit]:
@@ -155,7 +155,7 @@ class MovedSentence:
 def moved_sentences(
     scorer: Scorer, table: ScoreTable, corpus: Corpus, count: int
 ) -> list[MovedSentence]:
-    """The sentences that moved a metric's difference most: those that lowered it, then raised it.
+    """Return the sentences that lowered a metric's difference most, then those that raised it.
 
     Looked at are the five times `count`, 200 at least, with the largest differences of sentence
     scores, of equal ones the longest; sentences that both systems correct alike do not move.
@@ -180,8 +180,8 @@ def moved_sentences(
     tried = apart[: max(_CANDIDATES, 5 * count)]
     effects = _effects(scorer, table, tried)
     order = sorted(zip(effects.tolist(), tried, strict=True))
-    down = [each for each in order if each[0] < 0][:count]
-    up = [each for each in sorted(order, key=lambda e: (-e[0], e[1])) if each[0] > 0][:count]
+    down = [one for one in order if one[0] < 0][:count]
+    up = [one for one in sorted(order, key=lambda e: (-e[0], e[1])) if one[0] > 0][:count]
     return [
         MovedSentence(
             table.signature.label,
@@ -198,21 +198,21 @@ def moved_sentences(
 
 
 def _effects(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> FloatArray:
-    """How much of the corpus difference is gone without each sentence; 0 where rounding is."""
+    """Return how much of the corpus difference is gone without each sentence."""
     size = table.sentences.shape[1]
     whole = table.by_system.score[1] - table.by_system.score[0]
     if size < 2:
         return np.full(len(rows), whole)
     every = np.arange(size)
-    found = np.zeros(len(rows))
+    effects = np.zeros(len(rows))
     for start in range(0, len(rows), _TOGETHER):
         part = rows[start : start + _TOGETHER]
         draws = np.array([np.delete(every, row) for row in part])
         scores = scorer.corpus_scores(table.statistics, draws).score
-        found[start : start + len(part)] = whole - (scores[:, 1] - scores[:, 0])
-    return _unrounded(found)
+        effects[start : start + len(part)] = whole - (scores[:, 1] - scores[:, 0])
+    return _unrounded(effects)
 
 
 def _unrounded(effects: FloatArray) -> FloatArray:
-    """Effects of which those that are rounding, or not defined, are 0."""
+    """Return effects with 0 for those that are rounding, or not defined."""
     return np.where(np.abs(np.nan_to_num(effects)) < 1e-12, 0.0, np.nan_to_num(effects))

@@ -1,4 +1,4 @@
-"""Conditions on differences, for a gate: what holds, with its values, and what is missing.
+"""Conditions on differences, for a gate: which hold, with their values, and what is missing.
 
 A gate says yes only of what was scored: a figure that is named and not defined is missing, and a
 gate with something missing neither holds nor passes.
@@ -22,7 +22,7 @@ PARTS = ("old", "new", "low", "high", "p")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a gate makes of figures.
+    """Conditions of a gate that hold, and figures that it misses.
 
     Attributes:
         tripped: the parts that hold, as typed, with the values of what they name.
@@ -36,7 +36,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether everything named is defined and nothing holds."""
+        """True where everything named is defined and nothing holds."""
         return not self.tripped and not self.missing
 
 
@@ -50,26 +50,26 @@ class Gate:
 
     parts: tuple[Condition, ...]
 
-    def check(self, known: Sequence[str]) -> None:
+    def check(self, names: Sequence[str]) -> None:
         """Refuse names of figures that there will not be.
 
         Args:
-            known: of all figures.
+            names: of all figures.
 
         Raises:
             OptionError: names the condition, and near names.
         """
         for part in self.parts:
-            rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in known]
+            rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in names]
             if rates and rates[0].partition(".")[2] in ("", *PARTS):
                 raise OptionError(
                     f"--fail-if {part.text!r:.200}: {rates[0]} needs references: give at least "
                     "one with -r FILE"
                 )
-            part.check(known, "figure")
+            part.check(names, "figure")
 
     def judge(self, figures: Mapping[str, float]) -> Verdict:
-        """Which parts hold.
+        """Return which parts hold.
 
         Args:
             figures: by name; NaN where one is not defined.
@@ -97,11 +97,27 @@ def parse_gate(texts: Sequence[str]) -> Gate:
     Raises:
         OptionError: one cannot be read; says at which column.
     """
-    return Gate(tuple(part for text in texts for part in parse_condition(text).alternatives))
+    parts = []
+    for text in texts:
+        parse_condition(text)  # the whole first, so that an error tells its column
+        parts += [parse_condition(part) for part in _alternatives(text)]
+    return Gate(tuple(parts))
+
+
+def _alternatives(text: str) -> list[str]:
+    """Return what `or` joins at the top of a condition that can be read, as typed."""
+    depth, start, parts = 0, 0, []
+    for token in re.finditer(r"`[^`]*`|[()]|[\w.-]+", text):
+        word = token[0]
+        depth += (word == "(") - (word == ")")
+        if word == "or" and not depth:
+            parts.append(text[start : token.start()])
+            start = token.end()
+    return [*parts, text[start:]]
 
 
 def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -> list[str]:
-    """What conditions may name.
+    """Return what conditions may name.
 
     Args:
         labels: of the metrics, as tables show them.
@@ -112,14 +128,14 @@ def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -
     return [name for first in firsts for name in (first, *(f"{first}.{p}" for p in PARTS))]
 
 
-def figures_of(found: Mapping[str, Paired], names: Mapping[str, str]) -> dict[str, float]:
-    """Figures by the names that conditions have for them.
+def figures_of(differences: Mapping[str, Paired], names: Mapping[str, str]) -> dict[str, float]:
+    """Return figures by the names that conditions have for them.
 
     Args:
-        found: differences by the label of the metric, or by the name of the rate.
+        differences: by the label of the metric, or by the name of the rate.
         names: see `figure_names`.
     """
-    both = {**found, **{name: found[label] for name, label in names.items()}}
+    both = {**differences, **{name: differences[label] for name, label in names.items()}}
     figures: dict[str, float] = {}
     for name, one in both.items():
         low, high = one.interval

@@ -125,6 +125,7 @@ def choose_by_risk(utility: Scorer, corpus: Corpus, runtime: Runtime, votes: Vot
     else:
         table, notes = _utilities(utility, corpus, texts, runtime)
     width = table.shape[1]
+    # Votes: how many files hold each distinct text of a sentence.
     counts = np.zeros((len(texts), width))
     rows = np.arange(len(texts))
     for own in member:

@@ -61,6 +61,7 @@ def gains_of(
     measures = load_all(MEASURES)
     lines = len(corpus)
     versions = [version.lines for version in corpus.systems.values()]
+    # Random picks have a stream of their own, so that they do not depend on the resamples.
     rng = np.random.default_rng([seed, 1])
     drawn = rng.integers(len(versions), size=(_RANDOM, lines))
     own = {f"system {name}": version for name, version in corpus.systems.items()}

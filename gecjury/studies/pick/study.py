@@ -111,6 +111,7 @@ class Pick(Study):
         corpus, runtime = work.corpus, work.runtime
         choices = [choose_by_score(scorer, corpus, runtime) for scorer in work.scorers]
         choices += [choose_by_risk(one, corpus, runtime, self.votes) for one in self._utilities]
+        # What choosing says of itself: first of the candidates, then of the ways to choose.
         alike = _alike(corpus)
         remarks = [*_remarks(corpus, alike), *(note for one in choices for note in one.notes)]
         notes = tuple(dict.fromkeys(remarks))

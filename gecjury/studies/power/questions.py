@@ -226,7 +226,7 @@ def _of_pearson(
     yield Asked("pearson", label, "systems", drawn)
 
 
-def of_given(scorer: GivenScores, pair: Sequence[str]) -> Asked:
+def of_scores_alone(scorer: GivenScores, pair: Sequence[str]) -> Asked:
     """Return the mean differences of two systems, or of every two, in scores made elsewhere.
 
     Args:

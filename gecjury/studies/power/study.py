@@ -30,7 +30,7 @@ from gecjury.stats.sizes import (
     share_told,
     spread,
 )
-from gecjury.studies.power.questions import Asked, Question, answerable, of_given
+from gecjury.studies.power.questions import Asked, Question, answerable, of_scores_alone
 from gecjury.studies.study import Study, Takes, Work, function_of
 
 _FROM = (50, 100, 200)  # sizes from which forecasts are tried
@@ -135,9 +135,10 @@ class Power(Study):
             InputError: too little to say anything, or nothing differs.
         """
         notes: tuple[str, ...] = ()
+        # Scores made elsewhere are all that is known of their texts; what people said is not.
         if work.data is None:
-            given = [one for one in work.scorers if isinstance(one, GivenScores)]
-            asked = [of_given(one, self.pair) for one in given]
+            scores = [one for one in work.scorers if isinstance(one, GivenScores)]
+            asked = [of_scores_alone(one, self.pair) for one in scores]
         else:
             tables = list(zip(work.scorers, work.scores(), strict=True))
             remarks = (note for _, table in tables for note in table.statistics.notes)
@@ -247,6 +248,7 @@ class Power(Study):
         for start in _FROM:
             if start >= quantity.size:
                 continue
+            # What users with so few sentences would forecast: each subsample is one of them.
             tries = []
             for _ in range(_TRIES):
                 rows = np.sort(rng.choice(quantity.size, start, replace=False))
