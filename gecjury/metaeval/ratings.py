@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingAgreement:
-    """How scores of corrections follow the ratings that people gave them.
+    """Correlations of scores of corrections with people's ratings.
 
     A correction that several systems made counts once, if it was rated once. Every correlation
     lies between -1 and 1 and is NaN where it is not defined.
@@ -59,7 +59,7 @@ class RatingAgreement:
 def rating_agreement(
     benchmark: Benchmark, sentences: FloatArray, system_scores: FloatArray
 ) -> list[RatingAgreement]:
-    """Agreement of a metric with each aspect that a benchmark's corrections were rated for.
+    """Return a metric's agreement with each aspect that a benchmark's corrections were rated for.
 
     Args:
         benchmark: its `rated` tables are read.
@@ -125,12 +125,12 @@ class RatedPoints:
 
     @property
     def scores(self) -> FloatArray:
-        """Their scores, shape (n,)."""
+        """The scores of the corrections that count, shape (n,)."""
         return self.metric[self.scored]
 
     @property
     def source(self) -> IntArray:
-        """The source of each, shape (n,)."""
+        """The source of each correction that counts, shape (n,)."""
         return np.nonzero(self.scored)[1]
 
     @property
@@ -143,7 +143,7 @@ class RatedPoints:
 def rated_points(
     corpus: Corpus, ratings: FloatArray, sentences: FloatArray, *, by_rater: bool = False
 ) -> RatedPoints:
-    """Choose the corrections that count; see `RatingAgreement`.
+    """Choose the corrections that count, by the rule of `RatingAgreement`.
 
     Args:
         corpus: gives the texts.
@@ -216,7 +216,7 @@ def rated_rows(
 
 
 def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
-    """How single raters agree with the mean of the others: a human yardstick, not a ceiling.
+    """Return single raters' agreement with the mean of the others: a yardstick, not a ceiling.
 
     A metric is tried against the mean of all raters, which is steadier than any one of them, and
     so may well agree with it better than a rater does.
@@ -224,68 +224,68 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     Returns:
         One entry an aspect: means over the raters; none where single ratings are not known.
     """
-    found = []
+    agreements = []
     # Of places there are no means.
     unknown = math.nan if benchmark.places else 0.0
     for aspect, table in raters_with_mean(benchmark.raters).items():
         parts = [
-            _agreement(benchmark.corpus, aspect, rest, own, _means(own) + unknown, by_rater=True)
-            for own, rest in against_rest(table)
+            _agreement(benchmark.corpus, aspect, rest, mark, _means(mark) + unknown, by_rater=True)
+            for mark, rest in against_rest(table)
         ]
-        found.append(replace(mean_agreement(parts), missing=0))
-    return found
+        agreements.append(replace(mean_agreement(parts), missing=0))
+    return agreements
 
 
 def against_rest(table: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Each rater's ratings, and the mean of the others'.
+    """Yield each rater's ratings and the mean of the others'.
 
     Args:
         table: raters × systems × sentences, NaN where there is none.
     """
-    for rater, own in enumerate(table):
-        yield own, mean_over_raters(np.delete(table, rater, axis=0))
+    for rater, ratings in enumerate(table):
+        yield ratings, mean_over_raters(np.delete(table, rater, axis=0))
 
 
 def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The aspects that several rated, and with several of them their mean by rater.
+    """Return the aspects that several raters rated, and their mean by rater if there are several.
 
     Returns:
         Ratings by aspect, each raters × systems × sentences.
     """
-    known = {aspect: table for aspect, table in raters.items() if len(table) > 1}
-    if len(known) > 1:
-        known["mean"] = np.mean(list(known.values()), axis=0)
-    return known
+    several = {aspect: table for aspect, table in raters.items() if len(table) > 1}
+    if len(several) > 1:
+        several["mean"] = np.mean(list(several.values()), axis=0)
+    return several
 
 
 Agreement = TypeVar("Agreement", bound="DataclassInstance")
 
 
 def mean_agreement(parts: Sequence[Agreement]) -> Agreement:
-    """One agreement out of several raters': means of the figures, the most of the counts.
+    """Combine several raters' agreements: means of the figures, maxima of the counts.
 
     Args:
         parts: one a rater, at least one, of one kind. Figures (floats) that are not defined are
             left out of their mean; what is neither float nor int is the first's.
     """
     values: dict[str, Any] = {}
-    for each in fields(parts[0]):
-        column = [getattr(part, each.name) for part in parts]
+    for entry in fields(parts[0]):
+        column = [getattr(part, entry.name) for part in parts]
         if isinstance(column[0], float):
-            values[each.name] = mean_of_known(np.array(column, dtype=np.float64))
+            values[entry.name] = mean_of_known(np.array(column, dtype=np.float64))
         elif isinstance(column[0], int):
-            values[each.name] = max(column)
+            values[entry.name] = max(column)
     return replace(parts[0], **values)
 
 
 def mean_of_known(values: FloatArray) -> float:
-    """Mean of the values that are defined; NaN without any."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
+    """Return the mean of the defined values; NaN without any."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
 
 
 def _means(table: FloatArray) -> FloatArray:
-    """Mean of each system's ratings; NaN without any."""
+    """Return the mean of each system's ratings; NaN without any."""
     return mean_over_raters(table.T)
 
 
@@ -303,7 +303,7 @@ def _shared(ratings: FloatArray, corpus: Corpus) -> Iterator[tuple[int, list[int
 def resampled_ratings(
     benchmark: Benchmark, sentences: FloatArray, counts: FloatArray
 ) -> dict[str, dict[str, FloatArray]]:
-    """Correlations with ratings over resampled sources.
+    """Return correlations with ratings over resampled sources.
 
     A source drawn twice brings all its corrections twice.
 
@@ -316,16 +316,16 @@ def resampled_ratings(
         By aspect and statistic (`pearson`, `spearman`, `within`) one value a draw; NaN where a
         draw does not define it.
     """
-    found = {}
+    by_aspect = {}
     for aspect, ratings in benchmark.rated.items():
         points = rated_points(benchmark.corpus, ratings, sentences)
         points_of = points.ratings, points.scores, counts, points.source
-        found[aspect] = {
+        by_aspect[aspect] = {
             "pearson": weighted(pearsons, *points_of),
             "spearman": weighted(spearmans, *points_of),
             "within": weighted_means(points.within, counts),
         }
-    return found
+    return by_aspect
 
 
 def weighted(
@@ -337,7 +337,7 @@ def weighted(
     *,
     at_once: int = 16 * BLOCK,
 ) -> FloatArray:
-    """A correlation over resampled sources.
+    """Return a correlation over resampled sources.
 
     Args:
         measure: of `gecjury.stats.correlation`.
@@ -359,7 +359,7 @@ def weighted(
 
 
 def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Mean of the defined values under each row's weights; NaN where those are all 0.
+    """Return the mean of the defined values under each row's weights; NaN where those are all 0.
 
     Args:
         values: shape (n,), NaN where not defined.
@@ -368,6 +368,6 @@ def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     Returns:
         Shape (B,).
     """
-    known = ~np.isnan(values)
-    held = weights[:, known]
-    return ratio(held @ values[known], held.sum(axis=1), np.nan)
+    defined = ~np.isnan(values)
+    held = weights[:, defined]
+    return ratio(held @ values[defined], held.sum(axis=1), np.nan)

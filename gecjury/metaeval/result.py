@@ -1,4 +1,4 @@
-"""A comparison as a value: everything that its tables, its JSON document and its page show."""
+"""The result of a comparison: everything that its tables, its JSON document and its page show."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gecjury.stats.preferences import PairTable
 
 @dataclass(frozen=True)
 class Annotators:
-    """How far people agree with each other in one view: what a metric can be asked for.
+    """Agreement of people with each other in one view, a yardstick for metrics.
 
     Attributes:
         agreement: of two annotators on the pairs of the systems compared, beside the
@@ -40,7 +40,7 @@ class Annotators:
 
 @dataclass(frozen=True)
 class IntervalsAndTests:
-    """How the intervals and tests were made.
+    """The intervals' and tests' settings and results.
 
     Attributes:
         human_resampled: by view, whether human scores were computed anew in every draw; otherwise
@@ -106,7 +106,7 @@ class PairwiseAgreement:
 
 @dataclass(frozen=True)
 class Audit:
-    """What a scorer found out about itself, with its agreement with people beside it.
+    """A scorer's audit of itself, beside its agreement with people.
 
     Attributes:
         label: the metric.
@@ -165,28 +165,28 @@ class Comparison:
 
     @property
     def benchmark(self) -> Benchmark:
-        """What the metrics were compared on."""
+        """The benchmark that the metrics were compared on."""
         return self.study.benchmark
 
     @property
     def human(self) -> str:
-        """Which human judgments were asked for: `edit`, `sentence` or `both`."""
+        """The human judgments compared with: `edit`, `sentence` or `both`."""
         return self.settings.human or self.benchmark.view
 
     @property
     def human_kinds(self) -> dict[View, str]:
-        """By view the human column of the system level, such as `trueskill`."""
+        """The human column of the system level by view, such as `trueskill`."""
         return {view: self.study.human_kind(view) for view in self.views}
 
     @property
     def incomplete(self) -> bool:
-        """Whether scores or credits were wanted and could not be had."""
+        """True if scores or credits are missing."""
         missing = self.edits.missing if self.edits else 0
         return bool(missing) or any(table.unanswered for table in self.tables)
 
     @property
     def title(self) -> str:
-        """The benchmark and what was taken of it, in one line."""
+        """The benchmark and the part of it that was compared, in one line."""
         benchmark = self.benchmark
         warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
         if benchmark.places:
@@ -201,7 +201,7 @@ class Comparison:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The main table as plain records: each metric and view, then chance, then people.
+        """Return the main table as plain records: each metric and view, then chance, then people.
 
         `pandas.DataFrame(comparison.rows())` takes them as they are. Figures of the levels that
         were not compared have no key; what is not defined is NaN, a cluster without test None.
@@ -260,13 +260,13 @@ class Comparison:
         return records
 
     def __repr__(self) -> str:
-        """What was compared; `print` shows the figures."""
+        """Return a line on what was compared; `print` shows the figures."""
         metrics = ", ".join(dict.fromkeys(result.label for result in self.results))
         return f"<Comparison on {self.benchmark.name} ({', '.join(self.views)}): {metrics}>"
 
 
 def _ends(name: str, bounds: Interval | None) -> dict[str, float]:
-    """The two ends of an interval as entries of a record."""
+    """Return the two ends of an interval as entries of a record."""
     if bounds is None:
         return {}
     return {f"{name}_low": float(bounds[0]), f"{name}_high": float(bounds[1])}

@@ -1,9 +1,9 @@
-"""Labels of whole corrections: how well a metric's scores tell good corrections from bad ones.
+"""Labels of whole corrections, and the AUC of a metric's scores against them.
 
-By class of bad corrections the AUC: the probability that a good correction scores above a bad one,
-ties one half. Corrections of different sources are compared, so that a score must mean the same
-everywhere; the gain over the score of the uncorrected source is tried as well, where a metric
-scores single texts. Intervals come from resampled sources with all their corrections.
+The AUC of a class of bad corrections is the probability that a good correction scores above a bad
+one, ties one half. It compares corrections of different sources, so that a score must mean the same
+everywhere. Where a metric scores single texts, the gain over the score of the uncorrected source is
+compared as well. Intervals come from resampled sources with all their corrections.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class LabelComparison:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Corrections by label, in the order of the labels."""
+        """Count corrections by label, in the order of the labels."""
         labels = self.labels
-        known = Counter(value for line in labels.values for value in line if value)
-        return {name: known[name] for name in (labels.true, *labels.false, *labels.others)}
+        counter = Counter(value for line in labels.values for value in line if value)
+        return {name: counter[name] for name in (labels.true, *labels.false, *labels.others)}
 
     @property
     def few(self) -> Mapping[str, int]:
-        """The classes of bad corrections that have few, with their numbers."""
+        """Return the classes with few bad corrections, and their counts."""
         counts = self.counts
         return {name: counts[name] for name in self.labels.false if counts[name] < FEW_BAD}
 
@@ -107,7 +107,7 @@ def compare_labels(
     tables: Sequence[ScoreTable],
     runtime: Runtime,
 ) -> LabelComparison | None:
-    """Return how scores tell good corrections from bad ones, by metric and class.
+    """Return the AUC of scores against labels, by metric and class of bad corrections.
 
     None without labels, and where the level was not asked for.
 
@@ -181,7 +181,7 @@ def label_agreements(
 
 
 def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArray:
-    """AUC under each row's weights, scores ascending; NaN without good or without bad ones."""
+    """Return the AUC under each row's weights, scores ascending; NaN without good or bad ones."""
     if not len(score):
         return np.full(len(weights), np.nan)
     starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
@@ -191,7 +191,7 @@ def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArra
 
 
 def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> FloatArray | None:
-    """A metric's scores of the uncorrected sources, shape (sentences,).
+    """Return a metric's scores of the uncorrected sources, shape (sentences,).
 
     None for a metric that scores no single new text (hypotheses side by side, finished scores), or
     that would ask a paid service once more.
@@ -213,7 +213,7 @@ def _uncorrected(corpus: Corpus) -> Corpus:
 def kinds_of_scores(
     sentences: FloatArray, sources: FloatArray | None
 ) -> Sequence[tuple[ScoreKind, FloatArray]]:
-    """What of a metric is compared: its scores and, where those of sources are known, gains."""
+    """Yield a metric's scores and, where those of sources exist, its gains over them."""
     if sources is None:
         return (("score", sentences),)
     return (("score", sentences), ("gain", sentences - sources))
