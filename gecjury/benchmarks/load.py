@@ -103,7 +103,7 @@ def _language(
     fold: str | None,
     tagger: str | None,
 ) -> Language:
-    """Return the language of a benchmark's texts; what is told of another one is not asked of it.
+    """Return the language of texts; the table's tokens and folding hold for its own language alone.
 
     Raises:
         InputError: the benchmark's own table names a spaCy pipeline, which is a package or a folder
@@ -116,12 +116,12 @@ def _language(
             "(in Python tokens=...)"
         )
     same = lang is None or language_of(lang).code == info.language
-    own = (info.tokens or None, info.fold or None) if same else (None, None)
-    return language_of(lang or info.language, tokens or own[0], fold or own[1], tagger)
+    usual = (info.tokens or None, info.fold or None) if same else (None, None)
+    return language_of(lang or info.language, tokens or usual[0], fold or usual[1], tagger)
 
 
 def _info(name: str) -> BenchmarkInfo:
-    """The table row of a name, or what an own benchmark offers."""
+    """Return the table row of a name, or that of an own benchmark."""
     if name.lower() in BENCHMARKS or not looks_like_path(name):
         return benchmark_info(name)
     from gecjury.benchmarks.loaders.own import own_info

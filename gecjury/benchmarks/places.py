@@ -33,7 +33,7 @@ class Layout:
     cells: tuple[tuple[int, int], ...]
 
     def versions(self, texts: Sequence[str]) -> dict[str, Version]:
-        """The corrections by place, S lines each.
+        """Return the corrections by place, S lines each.
 
         Args:
             texts: of the corrections given, in their order.
@@ -49,18 +49,18 @@ class Layout:
         return {name: Version(tuple(made)) for name, made in zip(self.names, lines, strict=True)}
 
     def table(self, values: Sequence[float]) -> FloatArray:
-        """Values of the corrections given, places × sources; NaN where there is no correction."""
-        found = np.full((len(self.names), len(self.sources)), np.nan)
+        """Return values of the corrections given, places × sources; NaN without a correction."""
+        table = np.full((len(self.names), len(self.sources)), np.nan)
         for cell, value in zip(self.cells, values, strict=True):
-            found[cell] = value
-        return found
+            table[cell] = value
+        return table
 
     def words(self, values: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Words of the corrections given, by place and source; empty where there is none."""
-        found = [[""] * len(self.sources) for _ in self.names]
+        """Return words of the corrections given, by place and source; empty without one."""
+        table = [[""] * len(self.sources) for _ in self.names]
         for (place, row), value in zip(self.cells, values, strict=True):
-            found[place][row] = value
-        return tuple(map(tuple, found))
+            table[place][row] = value
+        return tuple(map(tuple, table))
 
 
 def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> Layout:
@@ -87,7 +87,7 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
 
 
 def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[str]) -> Corpus:
-    """The corpus of a benchmark that has no references of its own.
+    """Return the corpus of a benchmark that has no references of its own.
 
     Args:
         request: what was asked for; references may be given by it.
@@ -107,13 +107,13 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
 def placed_benchmark(
     request: LoadRequest, corpus: Corpus, layout: Layout, notes: Sequence[str]
 ) -> Benchmark:
-    """A benchmark whose places nobody ranked; a loader adds the judgments that it has.
+    """Return a benchmark whose places nobody ranked; a loader adds the judgments that it has.
 
     Args:
         request: what was asked for.
         corpus: from `placed_corpus`.
         layout: of its corrections.
-        notes: what has to be told of it.
+        notes: remarks for a reader of results.
     """
     return Benchmark(
         name=request.info.name,

@@ -1,8 +1,8 @@
 """GECCC (Náplava et al. 2022): Czech of four domains, each sentence corrected by one or two people.
 
 The texts come twice, line by line: as written (`sentence.input`, `sentence.gold`) and as tokens
-with edits (`sentence.m2`). Leaving out blanks, both spell every source alike. Nobody judged
-systems on them, so this is no benchmark but a source of references, gold edits and training text.
+with edits (`sentence.m2`). Both spell every source alike except for blanks. Nobody judged systems
+on them, so that this is no benchmark but a source of references, gold edits and training text.
 """
 
 from __future__ import annotations
