@@ -1,4 +1,4 @@
-"""One row a number of a comparison, whatever level it belongs to."""
+"""Figures: one type of row for every number of a comparison, whatever its level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEGMENT = ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon")
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a comparison.
+    """A number of a comparison.
 
     Attributes:
         level: `system`, `sentence`, `edit`, `rating`, `segment` or `label`.
@@ -28,8 +28,8 @@ class Figure:
         low: lower bound of its interval; NaN without one.
         high: upper bound; NaN without one.
         cluster: of metrics that tests do not tell apart, 1 is best; None where nothing was tested.
-        n: what it rests on: pairs, edits, corrections; None where that is not told.
-        missing: scores that were wanted and could not be had.
+        n: pairs, edits or corrections that it rests on; None where not known.
+        missing: scores that are missing.
     """
 
     level: str
@@ -100,7 +100,7 @@ def _of_edits(document: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _of_corrections(document: Mapping[str, Any]) -> Iterator[Figure]:
-    """Yield what single corrections were rated, compared in groups, or labelled."""
+    """Yield the levels of single corrections: rated, compared in groups, or labelled."""
     for row in document.get("ratings") or ():
         about = ("rating", row["aspect"], row["metric"], row["family"])
         yield from _figures(about, row, _RATING, None, row.get("outputs"), row.get("missing") or 0)

@@ -1,4 +1,4 @@
-"""A matrix of an explanation as a page: which edits earned credit from which."""
+"""The matrix of an explanation as a page: the credit of edits by other edits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gecjury.wording import shortened
 def heat_map_html(
     heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, str]], language: str = "en"
 ) -> str:
-    """A page that needs nothing else: texts, and the matrix as a coloured table.
+    """Return a self-contained page: texts, and the matrix as a coloured table.
 
     Args:
         heat_map: the matrix.
@@ -47,9 +47,9 @@ def _class(shade: int) -> str:
 
 
 def _rule(shade: int) -> str:
-    """The style of a cell of so many thousandths of the darkest.
+    """Return the style of cells of a shade, in thousandths of the darkest.
 
-    In a class, because the policy of pages forbids `style` attributes.
+    It is a class, because the policy of pages forbids `style` attributes.
     """
     rule = f"background:rgba(31,90,160,{shade / 1000:.3f})"
     return f"{rule};color:#fff" if shade > 500 else rule

@@ -1,4 +1,4 @@
-"""A table: records, and the columns that people see of them."""
+"""Tables: records, and the columns in which people see them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Column:
         digits: behind the point of a number.
         interval: key of the cell with the two bounds that people see behind the value; programs
             (TSV) read the bounds in two columns of their own.
-        value: makes a cell of a record where no key of it will do.
+        value: computes the cell from a record that has no key for it.
     """
 
     key: str
@@ -31,7 +31,7 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The heading, or the key where there is none."""
+        """The heading, or the key without one."""
         return self.heading or self.key
 
     def cell(self, row: Record) -> Any:

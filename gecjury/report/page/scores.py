@@ -12,19 +12,19 @@ from gecjury.scoring.scores import ScoreTable
 
 
 class Scores(Protocol):
-    """What `gecjury.experiments.score.score` gives, as far as the page reads it."""
+    """The part of a result of `gecjury.experiments.score.score` that the page reads."""
 
     @property
     def tables(self) -> tuple[ScoreTable, ...]:
-        """One a metric."""
+        """The score tables, one for each metric."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the metrics have to say."""
+        """Remarks of the metrics on their scores."""
 
 
 def scores_html(found: Scores, worst: Iterable[Any], language: str = "en") -> str:
-    """A page that needs nothing else, no network and no script.
+    """Return a self-contained page that needs no network and no script.
 
     Args:
         found: scores of some systems by some metrics.
@@ -46,11 +46,11 @@ def scores_html(found: Scores, worst: Iterable[Any], language: str = "en") -> st
         title=f"Scores of {', '.join(systems)}"[:120],
         metrics=[table.signature.label for table in found.tables],
         totals=totals,
-        types=[each for table in found.tables for each in _types(table)],
+        types=[block for table in found.tables for block in _types(table)],
         worst=[
-            (each.system, each.metric, each.line, _number(each.score), f"{each.cost:.5f}",
-             each.source, _pieces(each.marked))
-            for each in worst
+            (line.system, line.metric, line.line, _number(line.score), f"{line.cost:.5f}",
+             line.source, _pieces(line.marked))
+            for line in worst
         ],
         signatures=[str(table.signature) for table in found.tables],
         notes=found.notes,
@@ -63,27 +63,27 @@ def tables_html(result: Result) -> str:
 
     Edits in their cells, `[old→new]`, are marked.
     """
-    shown = []
+    listed = []
     for table in result.tables:
         if not table.columns:
             continue
         headings, numeric, rows = shown_cells(table)
         cells = [[_pieces(cell) for cell in row] for row in rows]
         classes = ["n" if number else "" for number in numeric]
-        shown.append((table.title, list(zip(headings, classes, strict=True)), cells, table.notes))
+        listed.append((table.title, list(zip(headings, classes, strict=True)), cells, table.notes))
     lang = lang_attribute(result.language)
-    return render_page("listed", title=result.title[:120], tables=shown, lang_attribute=lang)
+    return render_page("listed", title=result.title[:120], tables=listed, lang_attribute=lang)
 
 
 def _types(table: ScoreTable) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
-    """A metric's counts by type, its systems side by side: true, false and missed ones."""
-    found = table.statistics.details.get("by_type", {})
-    if not found:
+    """Yield a metric's counts by type, its systems side by side: true, false and missed edits."""
+    by_system = table.statistics.details.get("by_type", {})
+    if not by_system:
         return []
-    systems = list(found)
-    kinds = sorted({kind for counts in found.values() for kind in counts})
+    systems = list(by_system)
+    kinds = sorted({kind for counts in by_system.values() for kind in counts})
     rows = [
-        (kind, [" / ".join(f"{part:g}" for part in found[name].get(kind, (0, 0, 0)))
+        (kind, [" / ".join(f"{part:g}" for part in by_system[name].get(kind, (0, 0, 0)))
                 for name in systems])
         for kind in kinds
     ]  # fmt: skip
@@ -95,7 +95,7 @@ def _number(value: float) -> str:
 
 
 def _pieces(marked: str) -> list[tuple[str, bool]]:
-    """A correction in pieces, each with whether it is an edit."""
+    """Return a correction in pieces, each marked as an edit or not."""
     import re
 
     parts = re.split(r"(\[[^\[\]]*→[^\[\]]*\])", marked)
