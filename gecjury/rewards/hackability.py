@@ -1,4 +1,4 @@
-"""How often damage raises a reward, without guards and with them."""
+"""Frequencies with which damage raises a reward, without guards and with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAME = 1e-6  # rounding between batches
 
 @dataclass(frozen=True)
 class Hackability:
-    """What one kind of damage does to a reward.
+    """The effect of one kind of damage on a reward.
 
     Attributes:
         metric: the metric's label.
@@ -39,17 +39,17 @@ class Hackability:
     by: str
 
     def row(self) -> dict[str, Any]:
-        """A plain record."""
+        """Return a plain record."""
         return asdict(self)
 
 
 def hackability(
     found: Attacked, corpus: Corpus, guards: Sequence[Guard] | None = None
 ) -> list[Hackability]:
-    """For every metric and kind of damage, how often the reward rises.
+    """Return how often the reward rises, for every metric and kind of damage.
 
     The guarded reward is scaled: the range of the metric's scores of the undamaged texts becomes 0
-    to 1, and what lies beyond is cut off, so that a penalty of 1 outweighs every score.
+    to 1, and values beyond it are cut off, so that a penalty of 1 outweighs every score.
 
     Args:
         found: damaged and undamaged scores.
@@ -61,15 +61,16 @@ def hackability(
     after: dict[tuple[str, ...], FloatArray] = {}
     rows = []
     costs = np.array([guard.penalty for guard in rules])
-    for one in found.metrics:
-        pairs = one.scores.pairs
-        known = np.concatenate([pair.before[~np.isnan(pair.before)] for pair in pairs])
-        low = float(known.min()) if len(known) else 0.0
-        span = float(np.ptp(known)) if len(known) and np.ptp(known) > 0 else 1.0
+    for attacked in found.metrics:
+        pairs = attacked.scores.pairs
+        scores = np.concatenate([pair.before[~np.isnan(pair.before)] for pair in pairs])
+        low = float(scores.min()) if len(scores) else 0.0
+        span = float(np.ptp(scores)) if len(scores) and np.ptp(scores) > 0 else 1.0
         for attack in dict.fromkeys(pair.damaged.attack for pair in pairs):
             gains, kept, hits = [], [], []
-            for pair in (each for each in pairs if each.damaged.attack == attack):
+            for pair in (candidate for candidate in pairs if candidate.damaged.attack == attack):
                 lines = pair.damaged.lines
+                # Every metric meets the same damaged texts; guards depend on the texts alone.
                 if lines not in after:
                     after[lines] = _hits(corpus, lines, rules)
                 gain = pair.after - pair.before
@@ -79,12 +80,12 @@ def hackability(
                 gains.append(gain[used])
                 kept.append((new - old - lost)[used])
                 hits.append(after[lines][used])
-            gain, guarded, hit = (np.concatenate(each) for each in (gains, kept, hits))
+            gain, guarded, hit = (np.concatenate(parts) for parts in (gains, kept, hits))
             often = hit.sum(axis=0) if len(rules) else np.zeros(0)
             count = len(gain)
             rows.append(
                 Hackability(
-                    one.scores.label,
+                    attacked.scores.label,
                     attack,
                     count,
                     float((gain > _SAME).mean()) if count else float("nan"),
@@ -97,7 +98,7 @@ def hackability(
 
 
 def alarms(corpus: Corpus, guards: Sequence[Guard] | None = None) -> dict[str, dict[str, float]]:
-    """How often every guard takes effect on undamaged texts: by guard, of outputs and references.
+    """Return how often every guard takes effect on undamaged outputs and references.
 
     A reference is judged as if it were not among the references.
 
@@ -125,7 +126,7 @@ def alarms(corpus: Corpus, guards: Sequence[Guard] | None = None) -> dict[str, d
 
 
 def _hits(corpus: Corpus, lines: Sequence[str], rules: Sequence[Guard]) -> FloatArray:
-    return _hits_of(corpus.sources, lines, [each.lines for each in corpus.references], rules)
+    return _hits_of(corpus.sources, lines, [version.lines for version in corpus.references], rules)
 
 
 def _hits_of(
@@ -134,9 +135,9 @@ def _hits_of(
     references: Sequence[Sequence[str]],
     rules: Sequence[Guard],
 ) -> FloatArray:
-    """On which texts which guards take effect: sentences × guards, 0 or 1."""
+    """Return which guards take effect on which texts: sentences × guards, 0 or 1."""
     hits = np.zeros((len(lines), len(rules)))
     for row, (source, line) in enumerate(zip(sources, lines, strict=True)):
-        own = [reference[row] for reference in references]
-        hits[row] = [guard.rule(source, line, own) for guard in rules]
+        of_row = [reference[row] for reference in references]
+        hits[row] = [guard.rule(source, line, of_row) for guard in rules]
     return hits
