@@ -254,7 +254,7 @@ class Pool(Generic[_T]):
             except BaseException as error:
                 self.results.put(error)
 
-        self._threads = [threading.Thread(target=run, args=(each,)) for each in self.processes]
+        self._threads = [threading.Thread(target=run, args=(child,)) for child in self.processes]
         for thread in self._threads:
             thread.start()
 

@@ -26,7 +26,7 @@ _OPTION = "gecjury.option"
 
 @dataclass(frozen=True)
 class _Extra:
-    """What a field adds to its type, default and docstring; see `option`."""
+    """The additions of `option` to a field's type, default and docstring."""
 
     flags: tuple[str, ...] = ()
     metavar: str | None = None
@@ -124,7 +124,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     Raises:
         OptionError: a value that there is none of.
     """
-    own: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for path, declared in _declared(settings):
         if declared.name not in values:
@@ -133,11 +133,11 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
         if isinstance(value, list):
             value = tuple(dict.fromkeys(value))
         holder, _, name = path.rpartition(".")
-        (inner.setdefault(holder, {}) if holder else own)[name] = value
+        (inner.setdefault(holder, {}) if holder else fields)[name] = value
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
         if field.name in inner:
-            own[field.name] = dataclasses.replace(field.default, **inner[field.name])  # type: ignore[type-var]
-    return settings(**own)
+            fields[field.name] = dataclasses.replace(field.default, **inner[field.name])  # type: ignore[type-var]
+    return settings(**fields)
 
 
 def check(settings: object) -> None:
@@ -159,13 +159,13 @@ def check(settings: object) -> None:
             continue
         flag = _flags(settings, field.name)[-1]
         _, choices, many = _kind(hints[field.name])
-        for one in value if many and value is not None else (value,):
-            if one is None:
+        for single in value if many and value is not None else (value,):
+            if single is None:
                 continue
             if choices:
-                _check_choice(flag, one, choices)
-            elif isinstance(one, int | float) and not isinstance(one, bool):
-                _check_bounds(flag, one, extra)
+                _check_choice(flag, single, choices)
+            elif isinstance(single, int | float) and not isinstance(single, bool):
+                _check_bounds(flag, single, extra)
 
 
 def attributes_of(docstring: str) -> Mapping[str, str]:
@@ -193,6 +193,7 @@ def _declared(settings: type) -> Iterator[tuple[str, Option]]:
     """Yield the options of a settings class with the path of their fields: `resampling.over`."""
     hints = typing.get_type_hints(settings)
     meanings: dict[str, str] = {}
+    # Base classes come first: a subclass may describe an inherited field anew.
     for base in reversed(settings.__mro__):
         meanings |= attributes_of(base.__doc__ or "")
     for field in dataclasses.fields(settings):
@@ -244,7 +245,7 @@ def _flags(settings: object, name: str) -> tuple[str, ...]:
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
     """Return the kind of value that a type asks for, its choices, and whether it takes several."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        (hint,) = (one for one in typing.get_args(hint) if one is not type(None))
+        (hint,) = (member for member in typing.get_args(hint) if member is not type(None))
     if typing.get_origin(hint) is tuple:
         kind, choices, _ = _kind(typing.get_args(hint)[0])
         return kind, choices, True
