@@ -61,7 +61,7 @@ def settled(scores: FloatArray) -> FloatArray:
     difference of rounding would count as a win or a loss that no metric means.
 
     Args:
-        scores: of any shape; NaN and infinities stay.
+        scores: array of any shape; NaN and infinities stay.
 
     Returns:
         The same shape. In a sequence of sorted scores whose neighbours differ by no more than

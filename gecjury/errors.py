@@ -118,9 +118,9 @@ def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
     """Return the command of `install_hint` for a place and an installer's record.
 
     Args:
-        extra: what is to be installed.
+        extra: name of the extra.
         root: folder that holds the package.
-        record: what the installer wrote of where it took gecjury from, if anything.
+        record: the installer's record of gecjury's origin, if any.
         program: the Python that runs.
     """
     import shlex

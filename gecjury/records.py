@@ -43,7 +43,7 @@ def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
         kind: a dataclass.
         path: the file.
         what: the kind of record, for messages: "the manifest of a run".
-        remedy: what the user can do about a file that holds something else.
+        remedy: advice on a file that holds something else.
 
     Raises:
         InputError: the file cannot be read or holds no such record; names file and value.

@@ -66,7 +66,7 @@ class Runtime:
         workers: processes for work that can be split (1: none are started).
         concurrency: requests under way at once for scorers that ask a server.
         cache: folder of disk caches; None for the user's cache folder.
-        use_cache: whether disk caches are read and written at all.
+        use_cache: True if disk caches are read and written at all.
         dry_run: count what would be asked and its cost, and ask nothing.
         max_cost: stop before this cost (in the price table's currency) is crossed.
         prices: table of models to use instead of the package's.
@@ -76,7 +76,7 @@ class Runtime:
             None sends them none.
         batch: ask servers for batches, which cost less and may take a day.
         scores: folder of score files, which scorers made of other scorers read and write.
-        progress: where long work reports.
+        progress: receiver of reports of long work.
         spending: counts towards `max_cost`.
     """
 

@@ -45,16 +45,16 @@ class Option:
     """One option that a settings class declares.
 
     Attributes:
-        name: of the field.
-        flags: as typed on the command line, such as `("-d", "--difference")`.
+        name: the name of the field.
+        flags: flags on the command line, such as `("-d", "--difference")`.
         kind: `bool`, `int`, `float` or `str`.
         choices: the values that there are; empty where any of the kind will do.
-        many: whether it takes several values.
-        several: whether these stand behind one flag (`--means 0 1 2`) instead of one each.
+        many: True if it takes several values.
+        several: True if these stand behind one flag (`--means 0 1 2`) instead of one each.
         default: the value of the field unless another is named.
-        required: whether there is no default.
+        required: True if there is no default.
         meaning: the entry of the docstring, without backquotes.
-        metavar: what the help calls the value; None for the field's own name.
+        metavar: name of the value in the help; None for the field's own name.
     """
 
     name: str
@@ -85,17 +85,17 @@ def option(
     """Return a dataclass field with what its type, default and docstring cannot say.
 
     Args:
-        default: as `dataclasses.field` takes it.
-        *flags: of the command line, where they differ from the field's name.
-        metavar: what the help calls the value.
+        default: default of `dataclasses.field`.
+        *flags: flags of the command line, where they differ from the field's name.
+        metavar: name of the value in the help.
         least: the smallest value.
         most: the largest value.
         within: two bounds that are no values themselves.
         hint: ends the message of a value out of its bounds.
-        several: whether all values of a tuple stand behind one flag.
-        hidden: whether Python alone can set it.
-        offers: of a field that holds settings itself, which of their fields are options here.
-        choices: of such a field, the values by field where fewer are offered.
+        several: True if all values of a tuple stand behind one flag.
+        hidden: True if Python alone can set it.
+        offers: for a field that holds settings, those of their fields that are options here.
+        choices: for such a field, the values by field where fewer are offered.
     """
     extra = _Extra(
         flags, metavar, least, most, within, hint, several, hidden, offers, choices or {}
@@ -172,7 +172,7 @@ def attributes_of(docstring: str) -> Mapping[str, str]:
     """Return the entries of a docstring's section `Attributes:`, each on one line.
 
     Args:
-        docstring: of a class.
+        docstring: the docstring of a class.
     """
     _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
     entries: dict[str, list[str]] = {}

@@ -108,7 +108,7 @@ def shortened(name: str, most: int = 120) -> str:
     """Return a name for a page or a figure: visible, without its middle if it is too long.
 
     Args:
-        name: of a system, a metric, an edit.
+        name: the name of a system, a metric, an edit.
         most: columns that are shown, more than 20; letters of Japanese take two.
     """
     text = visible(name)

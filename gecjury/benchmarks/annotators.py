@@ -95,7 +95,7 @@ def doubly_judged(pairs: JudgmentPairs, *, ties: bool) -> IntArray:
     """Return the judgments that `annotator_agreement` compares, so that metrics can be, too.
 
     Args:
-        pairs: as for `annotator_agreement`.
+        pairs: judgments for `annotator_agreement`.
         ties: also comparisons that an annotator tied.
 
     Returns:

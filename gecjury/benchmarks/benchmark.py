@@ -68,19 +68,19 @@ class Benchmark:
         view: the chosen view, which `corpus.groups` follows.
         systems: name of the chosen system set.
         system_sets: all sets, each with its systems.
-        references: how the references are called, here and in signatures.
+        references: name of the references, here and in signatures.
         sentence_ids: for each row of `corpus` its line in the full files (0-based).
         citation: the paper to cite.
-        notes: what a reader of results must know.
+        notes: remarks for readers of results.
         sample: True for the sample that comes with the package, which is never evidence.
         segment_scores: mean human ratings, shape (systems of `corpus`, sentences), NaN where there
             is none; None where sentences were not rated.
-        ratings: the same by aspect where several were rated ("grammaticality", "fluency", ...).
+        ratings: mean ratings by aspect where several were rated ("grammaticality", "fluency", ...).
         raters: by aspect each rater's ratings, shape (raters, systems, sentences), where known.
         places: True where nobody knows which system made a correction: the systems of `corpus` are
             then the first, second, ... correction of each source, and no level of systems exists.
             A source with fewer has its first one again, without rating, verdict or label.
-        labels: what annotators called whole corrections; None where they were not labelled.
+        labels: the annotators' labels of whole corrections; None where they were not labelled.
         directed_kappa: True where κ of annotators is computed as the benchmark's paper did, see
             `gecjury.benchmarks.annotators.annotator_kappa`.
     """
@@ -207,9 +207,9 @@ class LoadRequest:
         references: names of reference sets and paths of files, in order.
         open_folder: finds the data; called only by loaders that read files.
         view: the view whose items become `corpus.groups`.
-        whole: whether unjudged sentences are wanted as well.
-        unknown_systems: of an own benchmark: `refuse` or `skip`; None for what its table says.
-        language: of its texts, as the benchmark or the user says.
+        whole: True if unjudged sentences are wanted as well.
+        unknown_systems: for an own benchmark: `refuse` or `skip`; None for what its table says.
+        language: language of its texts, from the benchmark or the user.
     """
 
     info: BenchmarkInfo
@@ -244,10 +244,10 @@ class LoadRequest:
         """Return the benchmark that was asked for, called and cited as its table row says.
 
         Args:
-            corpus: of the systems asked for.
+            corpus: the corpus of the systems asked for.
             rows: for each of its sentences, the line in the full files.
-            rankings: see `Benchmark`.
-            human: see `Benchmark`.
+            rankings: as of a `Benchmark`.
+            human: as of a `Benchmark`.
             **more: other attributes of a `Benchmark`, which take precedence.
         """
         attributes = {

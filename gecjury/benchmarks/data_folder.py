@@ -42,7 +42,7 @@ class DataFile:
             cannot be fetched.
         sha256: hexadecimal checksum.
         size: bytes.
-        licence: what the upstream repository says, or whom to cite.
+        licence: the terms of the upstream repository, or the paper to cite.
     """
 
     path: str
@@ -169,7 +169,7 @@ def open_data(
         data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
         url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
         cache: the cache folder instead of the user's; files go into `data` in it.
-        table: see `manifest`.
+        table: the table of `manifest`.
 
     Raises:
         DataError: the given folder does not exist.
@@ -199,8 +199,8 @@ class DataFolder:
 
     Attributes:
         root: the folder; the cache may not exist yet.
-        origin: who named it.
-        base_url: where missing files of the cache are fetched from.
+        origin: the option or variable that named it.
+        base_url: base of the addresses of missing files of the cache.
         files: the pinned files by path.
     """
 
@@ -262,7 +262,7 @@ class DataFolder:
         """Download the files that are missing here.
 
         Args:
-            files: what is wanted; those present are left alone.
+            files: the files wanted; those present are left alone.
             wanted_by: the data set that a message tells the user to fetch.
             backoff: seconds before the second attempt of a file, doubled for each further one.
 

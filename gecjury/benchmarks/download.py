@@ -61,9 +61,9 @@ class Download:
     """One file to fetch.
 
     Attributes:
-        name: how messages call the file.
-        url: where it is.
-        target: where it goes.
+        name: name of the file in messages.
+        url: address of the file.
+        target: path of the downloaded file.
         sha256: hexadecimal checksum that it must have.
         size: bytes that it must have.
     """
@@ -128,7 +128,7 @@ def download_all(
     """Fetch files side by side, with a progress bar on stderr where that is a terminal.
 
     Args:
-        downloads: what to fetch; the folders of the targets are made.
+        downloads: the files to fetch; the folders of the targets are made.
         backoff: seconds before the second attempt of a file; doubled for each further one.
         workers: files in transfer at a time.
         patience: seconds after which a transfer that is too slow is given up.

@@ -75,7 +75,7 @@ class JudgedSource:
         after: the sentence after it; empty at the end of a document.
         corrections: texts of the corrections in file order; those that cannot be read are left
             out, and so is, by the annotation's design, a correction without edits.
-        row: as of a `HumanVerdict`.
+        row: row of a `HumanVerdict`.
     """
 
     annotator: str
@@ -95,7 +95,7 @@ class VerdictProblem:
         file: annotator folder and file name.
         line: line number (1-based).
         text: the words in question.
-        reason: what is wrong, and how it was read where it was.
+        reason: the fault, and the reading if there was one.
         read: True where a verdict came out of it all the same.
     """
 

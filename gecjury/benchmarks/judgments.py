@@ -204,7 +204,7 @@ def read_rankings(
 
     Args:
         path: XML file, e.g. `judgments_edit.xml` of SEEDA or `judgments.xml` of GJG15.
-        first_line: what `src-id` calls the first sentence: 1 in SEEDA, 0 in GJG15.
+        first_line: number of the first sentence in `src-id`: 1 in SEEDA, 0 in GJG15.
         lines: number of sentences in the output files, to check `src-id` against.
         systems: the systems that may occur; empty for any.
         own: the file is the user's, who is told how to have it read otherwise.
@@ -260,11 +260,11 @@ class JudgedEntries:
         system: index of its system, ascending within an item.
         rank: the annotator's rank, 1 is best.
         text: number of the correction within its item; systems that share one share the text.
-        sentence: of each item, its line in the full output files.
-        annotator: of each item, index into `annotators`.
+        sentence: for each item, its line in the full output files.
+        annotator: for each item, index into `annotators`.
         systems: names of the systems.
         annotators: names of the annotators, in order of first appearance.
-        shared: whether two systems with the same text make a pair.
+        shared: True if two systems with the same text make a pair.
     """
 
     item: IntArray
@@ -327,7 +327,7 @@ class JudgedEntries:
 
         Args:
             within: look for several items of one annotator, not of anyone.
-            at_once: as for `parts`.
+            at_once: limit of pairs, as of `parts`.
         """
         sentence, size = self.sentence[self.item], max(len(self.systems), 1)
         place = sentence * size + self.system
@@ -459,7 +459,7 @@ def rank_ratings(
     Args:
         ratings: systems of the corpus × sentences; NaN where there is none.
         corpus: gives the texts; systems that share text and rating share a place.
-        annotator: whose ratings they are.
+        annotator: name of the rater.
     """
     items = []
     for row in range(len(corpus)):

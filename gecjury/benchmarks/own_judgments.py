@@ -50,7 +50,7 @@ class OwnJudgments:
         items: ranking items; `sentence` is the row of the corpus.
         raters: by aspect each annotator's ratings, shape (annotators, systems, sentences), NaN
             where there is none; empty unless the file holds ratings.
-        notes: what a reader of results must know.
+        notes: remarks for readers of results.
     """
 
     items: tuple[RankedItem, ...]
@@ -66,7 +66,7 @@ def read_judgments(
     Args:
         path: a CSV or TSV file; the separator (comma, semicolon or tab) follows from its header.
         corpus: its systems and sentences are judged.
-        first: what `sentence` calls the first source.
+        first: number of the first source in `sentence`.
         skip_unknown: leave out, and count, judgments of systems that the corpus lacks.
 
     Raises:
@@ -106,7 +106,7 @@ def known_items(
     """Return rankings without the systems that have no output, and a note on those.
 
     Args:
-        path: where the rankings were read, for the error.
+        path: file of the rankings, for the error.
         items: rankings of any systems.
         known: the systems that have an output.
 
@@ -325,7 +325,7 @@ def read_own_verdicts(
             put there, and whether that is right (1, true, right; 0, false, wrong); a column
             `annotator` may be added. Systems with the same text may each have the row.
         corpus: its systems are judged.
-        first: what `sentence` calls the first source.
+        first: number of the first source in `sentence`.
 
     Returns:
         As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; there are no problems.

@@ -24,8 +24,8 @@ class Layout:
 
     Attributes:
         sources: S sources in the order of their first corrections.
-        names: of the places: `output1`, `output2`, ...
-        cells: of each correction given, its place and its source, by number.
+        names: the names of the places: `output1`, `output2`, ...
+        cells: for each correction given, its place and its source, by number.
     """
 
     sources: tuple[str, ...]
@@ -36,7 +36,7 @@ class Layout:
         """Return the corrections by place, S lines each.
 
         Args:
-            texts: of the corrections given, in their order.
+            texts: the texts of the corrections given, in their order.
         """
         lines: list[list[str]] = [[""] * len(self.sources) for _ in self.names]
         taken = set(self.cells)
@@ -67,8 +67,8 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
     """Give each correction a place among those of its source.
 
     Args:
-        sources: of each correction.
-        keys: what makes two corrections those of one source; by default its text.
+        sources: the source of each correction.
+        keys: key of the source of each correction; by default its text.
     """
     keys = sources if keys is None else keys
     rows: dict[Hashable, int] = {}
@@ -90,8 +90,8 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
     """Return the corpus of a benchmark that has no references of its own.
 
     Args:
-        request: what was asked for; references may be given by it.
-        layout: of the corrections.
+        request: the request; references may be given by it.
+        layout: the layout of the corrections.
         corrections: in the order in which they were laid out.
     """
     lines = len(layout.sources)
@@ -110,9 +110,9 @@ def placed_benchmark(
     """Return a benchmark whose places nobody ranked; a loader adds the judgments that it has.
 
     Args:
-        request: what was asked for.
+        request: the request.
         corpus: from `placed_corpus`.
-        layout: of its corrections.
+        layout: the layout of its corrections.
         notes: remarks for a reader of results.
     """
     return Benchmark(

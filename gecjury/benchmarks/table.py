@@ -25,11 +25,11 @@ class BenchmarkInfo:
         reference_sets: names of its reference sets, the default first; none without references.
         views: `edit`, `sentence` or both, the default first.
         loader: `module:function` that turns a `Request` into a `Benchmark`.
-        path: of an own benchmark, the folder or file that it was named by.
+        path: the folder or file of an own benchmark.
         language: ISO code of its texts' language.
-        tokens: how they are cut; empty for the language's usual way. `space` where its files hold
-            tokens already.
-        fold: how they are folded; empty for the language's usual way.
+        tokens: tokenisation of the texts; empty for the language's usual way. `space` where its
+            files hold tokens already.
+        fold: folding of the texts; empty for the language's usual way.
     """
 
     name: str

@@ -39,7 +39,7 @@ class CompareOptions:
     """The options of `errant_compare`.
 
     Attributes:
-        unit: see `Unit`.
+        unit: the unit compared, a `Unit`.
         beta: weight of recall; 0 gives precision wherever something is recalled, and 0 elsewhere.
         verbose: show every sentence with every pair of annotators.
         sizes: `single` leaves out edits of several tokens, `multi` those of one.
@@ -69,8 +69,8 @@ def compare_lines(
 
     Args:
         hypothesis: blocks of the system's file.
-        reference: of the gold file, as many.
-        options: what is compared and shown.
+        reference: blocks of the gold file, as many.
+        options: the edits that count, and the lines to print.
 
     Raises:
         InputError: the files have different numbers of blocks.

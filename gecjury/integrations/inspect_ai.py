@@ -24,7 +24,7 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
     Args:
         metric: name with options, as on the command line: `errant:beta=1`.
         source: the key of a sample's metadata that holds the sentence to correct.
-        device: where models run.
+        device: device of the models.
 
     Returns:
         A scorer whose value is the metric's sentence score, with the metrics `mean`, `stderr` and

@@ -51,7 +51,7 @@ class RowScorer:
         Args:
             sources: N sentences.
             texts: N corrections.
-            references: of each row as many as of every other; none where the metric needs none.
+            references: references, equally many for each row; none where the metric needs none.
 
         Raises:
             InputError: lengths differ, references are missing or of unequal number.

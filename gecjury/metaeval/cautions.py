@@ -43,7 +43,7 @@ class Caution:
     """A caution about the figures of a comparison.
 
     Attributes:
-        heading: what it is about; several cautions may share one.
+        heading: the topic; several cautions may share one.
         text: a sentence or two.
     """
 
@@ -57,7 +57,7 @@ class Repeats:
 
     Attributes:
         repeated: (annotator, sentence, pair of systems) judged twice or more.
-        contradictory: those of them in which each system was preferred at least once.
+        contradictory: comparisons of these in which each system was preferred at least once.
     """
 
     repeated: int
@@ -172,11 +172,11 @@ def cautions(
     Args:
         study: the benchmark, which levels are shown, and how the intervals were made.
         views: the human judgments compared with.
-        results: of the metrics, with their intervals.
-        chance: of those that know nothing.
-        tested: whether differences between metrics were tested.
-        noted: what the metrics said of their own scores.
-        labels: of whole corrections, where they have some.
+        results: the results of the metrics, with their intervals.
+        chance: the results of metrics that know nothing.
+        tested: True if differences between metrics were tested.
+        noted: remarks of the metrics on their own scores.
+        labels: the labels of whole corrections, where they have some.
     """
     settings = study.settings
     result_cautions = []

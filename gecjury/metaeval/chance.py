@@ -35,10 +35,10 @@ def sentence_table(
     """Return a score table of sentence scores alone, whose means are the corpus scores.
 
     Args:
-        name: of the metric.
+        name: the name of the metric.
         systems: S names.
         sentences: S × N.
-        family: of the metric.
+        family: the family of the metric.
     """
     totals, statistics = Scores(sentences.mean(axis=1)), Statistics(sentences)
     signature = Signature(name, family, {})

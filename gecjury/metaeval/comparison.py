@@ -101,7 +101,7 @@ def compare(
             references.
         scorers: metrics as scorers, by name (`green:n=3`), or as score tables of the benchmark's
             systems, which take part in all but the edit level.
-        settings: what is compared, and how; None for the usual.
+        settings: settings of the comparison; None for the usual.
         runtime: device, workers and the like; nothing in it changes a score.
         score_files: a folder; scores that its files hold are read, the others added.
 
@@ -125,7 +125,7 @@ class Trial:
         study: the benchmark, and the settings that it allows.
         views: the human judgments.
         scored: metrics of the levels above edits; none where single edits alone are compared.
-        edits: what is tried at the edit level.
+        edits: the metrics and credits of the edit level.
         runtime: device, workers and the like.
     """
 

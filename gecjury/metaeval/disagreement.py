@@ -25,7 +25,7 @@ class Camp:
     """Metrics that stand together: a family, or one metric where only one family is compared.
 
     Attributes:
-        name: of the family or the metric.
+        name: the name of the family or the metric.
         tables: indices of its score tables.
     """
 
@@ -39,7 +39,7 @@ class ShownCorrection:
 
     Attributes:
         text: the corrected sentence.
-        systems: those that made it.
+        systems: the systems that made it.
         scores: one for each metric, the mean over its systems; NaN = not scored.
         ranks: among the corrections of the source, one for each metric, 1 is best, equal scores
             share their mean rank; NaN = not scored.
@@ -59,7 +59,7 @@ class SentenceView:
     """One source with its corrections and how far metrics and people are apart on it.
 
     Attributes:
-        row: of the corpus.
+        row: row of the corpus.
         source: its text.
         context: the sentences before and after, empty where unknown.
         corrections: distinct ones; those that people prefer most come first.
@@ -130,7 +130,7 @@ def sentence_views(
     """Return every source with at least two distinct corrections, most disagreement first.
 
     Args:
-        corpus: what was scored.
+        corpus: the corpus that was scored.
         tables: one a metric.
         rankings: human ranking items by view; their `sentence` is a row of the corpus.
     """
@@ -261,7 +261,7 @@ class Consensus:
 
     Attributes:
         pairs: decided pairs with a preference of every camp.
-        united: how many of them all camps decide alike.
+        united: number of them that all camps decide alike.
         right: share of those on which people say the same.
         split_right: for each camp its share of right answers where they are divided.
     """

@@ -41,7 +41,7 @@ class Effort:
     """The time and memory that a comparison will take.
 
     Attributes:
-        systems: how many are compared.
+        systems: number of systems compared.
         sentences: on how many sentences.
         seconds: by what they are spent on.
         memory: bytes for the judged pairs, where all have to be held at once.
@@ -65,8 +65,8 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
 
     Args:
         benchmark: with its judgments.
-        metrics: how many are compared.
-        settings: what is compared, and how.
+        metrics: number of metrics compared.
+        settings: settings of the comparison.
     """
     views = settings.views(benchmark.view, benchmark.views)
     systems, lines = len(benchmark.corpus.names), len(benchmark.corpus)

@@ -32,16 +32,16 @@ class RatingAgreement:
     lies between -1 and 1 and is NaN where it is not defined.
 
     Attributes:
-        aspect: what was rated.
+        aspect: the aspect rated.
         outputs: rated and scored corrections.
         missing: rated corrections that were not scored.
         pearson: over all of them.
         spearman: over all of them.
         kendall: τ-b over all of them.
         within: mean over the sources of τ-b among the corrections of one source, where defined.
-        sources: how many sources that is.
+        sources: number of sources with a defined τ-b.
         system_pearson: over systems, of mean ratings and system scores.
-        system_spearman: the same of their ranks.
+        system_spearman: Spearman's ρ of the same.
     """
 
     aspect: str
@@ -109,7 +109,7 @@ class RatedPoints:
     Attributes:
         human: ratings, systems × sentences, rounded so that equal means are equal.
         metric: scores, systems × sentences.
-        scored: which of them count.
+        scored: True for those that count.
         missing: rated corrections that were not scored.
     """
 
@@ -170,7 +170,7 @@ class Rated:
 
     Attributes:
         label: metric with its settings, or `one rater`.
-        family: where it belongs; `chance`, or `humans` for raters.
+        family: the metric's family; `chance`, or `humans` for raters.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
         drawn: by figure its values on every draw of sentences.
@@ -310,7 +310,7 @@ def resampled_ratings(
     Args:
         benchmark: its `rated` tables are read.
         sentences: a metric's scores, systems × sentences.
-        counts: how often each source stands in each draw, draws × sentences.
+        counts: counts of each source in each draw, draws × sentences.
 
     Returns:
         By aspect and statistic (`pearson`, `spearman`, `within`) one value a draw; NaN where a
@@ -340,11 +340,11 @@ def weighted(
     """Return a correlation over resampled sources.
 
     Args:
-        measure: of `gecjury.stats.correlation`.
+        measure: a measure of `gecjury.stats.correlation`.
         human: ratings, shape (n,).
         metric: scores, shape (n,).
-        counts: how often each source stands in each draw, B × sentences.
-        source: of each of the n.
+        counts: counts of each source in each draw, B × sentences.
+        source: the source of each of the n.
         at_once: weights beyond which fewer draws are taken at a time.
 
     Returns:

@@ -48,7 +48,7 @@ def resampled_system_scores(
     """Return system scores of every metric on every resampled corpus; nothing is scored again.
 
     Args:
-        aggregate: how sentence scores become system scores.
+        aggregate: rule by which sentence scores become system scores.
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
         workers: threads for TrueSkill, by default one for each processor.
@@ -213,7 +213,7 @@ def resampled_human_scores(
     Args:
         benchmark: with the judgments.
         kind: `trueskill`, `expected-wins` or `mean`.
-        view: which judgments.
+        view: the view of the judgments.
         pairs: expanded judgments of the view, if any.
         counts: B × sentences.
 

@@ -27,7 +27,7 @@ class Annotators:
     """Agreement of people with each other in one view, a yardstick for metrics.
 
     Attributes:
-        agreement: of two annotators on the pairs of the systems compared, beside the
+        agreement: the agreement of two annotators on the pairs of the systems compared, beside the
             sentence-level accuracy.
         between: κ of two annotators on the corrections as they were ranked, of all systems.
         within: κ of an annotator with himself, on what he judged more than once.
@@ -47,7 +47,7 @@ class IntervalsAndTests:
             they are held fixed.
         dropped: by view, how many resampled statistics of the metrics' system level were not
             defined and left out.
-        drawn: of how many.
+        drawn: number of resampled statistics.
         tests: by view the tests between the metrics, at system and at sentence level; none for a
             single metric.
         differences: between the metrics, with paired intervals; none for a single metric.
@@ -91,8 +91,8 @@ class PairwiseAgreement:
         metric: registered name.
         label: with the settings that differ from the defaults.
         view: the judgments.
-        by: what the rows and columns are.
-        names: of rows and columns.
+        by: meaning of the rows and columns.
+        names: the names of rows and columns.
         table: the figures.
     """
 
@@ -111,8 +111,8 @@ class Audit:
     Attributes:
         label: the metric.
         signature: one line.
-        members: what the scorer left, one a member.
-        rows: the same as cells: `model`, `what`, `value`.
+        members: the scorer's audits, one for each member.
+        rows: the audits as cells: `model`, `what`, `value`.
         humans: by view the metric's accuracy and that of two annotators (NaN where not known).
     """
 
@@ -129,21 +129,21 @@ class Comparison:
 
     Attributes:
         study: the benchmark, and how it was compared with.
-        settings: what was asked for.
+        settings: the settings of the comparison.
         views: the human judgments compared with.
         tables: scores, one table a metric; none at level `edit`.
         results: a metric and view each.
-        chance: the same of metrics that know nothing.
+        chance: results of metrics that know nothing.
         annotators: by view, how far people agree; without views that nobody ranked in.
-        uncertainty: how intervals and tests were made; None without resampling.
+        uncertainty: intervals and tests; None without resampling.
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
         labels: single corrections against the labels they were given; None without labels.
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
-        audits: of the metrics that audit themselves.
-        cautions: what a reader must know.
+        audits: the audits of the metrics that audit themselves.
+        cautions: cautions for the reader.
     """
 
     study: Study

@@ -49,7 +49,7 @@ class SegmentAgreement:
         acc_eq: pairwise accuracy with ties (Deutsch, Foster and Freitag 2023), ties of the metric
             being scores at most `epsilon` apart; 0 to 1.
         epsilon: the threshold, chosen on the same pairs; NaN where none was.
-        acc_exact: the same with only equal scores as ties.
+        acc_exact: pairwise accuracy with only equal scores as ties.
         kendall: τ-b; groups without a defined value are left out, as for r.
         pearson: r; NaN for rankings, whose ranks are no measurements.
         groups: groups with a pair.
@@ -76,9 +76,9 @@ class Segments:
     """One metric's scores of what was rated or ranked, with what people said of it.
 
     Attributes:
-        grouping: which corrections are compared.
-        pairs: those of every group, scored on both sides.
-        missing: see `SegmentAgreement`.
+        grouping: the corrections that are compared with each other.
+        pairs: pairs of every group, scored on both sides.
+        missing: as of `SegmentAgreement`.
         source: the source that a group belongs to, by its number; None where it spans several.
         rated: ratings and scores, systems × sentences, NaN for what takes no part; None for
             rankings.
@@ -112,7 +112,7 @@ class Segments:
         """Return statistics over resampled sources; a source drawn twice counts twice.
 
         Args:
-            counts: how often each source stands in each draw, draws × sentences.
+            counts: counts of each source in each draw, draws × sentences.
 
         Returns:
             By statistic one value a draw, NaN where a draw does not define it. `acc_eq`, with ε
@@ -193,7 +193,7 @@ class Segmented:
 
     Attributes:
         label: metric with its settings, `one rater` or `two annotators`.
-        family: where it belongs; `chance` or `humans`.
+        family: the metric's family; `chance` or `humans`.
         human: the aspect rated, or the view of the rankings.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
@@ -213,8 +213,8 @@ class SegmentLevel:
     """The segment level of a comparison.
 
     Attributes:
-        grouping: which corrections are compared.
-        humans: what people gave.
+        grouping: the corrections that are compared with each other.
+        humans: the aspects rated, or the views of the rankings.
         rows: metrics, then chance, then people.
     """
 
@@ -280,8 +280,8 @@ def rated_segments(
         benchmark: gives the texts.
         ratings: systems × sentences, NaN where there is none.
         sentences: the metric's scores, likewise.
-        grouping: which outputs are compared.
-        by_rater: see `gecjury.metaeval.ratings.rated_points`.
+        grouping: the outputs that are compared with each other.
+        by_rater: as of `gecjury.metaeval.ratings.rated_points`.
     """
     points = rated_points(benchmark.corpus, ratings, sentences, by_rater=by_rater)
     kept, missing, scores = points.scored, points.missing, points.metric
@@ -304,7 +304,7 @@ def ranked_segments(study: Study, view: View, table: ScoreTable) -> Segments:
 
     Args:
         study: gives the rankings.
-        view: which of them.
+        view: the view of the rankings.
         table: the metric's scores.
     """
     benchmark = study.benchmark

@@ -82,7 +82,7 @@ class Result:
 
     Attributes:
         metric: registered name; `label` adds the settings that differ from the defaults.
-        family: where the metric belongs, `chance` for those that know nothing.
+        family: the metric's family, `chance` for those that know nothing.
         signature: one line.
         view: `edit` or `sentence`.
         scores: the metric's score of each system after aggregation.
@@ -117,7 +117,7 @@ class Study:
 
     Attributes:
         benchmark: corpus, judgments and human scores.
-        settings: what is compared, and how.
+        settings: settings of the comparison.
     """
 
     benchmark: Benchmark
@@ -224,7 +224,7 @@ class Study:
 
         Args:
             scores: the metric's score of each system.
-            view: which human scores.
+            view: the view of the human scores.
             sentences: the metric's sentence scores, which soft pairwise accuracy needs.
         """
         human = self.human(view)
@@ -259,7 +259,7 @@ class Study:
         """Return one-sided p, shape (pairs of systems,), with the same permutations every time.
 
         Args:
-            view: whose judgments say which pairs are compared, and on which sentences.
+            view: view of the judgments that decide the pairs compared and their sentences.
             sentences: a metric's scores, systems × sentences; None for the humans' own p.
         """
         wanted = self._differences[view]
@@ -319,7 +319,7 @@ class Study:
         belong to.
 
         Args:
-            view: which judgments.
+            view: the view of the judgments.
             table: the metric's scores.
             pairs: by default those of the view, expanded; others must come from its rankings.
 
@@ -445,7 +445,7 @@ class RankedDifferences:
 
     Attributes:
         judged: rankings of many systems each.
-        sentences: how many the corpus has.
+        sentences: number of sentences of the corpus.
     """
 
     judged: JudgedEntries
@@ -505,7 +505,7 @@ def judged_differences(pairs: JudgmentPairs, sentences: int) -> JudgedDifference
 
     Args:
         pairs: judgments, ties included.
-        sentences: how many the corpus has.
+        sentences: number of sentences of the corpus.
 
     Returns:
         Differences between −1 and 1 where somebody compared the two.

@@ -76,13 +76,13 @@ class Significance:
         level: `system` or `sentence`.
         test: `perm-systems` (whole systems swapped: asks of other systems as well), `perm-both`
             (cells swapped: asks of other sentences by these systems) or `paired-permutation`.
-        statistic: what was compared.
+        statistic: the statistic compared.
         metrics: labels.
         values: the statistic of each metric.
         p: two-sided, M × M, symmetric, NaN on the diagonal.
-        adjusted: the same after Holm's correction over all pairs.
+        adjusted: p after Holm's correction over all pairs.
         clusters: 1 for the best; None where the statistic is not defined.
-        permutations: how many.
+        permutations: number of permutations.
     """
 
     level: str
@@ -103,9 +103,9 @@ class Difference:
     Attributes:
         level: `system`, `sentence`, `segment`, `ratings` or `edit`.
         human: the view, or the aspect that was rated.
-        statistic: as the level's figures are called.
+        statistic: name of the level's figure.
         first: label of a metric.
-        second: of another.
+        second: label of another metric.
         difference: the first's figure less the second's.
         ci95: interval by what was drawn: `both`, `sentences` or `systems`.
     """
@@ -370,8 +370,8 @@ class Uncertainty:
         """Return paired intervals of all differences between the first metrics at one level.
 
         Args:
-            view: which judgments.
-            level: which level.
+            view: the view of the judgments.
+            level: the level of the figures.
             figures: by statistic, as they are shown, of as many `entries` as are compared.
         """
         kinds = [over for over in self.kinds if self._has_draws(view, over, level)]
@@ -383,7 +383,7 @@ class Uncertainty:
         """Return tests between some of the metrics, at system and at sentence level.
 
         Args:
-            view: which judgments.
+            view: the view of the judgments.
             rows: the metrics to compare, at least two; indices of `entries`.
         """
         tests = [self._system_test(view, rows)]
@@ -467,9 +467,9 @@ def drawn_differences(
         drawn: by what was drawn; each of the same metrics and statistics.
         level: for the result.
         human: for the result.
-        labels: of the metrics.
+        labels: the labels of the metrics.
         figures: by statistic, as they are shown, of the first metrics, which are compared.
-        confidence: of the intervals.
+        confidence: the confidence of the intervals.
     """
     rows = []
     for statistic, values in figures.items():

@@ -106,7 +106,7 @@ def json_text(text: str, encoding: str = "utf-8") -> str:
 
     Args:
         text: JSON.
-        encoding: of the output.
+        encoding: the encoding of the output.
     """
     safe = _JSON.sub(_json_code, text)
     try:

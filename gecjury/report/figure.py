@@ -20,14 +20,14 @@ class Figure:
 
     Attributes:
         level: `system`, `sentence`, `edit`, `rating`, `segment` or `label`.
-        human: which judgments: a view of the rankings, the aspect rated, or a class of labels.
+        human: the judgments: a view of the rankings, the aspect rated, or a class of labels.
         metric: with its settings and, of single edits, how it credits them; or who is compared.
-        family: of the metric; `chance` or `humans` for what stands beside the metrics.
+        family: the metric's family; `chance` or `humans` for rows beside the metrics.
         statistic: such as `pearson`, `accuracy`, `auc`.
         value: NaN where it is not defined.
         low: lower bound of its interval; NaN without one.
         high: upper bound; NaN without one.
-        cluster: of metrics that tests do not tell apart, 1 is best; None where nothing was tested.
+        cluster: cluster of metrics that tests do not tell apart, 1 is best; None without tests.
         n: pairs, edits or corrections that it rests on; None where not known.
         missing: scores that are missing.
     """

@@ -209,8 +209,8 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
     as a whole, so that it can be watched.
 
     Args:
-        history: what a training writes to `history.json`: `models` and, if any, `kernel`.
-        path: see `check_figure`.
+        history: the contents of a training's `history.json`: `models` and, if any, `kernel`.
+        path: file that `check_figure` accepts.
     """
     pyplot = _pyplot()
     models: Mapping[str, Any] = history.get("models", {})

@@ -19,12 +19,12 @@ class Result:
 
     Attributes:
         tables: the main one first.
-        facts: what else JSON has, by key.
+        facts: further entries of JSON, by key.
         notes: remarks for the reader.
         status: exit status of a command: 0, or 1 where scores are missing.
         said: lines on the outcome, such as the verdict of a gate.
-        language: of the texts in the tables, as pages name it.
-        title: of the page.
+        language: the language of the texts in the tables, as pages name it.
+        title: the title of the page.
     """
 
     tables: tuple[Table, ...]

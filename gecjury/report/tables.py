@@ -196,7 +196,7 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
     """Print tables on a console of rich's, with a blank line between them.
 
     Args:
-        console: of rich's.
+        console: a console of rich's.
         tables: the tables to print.
         width: kept to unless a figure would be cut; by default the console's, which cuts.
     """
@@ -247,7 +247,7 @@ class _Layout:
     """The layout of a drawn table.
 
     Attributes:
-        titles: of the columns.
+        titles: the titles of the columns.
         cells: rows × columns.
         needed: the width of each column, to which names are folded; running text may take more.
         panels: columns, by index, that stand beside each other.
@@ -293,8 +293,8 @@ def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
 
     Args:
         table: to be drawn.
-        numbers: of the signatures below it.
-        width: of a terminal or a line.
+        numbers: the numbers of the signatures below it.
+        width: the width of a terminal or a line.
     """
     cells = [
         [shortened(_text(row, c, table), _LONGEST) for c in table.columns] for row in table.rows
@@ -323,7 +323,7 @@ def _needed(
     """Return the least width of each column, with the columns of text folded.
 
     Args:
-        titles: of the columns.
+        titles: the titles of the columns.
         cells: rows × columns.
         texts: columns of text.
         name: the width to which titles, names and words are folded.
@@ -360,7 +360,7 @@ def _panels(cells: Sequence[Sequence[str]], needed: Sequence[int], width: int) -
     Args:
         cells: the rows.
         needed: the least width of each column.
-        width: of a terminal or a line.
+        width: the width of a terminal or a line.
     """
     every = list(range(len(needed)))
     if not every or _total(needed) <= width:

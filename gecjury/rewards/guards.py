@@ -44,8 +44,8 @@ class Guard:
     """A rule, and what it costs a text.
 
     Attributes:
-        name: as typed.
-        summary: when it takes effect.
+        name: name on the command line.
+        summary: condition under which it takes effect.
         rule: returns True if it takes effect on a text.
         penalty: subtracted from the scaled reward, once; 0 or more.
     """
@@ -306,7 +306,7 @@ def guards_from(given: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:
     """Return the guards that were asked for, each once.
 
     Args:
-        given: see `Guards`.
+        given: a value of `Guards`.
         penalty: factor of the penalties of the table, where none is named.
 
     Raises:

@@ -25,7 +25,7 @@ class Hackability:
         attack: the kind of damage.
         compared: damaged texts with a score before and after.
         unguarded: share of them whose reward rises.
-        guarded: the same of the scaled reward with guards.
+        guarded: share of them whose scaled reward with guards rises.
         caught: share of them on which a guard takes effect.
         by: the guard that takes effect most often; empty where none does.
     """
@@ -53,7 +53,7 @@ def hackability(
 
     Args:
         found: damaged and undamaged scores.
-        corpus: what was damaged, with references where there are any.
+        corpus: the corpus that was damaged, with references where there are any.
         guards: by default all.
     """
     rules = guards_from("all") if guards is None else tuple(guards)

@@ -38,7 +38,7 @@ class RewardSignature:
 
     Attributes:
         metric: name, settings and behaviour version.
-        scale: as typed.
+        scale: scale on the command line.
         guards: each with its penalty.
     """
 
@@ -58,7 +58,7 @@ class Reward:
 
     Attributes:
         scorer: the metric.
-        scale: see `Scale`.
+        scale: the scale, a `Scale`.
         guards: rules, each with its penalty.
         runtime: device, caches and the like.
     """
@@ -99,7 +99,7 @@ class Reward:
             sources: N sentences, or the column `source`.
             hypotheses: N corrections: strings, or conversations, whose last message counts.
             references: for each sentence one string or a list of them.
-            prompts: as TRL gives them; not read, since a prompt is more than the sentence.
+            prompts: prompts of TRL; not read, since a prompt is more than the sentence.
             completions: `hypotheses` as TRL gives them.
             **columns: `source`, and whatever else TRL gives. `log_metric` is called with the
                 share of texts on which every guard took effect.
@@ -223,7 +223,7 @@ def reward(
 
     Args:
         metric: name with options, or loaded; it scores every text by itself.
-        scale: see `Scale`; penalties are taken off after it.
+        scale: the scale, a `Scale`; penalties are taken off after it.
         guards: `all`, `none`, names, penalties by name, or rules of one's own. Those without a
             penalty have that of the table `GUARDS` (mostly 1.2), beside z-scores three times it.
             With a range as scale a penalty of 1.2 outweighs every score.

@@ -27,7 +27,7 @@ class Resampled:
         systems: B × S system indices; None where systems are kept.
         counts: B × N, how often each sentence stands in each draw; one row of ones without draws.
         size: B.
-        width: how many systems the indices are of; None where that is as many as are drawn.
+        width: number of systems that the indices count; None if as many are drawn.
     """
 
     sentences: IntArray | None
@@ -59,12 +59,12 @@ def make_resampled(
     the corpus itself.
 
     Args:
-        over: what is drawn; `both` draws the two independently (BOOT-BOTH of Deutsch, Dror and
-            Roth 2021).
+        over: the dimensions drawn; `both` draws the two independently (BOOT-BOTH of Deutsch, Dror
+            and Roth 2021).
         resamples: B.
         sentences: N.
         systems: S.
-        seed: of the generator.
+        seed: the seed of the generator.
         among: the systems that are drawn from, as many as there are of them; by default all.
 
     Raises:

@@ -117,7 +117,7 @@ def pearsons(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) ->
     Args:
         x: scores, B × n, or 1 × n where all rows are of the same points.
         y: scores of the same things, likewise.
-        weights: how often each point counts, B × n; None for once.
+        weights: count of each point, B × n; None for once.
 
     Returns:
         Shape (B,), between -1 and 1; NaN where a point that counts is missing or infinite, and
@@ -171,7 +171,7 @@ def spearmans(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -
     Args:
         x: scores, B × n, or 1 × n where all rows are of the same points.
         y: scores of the same things, likewise.
-        weights: how often each point counts, B × n; None for once.
+        weights: count of each point, B × n; None for once.
 
     Returns:
         Shape (B,), between -1 and 1; NaN where a point that counts is missing and where either
@@ -201,7 +201,7 @@ def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Flo
     Args:
         x: scores, B × n, or 1 × n where all rows are of the same points.
         y: scores of the same things, likewise.
-        weights: how often each point counts, B × n whole numbers; None for once.
+        weights: count of each point, B × n whole numbers; None for once.
 
     Returns:
         Shape (B,), between -1 and 1; NaN where a point that counts is missing and where either
@@ -239,7 +239,7 @@ def pairwise_accuracies(
     Args:
         human: human scores, B × n, or 1 × n where all rows are of the same points.
         metric: metric scores, likewise.
-        weights: how often each point counts, B × n; None for once.
+        weights: count of each point, B × n; None for once.
 
     Returns:
         Shape (B,), between 0 and 1; NaN where a point that counts is missing and where either side
@@ -301,7 +301,7 @@ def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
 
     Args:
         values: B × n or 1 × n.
-        weights: how often each point counts, B × n or 1 × n.
+        weights: count of each point, B × n or 1 × n.
     """
     if not values.shape[1]:
         return values

@@ -23,7 +23,7 @@ def f_beta(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray
 
     Args:
         precision: any shape.
-        recall: the same shape.
+        recall: array of the same shape.
         beta: weight of recall against precision; 0 gives precision alone.
     """
     square = beta * beta

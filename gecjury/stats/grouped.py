@@ -54,7 +54,7 @@ def group_correlations(
     Args:
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, likewise.
-        group_by: see `GroupBy`.
+        group_by: the grouping, a `GroupBy`.
         measure: Pearson's r, Spearman's ρ or Kendall's τ-b. Two points make a correlation here
             (of 1 or −1), as in mt-metrics-eval.
 
@@ -96,7 +96,7 @@ def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> G
     Args:
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, likewise.
-        group_by: see `GroupBy`; groups are numbered as systems or sentences are.
+        group_by: the grouping, a `GroupBy`; groups are numbered as systems or sentences are.
 
     Raises:
         OptionError: an unknown grouping, or shapes that do not fit.
@@ -118,7 +118,7 @@ def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> Prefe
     """Return pairwise accuracy with ties (acc_eq), the mean over the groups that have pairs.
 
     Args:
-        pairs: see `grouped_pairs`; over all outputs there are (systems · sentences)² / 2 of them.
+        pairs: pairs of `grouped_pairs`; over all outputs there are (systems · sentences)² / 2.
         calibrated: choose the threshold of ties; otherwise only equal scores are a tie.
 
     Returns:
@@ -139,7 +139,7 @@ def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
 
     Args:
         pairs: every two outputs of every group.
-        groups: how many groups there are; some may have no pair.
+        groups: number of groups; some may have no pair.
 
     Returns:
         Shape (groups,).

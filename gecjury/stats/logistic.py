@@ -31,11 +31,11 @@ def fit_preferences(
 
     Args:
         gaps: features of the preferred minus those of the other, pairs × features.
-        strength: of the pull towards the anchor, above 0: then the minimum is unique, also where
-            features are collinear or separate the pairs.
+        strength: the strength of the pull towards the anchor, above 0. The minimum is then unique,
+            also where features are collinear or separate the pairs.
         anchor: one number a feature, where the pull goes to.
         least: the least weight that is allowed, for all or one a feature; None for any.
-        mass: how much each pair counts; None for 1 each.
+        mass: weight of each pair; None for 1 each.
 
     Returns:
         One weight a feature.
@@ -75,9 +75,9 @@ def equal_weights(
     """Return the best of all weights that are equal to each other and not negative.
 
     Args:
-        gaps: as in `fit_preferences`.
+        gaps: the gaps of `fit_preferences`.
         directed: features of which more is meant to be better; the others get 0. None for all.
-        mass: how much each pair counts.
+        mass: weight of each pair.
     """
     meant = np.ones(gaps.shape[1], dtype=bool) if directed is None else directed
     result = np.zeros(gaps.shape[1])
@@ -99,8 +99,8 @@ def folds_of(groups: IntArray, count: int, seed: int) -> IntArray:
 
     Args:
         groups: number of the group of each entry.
-        count: how many folds; groups are spread evenly.
-        seed: of the shuffle.
+        count: number of folds; groups are spread evenly.
+        seed: the seed of the shuffle.
 
     Returns:
         Shape (entries,), from 0.

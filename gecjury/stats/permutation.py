@@ -43,7 +43,7 @@ def permutation_signs(
     Args:
         width: number of pairs.
         permutations: K; where 2^width is not more, all of them are listed instead.
-        seed: of the generator, or a generator.
+        seed: the seed of the generator, or a generator.
 
     Returns:
         Signs, K × width, and whether they are all that there are.
@@ -71,7 +71,7 @@ def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> Float
     Args:
         null: K × tests.
         observed: shape (tests,).
-        exact: whether `null` holds every permutation. If not, the observed one is counted in as
+        exact: True if `null` holds every permutation. If not, the observed one is counted in as
             well, (count + 1)/(K + 1), so that p is never 0 (Phipson and Smyth 2010).
     """
     null, observed = np.abs(null), np.abs(observed)
@@ -92,7 +92,7 @@ def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
     Args:
         null: K × tests.
         observed: shape (tests,); NaN was not tested.
-        exact: whether `null` holds every permutation.
+        exact: True if `null` holds every permutation.
     """
     from scipy.special import ndtr
 
@@ -109,7 +109,7 @@ def swapped_means(differences: FloatArray, signs: FloatArray) -> tuple[FloatArra
     """Return mean differences of two systems when they swap their outputs of some sentences.
 
     Args:
-        differences: of sentence scores, sentences × tests; NaN is left out.
+        differences: the differences of sentence scores, sentences × tests; NaN is left out.
         signs: K × sentences; −1 swaps a sentence.
 
     Returns:
@@ -174,8 +174,8 @@ def perm_both(
         cells: for each of M metrics a table S × N; a system's score is the mean of its row. NaN
             leaves the cell out, for both metrics of a comparison.
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
-        permutations: how many; all 2^(S·N) where there are not more.
-        seed: of the permutations.
+        permutations: number of permutations; all 2^(S·N) where there are not more.
+        seed: the seed of the permutations.
 
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
@@ -229,10 +229,10 @@ def perm_systems(
 
     Args:
         human: human scores of the systems, shape (S,).
-        scores: of M metrics, M × S.
+        scores: scores of M metrics, M × S.
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
-        permutations: how many; all 2^(S − 1) different ones where there are not more.
-        seed: of the permutations.
+        permutations: number of permutations; all 2^(S − 1) different ones where there are not more.
+        seed: the seed of the permutations.
 
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
@@ -308,7 +308,7 @@ def _studentised_gap(human: FloatArray, one: FloatArray, two: FloatArray) -> Flo
     Args:
         human: shape (S,).
         one: scores of a metric in K permutations, K × S.
-        two: of the other, likewise.
+        two: scores of the other metric, likewise.
 
     Returns:
         Shape (K,); 0 where a metric is constant.
@@ -443,7 +443,7 @@ def swapped_cells(
         systems: rows of the table of cells.
         width: sentences.
         permutations: K; where there are not more in all, each is taken once.
-        seed: of the signs.
+        seed: the seed of the signs.
         chunk: permutations whose random bits are drawn together, on which the signs depend.
         at_once: numbers held at once, on which nothing depends.
     """
@@ -513,9 +513,9 @@ def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> lis
     a new one begins with all of them if any of them is significantly worse.
 
     Args:
-        values: what is compared, higher is better; NaN belongs to no cluster.
+        values: the values compared, higher is better; NaN belongs to no cluster.
         p: symmetric matrix of (adjusted) p values.
-        level: of significance.
+        level: the level of significance.
 
     Returns:
         The cluster of each, None without one.
@@ -544,9 +544,9 @@ def rank_ranges(
     systems less those that are significantly worse.
 
     Args:
-        scores: of each system, higher is better; NaN has no rank.
+        scores: the scores of each system, higher is better; NaN has no rank.
         p: symmetric matrix of (adjusted) p values.
-        level: of significance.
+        level: the level of significance.
     """
     scored = ~np.isnan(scores)
     significant = np.nan_to_num(p, nan=1.0) <= level
@@ -569,8 +569,8 @@ def wmt_clusters(
     So every system of a cluster is significantly better than every one of the clusters below.
 
     Args:
-        scores: of each system.
-        ranks: see `rank_ranges`.
+        scores: the scores of each system.
+        ranks: the ranges of `rank_ranges`.
     """
     order = [
         row for row in np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable").tolist()

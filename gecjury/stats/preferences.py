@@ -195,7 +195,7 @@ class PairOutcomes:
         kept: pairs that the rule looks at and that have both scores, shape (all pairs,).
         wanted: the annotator's preference on the kept pairs, as are all that follow.
         sign: the metric's, 0 for a tie (under `calibrated` for all within `epsilon`).
-        raw_sign: the same, 0 only where the scores are equal.
+        raw_sign: the metric's sign, 0 only where the scores are equal.
         gap: absolute difference of the metric's scores; exactly 0 where they are equal.
         right: share of agreement, 0 to 1.
         balance: contribution to τ, −1 to 1.
@@ -381,8 +381,8 @@ def drawn_sums(
     """Return sums over judged pairs, each as often as a draw has its sentence and its two systems.
 
     Args:
-        values: of the pairs, multiples of one half, whose sums are exact in any order.
-        sentence: of each pair.
+        values: the values of the pairs, multiples of one half, whose sums are exact in any order.
+        sentence: the sentence of each pair.
         first: system of each pair.
         second: the other.
         counts: B × N, how often each draw holds each sentence, or one row for all draws.
@@ -462,7 +462,7 @@ def calibrated_sums(outcomes: PairOutcomes, weights: FloatArray) -> FloatArray:
 
     Args:
         outcomes: under the rule `calibrated`.
-        weights: of the kept pairs, draws × pairs.
+        weights: the weights of the kept pairs, draws × pairs.
     """
     order = np.argsort(outcomes.gap, kind="stable")
     gap = outcomes.gap[order]

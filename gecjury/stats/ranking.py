@@ -124,7 +124,7 @@ def trueskill_shuffled(
         the standard deviations over the passes (0 for a single pass).
 
     Raises:
-        OptionError: as `trueskill`, or fewer than one pass.
+        OptionError: scores are no table, or there is fewer than one pass.
     """
     table = _table(scores)
     if passes < 1:
@@ -220,7 +220,7 @@ def aggregate_scores(
         corpus_scores: shape (systems,).
         shuffles: 0 for TrueSkill's one pass in the order of the sentences (the value depends on
             that order), otherwise the number of shuffled passes to average.
-        seed: of the shuffles.
+        seed: the seed of the shuffles.
 
     Raises:
         OptionError: there is no such aggregate.

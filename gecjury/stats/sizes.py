@@ -30,7 +30,7 @@ class Quantity:
     """Differences whose standard errors fall with the data.
 
     Attributes:
-        size: how many parts can be resampled.
+        size: number of parts that can be resampled.
         observed: the differences, one a pair; NaN where there is none.
         drawn: differences of resampled data.
         from_size: the least share of `size` that resamples count from, in the fit.
@@ -103,7 +103,7 @@ def needed(deviation: float, difference: float, power: float = 0.8, level: float
         deviation: c, the standard error times √n.
         difference: d, in the units of c.
         power: chance of telling it.
-        level: of the two-sided test.
+        level: the level of the two-sided test.
     """
     from scipy.special import ndtri
 
@@ -150,13 +150,13 @@ def share_told(
     where it is z standard errors from 0.
 
     Args:
-        quantity: what is resampled.
+        quantity: the quantity to resample.
         pair: its column.
-        parts: of each resample.
+        parts: number of parts of each resample.
         deviation: c of the pair.
         value: the difference to detect.
-        level: of the two-sided test.
-        resamples: how many.
+        level: the level of the two-sided test.
+        resamples: number of resamples.
         rng: source of the draws.
 
     Returns:

@@ -111,8 +111,8 @@ class JudgedDifferences:
 
     Attributes:
         cell: place of the pair times `sentences`, plus the sentence; ascending, none twice.
-        difference: of each cell.
-        sentences: how many there are.
+        difference: the difference of each cell.
+        sentences: number of sentences.
         size: pairs of systems.
     """
 
@@ -212,7 +212,7 @@ def resampled_soft_accuracy(
 
     Args:
         wanted: human differences.
-        given: those of each metric, of which those count where there are human ones.
+        given: differences of each metric, used where there are human ones.
         counts: B × N, how often each draw holds each sentence.
         times: B × S, how often each system stands in each draw; None for once.
         at_once: numbers held at once.
@@ -270,10 +270,11 @@ def soft_signs(
 
     Args:
         sentences: N.
-        permutations: how many; None for as many as are cheap, 1,000 to 10,000. With 1,000, as
-            Thompson et al. (2024) and mt-metrics-eval have, SPA moves by .003 with the seed.
-        seed: of the generator.
-        pairs: of systems that are to be tested.
+        permutations: number of permutations; None for as many as are cheap, 1,000 to 10,000. With
+            1,000, as in Thompson et al. (2024) and mt-metrics-eval, SPA varies by .003 with the
+            seed.
+        seed: the seed of the generator.
+        pairs: number of pairs of systems to be tested.
     """
     if permutations is None:
         cheap = min(_MOST_SIGNS, _MOST_PRODUCTS // max(pairs, 1)) // max(sentences, 1)
@@ -287,7 +288,7 @@ def confidence(differences: FloatArray, signs: FloatArray, ties: float = 0.5) ->
     Args:
         differences: N × pairs, see `score_differences`; NaN takes no part.
         signs: K × N.
-        ties: how much a permuted sum counts that equals the observed one. One half (the mid-p
+        ties: weight of a permuted sum that equals the observed one. One half (the mid-p
             value) makes p of (a, b) and of (b, a) add up to 1, so that the order of the systems
             does not matter; 1 is mt-metrics-eval's rule. They differ only where scores are so
             coarse that sums coincide.
@@ -341,7 +342,7 @@ def soft_pairwise_accuracy(
     Args:
         human: p of humans, (..., pairs).
         metric: p of the metric, (..., pairs).
-        weights: how often each pair counts, (..., pairs); by default once.
+        weights: count of each pair, (..., pairs); by default once.
 
     Returns:
         Between 0 and 1, higher is better; NaN without any pair that both know.
@@ -406,8 +407,8 @@ def perm_both_spa(
             nobody compared the two.
         cells: for each of M metrics its sentence scores, systems × sentences. NaN leaves the cell
             out, for both metrics of a comparison.
-        permutations: how many; all 2^(S·N) where there are not more.
-        seed: of the permutations.
+        permutations: number of permutations; all 2^(S·N) where there are not more.
+        seed: the seed of the permutations.
         whole: swap all cells of a system together, so that systems vary (PERM-SYS).
         at_once: numbers held at once.
 

@@ -173,7 +173,7 @@ class ComparedWaves:
     Outcomes laid out take as much room as there are pairs of systems times sentences.
 
     Args:
-        scores: as for `score_waves`.
+        scores: the tables of `score_waves`.
     """
 
     def __init__(self, scores: Sequence[FloatArray]) -> None:
@@ -277,7 +277,7 @@ def rate_resampled(
         game: the constants; `tau` must be 0 and a draw less likely than one half.
         metrics: M, how many metrics' comparisons `waves` hold.
         workers: threads; the result does not depend on it.
-        at_once: how many skills are held side by side; the result does not depend on it.
+        at_once: number of skills held side by side; the result does not depend on it.
 
     Returns:
         Means of the skills, M × B × S.
@@ -364,11 +364,11 @@ def _play(
     """Update the skills of a wave's systems in place.
 
     Args:
-        means: of skills, systems × (M · draws).
+        means: the means of skills, systems × (M · draws).
         variances: likewise.
-        rows: see `Wave`.
+        rows: as of `Wave`.
         codes: outcomes of the wave's comparisons in every draw.
-        margin: of a draw.
+        margin: the margin of a draw.
     """
     # The hot loop of resampled TrueSkill: everything is computed in place in the arrays taken here.
     mean = means.take(rows, axis=0).reshape(2, -1)

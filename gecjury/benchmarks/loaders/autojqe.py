@@ -32,9 +32,9 @@ class RatedCorrection:
     """One row of a file.
 
     Attributes:
-        source: as written.
-        correction: as written.
-        ratings: of each rater, 1 to 4; NaN for 0.
+        source: text as written.
+        correction: text as written.
+        ratings: the ratings of each rater, 1 to 4; NaN for 0.
         rating: their mean; NaN where fewer than two rated it.
     """
 

@@ -26,7 +26,7 @@ class GecccSentences:
     """The sentences of one split; every field has an entry for each, in file order.
 
     Attributes:
-        sources: as written, not tokenised.
+        sources: texts as written, not tokenised.
         references: one or two corrections of each, as written; two may be the same, and a
             correction that deletes the sentence is empty.
         m2: tokens joined by single spaces, with the edits of annotator 0 and, where there are two
@@ -49,7 +49,7 @@ def read_geccc(folder: DataFolder, split: GecccSplit) -> GecccSentences:
     """Read one split of GECCC.
 
     Args:
-        folder: where the data lies; see `gecjury.benchmarks.data_folder.open_data`.
+        folder: the data folder; see `gecjury.benchmarks.data_folder.open_data`.
         split: `dev` (8,478 sentences) or `test` (7,907).
 
     Raises:

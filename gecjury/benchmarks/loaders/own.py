@@ -74,17 +74,17 @@ class FolderLayout:
     """The places of an own benchmark's parts.
 
     Attributes:
-        name: how it is called in results.
+        name: name in results.
         source: sentences to correct.
         outputs: one file a system, in the order in which systems are compared.
         judgments: by view the file of judgments; none where single edits alone were judged.
         references: reference files in order.
         gold: M2 file with gold edits.
-        first_sentence: what the judgments call the first sentence, 1 or 0.
-        citation: what to cite.
+        first_sentence: number of the first sentence in the judgments, 1 or 0.
+        citation: the paper to cite.
         system_sets: names of systems by set.
-        unknown_systems: what becomes of judgments of systems without output, `refuse` or `skip`.
-        language: of the texts.
+        unknown_systems: treatment of judgments of systems without output, `refuse` or `skip`.
+        language: the language of the texts.
         verdicts: verdicts on single edits; see `read_own_verdicts`.
     """
 

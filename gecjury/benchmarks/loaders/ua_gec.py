@@ -28,8 +28,8 @@ class UaGecSentences:
     """Sentences of one part and layer; every sequence has an entry for each, in document order.
 
     Attributes:
-        sources: as written.
-        references: as written, by annotator; one or two of each sentence.
+        sources: texts as written.
+        references: texts as written, by annotator; one or two of each sentence.
         m2: tokens with every annotator's edits, numbered from 0; types are the corpus' own.
         documents: name of the document that the sentence is from.
         left_out: sentences and documents that are not among them, by reason.
@@ -52,7 +52,7 @@ def read_ua_gec(
 
     Args:
         part: `test` (166 documents by two annotators each) or `train`.
-        layer: which corrections.
+        layer: the kind of corrections.
         package: the package, or what stands in for it; by default the one installed.
 
     Raises:

@@ -43,7 +43,7 @@ class Attribution:
         errors: standard errors of sampled values; 0 where they are exact.
         empty: score of the source as it is.
         full: score of the hypothesis.
-        scored: how many different subsets of edits were scored.
+        scored: number of different subsets of edits that were scored.
         exact: False if Shapley values were sampled.
     """
 
@@ -93,12 +93,12 @@ def attribute(
         edits: the hypothesis' edits; they must not overlap.
         references: one-line versions.
         gold: M2 block, for metrics that match gold edits.
-        method: see the module.
+        method: one of `METHODS`, described in the module.
         samples: orders drawn (rounded up to an even number, since each is also taken backwards)
             where there are more than `EXACT_LIMIT` edits.
-        seed: of the orders.
+        seed: the seed of the orders.
         runtime: device, caches, progress.
-        language: of the texts.
+        language: the language of the texts.
 
     Raises:
         OptionError: the metric compares systems with each other, or `samples` is below 2.

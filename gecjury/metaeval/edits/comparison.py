@@ -54,11 +54,11 @@ class EditResult:
 
     Attributes:
         label: the metric with the settings that are not the defaults.
-        family: where it belongs.
-        credit: how its credits were made.
+        family: the metric's family.
+        credit: the way its credits were made.
         agreement: over all judged edits.
         beside_ceiling: measures on the edits and verdicts that the ceiling is made of.
-        seconds: how long the credits took; 0 where they were read from a file.
+        seconds: time that the credits took; 0 where they were read from a file.
     """
 
     label: str
@@ -92,8 +92,8 @@ class EditCeiling:
     """One annotator's verdicts against another's.
 
     Attributes:
-        edits: how many have verdicts of more than one annotator.
-        pairs: of annotators on one edit, each both ways round.
+        edits: number of edits that have verdicts of more than one annotator.
+        pairs: the pairs of annotators on one edit, each both ways round.
         agreement: over these pairs.
     """
 
@@ -109,11 +109,11 @@ class EditComparison:
     Attributes:
         results: one a metric and way to credit.
         chance: baselines by name.
-        ceiling: how far annotators agree.
+        ceiling: the annotators' agreement.
         edits: judged edits.
-        corrections: that hold them.
+        corrections: number of corrections that hold them.
         sources: distinct texts that were corrected, which intervals resample.
-        typed: whether error types are known, so that the agreements tell them apart.
+        typed: True if error types are known, so that the agreements tell them apart.
         resamples: for the intervals.
         untried: metrics that were left out because they would cost much.
         notes: remarks for the user.
@@ -195,7 +195,7 @@ def compare_edits(
         benchmark: with verdicts on edits.
         runtime: device, workers and the like.
         settings: the seed, and how many resamples the intervals rest on.
-        folder: where files of credits lie; None keeps none.
+        folder: folder of the files of credits; None keeps none.
         types_of: gives the error types of judged edits; by default the language's tagger.
 
     Raises:
@@ -240,9 +240,9 @@ class _Trial:
     Attributes:
         cases: judged edits.
         types: ERRANT's types of them; empty where no tagger is installed.
-        pairs: see `gecjury.metaeval.edits.cases.annotator_pairs`.
+        pairs: result of `gecjury.metaeval.edits.cases.annotator_pairs`.
         resamples: for intervals.
-        seed: of halves, resamples and the random row.
+        seed: the seed of halves, resamples and the random row.
         notes: remarks for the user.
     """
 

@@ -43,7 +43,7 @@ class LabelAgreement:
         auc: probability that a good correction scores above a bad one; NaN without either.
         good: good corrections that have a score.
         bad: bad ones of the class that have.
-        missing: of both, those without a score.
+        missing: corrections of both kinds without a score.
     """
 
     auc: float
@@ -58,8 +58,8 @@ class Labelled:
 
     Attributes:
         label: metric with its settings.
-        family: where it belongs; `chance` for what knows nothing.
-        score: what was compared.
+        family: the metric's family; `chance` for what knows nothing.
+        score: what was compared: scores or gains.
         human: the class, a label or `any`.
         agreement: the figures.
         intervals: of `auc`; empty without resampled sentences.
@@ -80,7 +80,7 @@ class LabelComparison:
     """Metrics against the labels of whole corrections.
 
     Attributes:
-        labels: what annotators said.
+        labels: the annotators' labels.
         rows: metrics, then chance, by class of bad corrections.
     """
 
@@ -113,7 +113,7 @@ def compare_labels(
 
     Args:
         study: the benchmark, and how is resampled.
-        metrics: what was compared.
+        metrics: the metrics compared.
         tables: the scores of each.
         runtime: device, workers and the like.
     """
@@ -147,7 +147,7 @@ def label_agreements(
     Args:
         labels: by system and sentence.
         scores: systems × sentences, higher for better corrections, NaN where there is none.
-        counts: how often each source stands in each draw, draws × sentences; None for no draws.
+        counts: counts of each source in each draw, draws × sentences; None for no draws.
 
     Yields:
         `any` and each label of bad corrections with its agreement, and the AUC on every draw, NaN

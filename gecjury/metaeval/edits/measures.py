@@ -44,20 +44,20 @@ class EditAgreement:
     Attributes:
         auc: probability that a valid edit scores above an invalid one, ties one half.
         average_precision: mean precision of valid edits, highest scores first (ties together).
-        average_precision_invalid: the same of invalid edits, lowest scores first.
+        average_precision_invalid: mean precision of invalid edits, lowest scores first.
         accuracy: share of edits on the right side of the threshold.
         balanced: mean of the accuracies over valid and over invalid edits.
         kappa: Cohen's κ of saying valid or invalid.
         threshold: `fixed`, or `other-half`: the threshold that is best on one half of the sources
             (for `accuracy`, `balanced` and `kappa` each its own) is tried on the other, both ways,
             and the two results are averaged.
-        thresholds: those used, by measure; scores above count as valid.
+        thresholds: the thresholds used, by measure; scores above count as valid.
         cases: edits compared.
-        valid: how many of them the annotators accepted.
+        valid: number of edits that the annotators accepted.
         missing: edits without a score, left out.
         split: edits on which annotators are evenly split, left out.
         ci95: 95% intervals of the measures, thresholds held fixed; empty without resamples.
-        by_type: the same by error type, common types first; thresholds are those of all edits.
+        by_type: agreement by error type, common types first; thresholds are those of all edits.
         drawn: by measure its values on every draw of sources; the same draws for all scores.
     """
 
@@ -120,7 +120,7 @@ class _Sample:
 
     Attributes:
         score: N scores, lowest first.
-        truth: whether annotators accepted each.
+        truth: True for each edit that annotators accepted.
         source: its source.
         half: 0 or 1; all 0 where nothing is held out.
         types: error types; empty where there are none.
@@ -162,8 +162,8 @@ def edit_agreement(
         threshold: scores above it count as valid, a score equal to it as half right; None chooses
             it on the other half of the sources.
         types: N error types, for the table by type; see `pooled_types`.
-        resamples: of the sources, for intervals.
-        seed: of the split into halves and of the resamples.
+        resamples: the resamples of the sources, for intervals.
+        seed: the seed of the split into halves and of the resamples.
     """
     votes = np.array([case.valid for case in cases])
     source, first, sources = source_halves(cases, seed)
@@ -336,7 +336,7 @@ def pooled_types(types: Sequence[str], cases: Sequence[EditCase]) -> tuple[str, 
 
     Args:
         types: ERRANT's type of each case, empty where it is not known.
-        cases: says which edits are invalid; those evenly split count for nothing.
+        cases: the judged edits, some of them invalid; those evenly split count for nothing.
     """
     plain = [kind.partition(":")[2] or kind for kind in types]
     counted = [(k, c.valid) for k, c in zip(plain, cases, strict=True) if c.valid != 0.5]

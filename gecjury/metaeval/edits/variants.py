@@ -54,9 +54,9 @@ class Variants:
     """A corpus of variants, and the cell that holds the score of each.
 
     Attributes:
-        corpus: what is to be scored.
+        corpus: the corpus to score.
         corrections: the corrections whose edits were judged.
-        subsets: which subsets each correction needs.
+        subsets: the subsets that each correction needs.
         cells: for each correction by subset (system, row), or with groups (system, group);
             subsets that are compared across groups do not occur.
         anchors: for each correction, by subset, the cell of the variant it is compared with;
@@ -75,8 +75,8 @@ def check_attribution(scorer: Scorer, method: str) -> None:
 
     Args:
         scorer: the metric.
-        method: of `METHODS`, by its name here or in `gecjury.metaeval.edits.attribution`; others
-            are let pass.
+        method: one of `METHODS`, by its name here or in `gecjury.metaeval.edits.attribution`; other
+            names are not checked.
 
     Raises:
         OptionError: it weighs systems against each other, which variants are not; or Shapley
@@ -108,12 +108,12 @@ def variant_corpus(
     """Return the corpus that attribution scores.
 
     Args:
-        scorer: says whether variants are scored one by one or side by side.
+        scorer: the metric, which scores variants one by one or side by side.
         cases: judged edits; those of sources outside the corpus are left out.
         corpus: the benchmark's, with references, gold edits and contexts.
-        method: which variants are needed.
+        method: the method, which decides the variants needed.
         samples: orders drawn for corrections too long for exact Shapley values.
-        seed: of the orders.
+        seed: the seed of the orders.
 
     Raises:
         OptionError: no case is in the corpus, or see `check_attribution`.
@@ -249,9 +249,9 @@ def attribute_edits(
         cases: N judged edits.
         corpus: the benchmark's, with references, gold edits and contexts.
         runtime: device, caches, progress.
-        method: see the module.
+        method: one of `METHODS`, described in the module.
         samples: orders drawn for corrections too long for exact Shapley values.
-        seed: of the orders.
+        seed: the seed of the orders.
 
     Returns:
         Credits, shape (N,), higher for better edits and NaN where a score is missing, and notes

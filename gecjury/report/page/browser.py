@@ -29,9 +29,9 @@ class Part:
     """Adjacent words of a correction that were all kept, deleted or inserted.
 
     Attributes:
-        kind: what became of them.
-        words: as the language writes them.
-        behind: what parts them from those that follow.
+        kind: kept, deleted or inserted.
+        words: text of the words.
+        behind: separator before the next words.
     """
 
     kind: Fate
@@ -82,9 +82,9 @@ def sentence_browser(
     Args:
         sentences: in the order to show.
         metrics: labels, one a score of each correction.
-        views: of the human judgments.
+        views: the views of the human judgments.
         budget: bytes that the blocks may take.
-        language: of the sentences.
+        language: the language of the sentences.
 
     Returns:
         The blocks that fit.
@@ -164,8 +164,8 @@ class _Row:
     """A correction as shown.
 
     Attributes:
-        systems: whose it is.
-        changed: whether it differs from the source.
+        systems: the systems that made it.
+        changed: True if it differs from the source.
         parts: its words.
         preferred: by people, one a view.
         scores: one a metric.

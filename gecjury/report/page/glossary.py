@@ -16,7 +16,7 @@ class Term:
 
     Attributes:
         key: the card's anchor.
-        word: as tables have it.
+        word: spelling in tables.
         meaning: a sentence or two.
     """
 
@@ -152,10 +152,10 @@ class MetricName:
     """A metric's full name and paper.
 
     Attributes:
-        name: as on the command line.
-        words: what the name stands for, or what the metric does.
+        name: name on the command line.
+        words: the full name, or a description of the metric.
         paper: author and year, "" without one.
-        address: of the paper, "" where it is not known.
+        address: address of the paper, "" where not known.
     """
 
     name: str

@@ -51,7 +51,7 @@ def render(template: str, /, **values: Any) -> Markup:
 
     Args:
         template: its file in `templates/`, without `.html.jinja`.
-        **values: what it names. A string is escaped unless it is `Markup`; None is written as
+        **values: values of its names. A string is escaped unless it is `Markup`; None is written as
             nothing.
 
     Raises:
@@ -71,11 +71,11 @@ def render_page(
     text of learners and systems cannot become code.
 
     Args:
-        template: see `render`.
-        title: of the page.
+        template: template of `render`.
+        title: the title of the page.
         scripted: include the page's script.
         rules: style of this page alone, after that of all pages.
-        **values: see `render`.
+        **values: values for `render`.
     """
     style = _read("report.css") + rules
     script = _read("report.js") if scripted else ""

@@ -91,9 +91,9 @@ class Material:
     """The parts of a comparison that its document does not hold.
 
     Attributes:
-        study: what was compared with.
+        study: the benchmark and settings of the comparison.
         tables: scores, one table a metric.
-        cautions: what a reader must know, by heading.
+        cautions: cautions for the reader, by heading.
     """
 
     study: Study
@@ -115,7 +115,7 @@ class Section:
         key: its anchor.
         short: its name in the list of contents.
         heading: above it.
-        content: what stands in it.
+        content: its HTML.
     """
 
     key: str
@@ -129,7 +129,7 @@ def report_page(document: Document, material: Material) -> str:
 
     Args:
         document: the comparison as JSON has it.
-        material: of the run that made it.
+        material: the material of the run that made it.
     """
     record: Document = plain(document)
     # What the page draws is left to `compare --format json`.
@@ -152,7 +152,7 @@ def sections(
 
     Args:
         document: the comparison as plain JSON values.
-        material: of the run that made it; without it there are no windows, pairs and sentences.
+        material: the material of its run; without it there are no windows, pairs and sentences.
         budget: bytes that the sections may take.
     """
     views = _views(document)

@@ -41,9 +41,9 @@ class Picture:
     """A plot, and the file to save it as.
 
     Attributes:
-        plot: as it stands on the page.
+        plot: the plot on the page.
         address: `data:` and the picture as a file of its own.
-        file: what to call that file.
+        file: name of that file.
     """
 
     plot: Markup

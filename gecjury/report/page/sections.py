@@ -111,9 +111,9 @@ def _table(
     """Return the figures of a level, a statistic a column; None where there are none.
 
     Args:
-        label: what the table shows, for those who hear it.
-        figures: of a comparison.
-        level: whose figures are taken.
+        label: description of the table for screen readers.
+        figures: the figures of a comparison.
+        level: the level of the figures.
         statistics: headings by statistic; columns without a value are left out.
         human: heading of the column that says which judgments; empty for none.
         counted: heading of the number of things that a row rests on.

@@ -251,7 +251,7 @@ def intervals(
 
     Args:
         rows: from the top.
-        label: what the plot shows, for those who hear it, and below the axis.
+        label: description of the plot for screen readers, and title of the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
     names = [cut(row.name, 21) for row in rows]
@@ -319,9 +319,9 @@ def scatter(
     Args:
         human: one a system; systems without a finite pair of values are left out.
         scores: the metric's.
-        names: of the systems.
+        names: the names of the systems.
         family: the metric's, for colour and shape.
-        labels: of the two axes.
+        labels: the labels of the two axes.
     """
     drawn = [
         (x, y, name)
@@ -424,7 +424,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
     Args:
         curves: (systems in a window, one correlation a window); the second one is dashed.
         family: for the colour.
-        label: what the plot shows.
+        label: description of the plot.
     """
     frame = (34.0, 20.0, WIDTH - 8.0, 150.0)
     longest = max((len(values) for _, values in curves), default=1)

@@ -53,12 +53,12 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        text: what is shown, besides the mark.
+        text: text of the cell, besides the mark.
         css: classes; `n` is a number.
-        sort: what the page's script sorts by; None for the text itself.
+        sort: key by which the page's script sorts; None for the text itself.
         strong: shown in bold.
         interval: shown below, "" for none.
-        mark: of a family.
+        mark: the mark of a family.
     """
 
     text: str = ""
@@ -98,14 +98,14 @@ class PageTable:
     """A table in a box that scrolls sideways.
 
     Attributes:
-        label: what it shows, for those who hear it.
+        label: description for screen readers.
         css: classes; the page's script sorts a `sortable` one.
         headings: one more than a row has cells.
-        rows: those that are sorted.
+        rows: the rows that are sorted.
         below: rows that stay below the others; None for a table that has no such part.
         groups: a row above the headings.
         caption: shown above; "" for none.
-        spoken: whether the caption is for those who hear it alone.
+        spoken: True if the caption is for screen readers alone.
         heading: shown before the table; "" for none.
     """
 
@@ -172,8 +172,8 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
 
     Args:
         document: the result of `compare`, as JSON has it.
-        view: which judgments.
-        costs: what a metric's judge cost, by signature.
+        view: the view of the judgments.
+        costs: costs of metrics' judges, by signature.
     """
     rows = [row for row in document["rows"] if row["human"] == view and is_compared(row)]
     columns = _columns(rows)
@@ -295,9 +295,9 @@ def significance_tables(
     """Return one table a test.
 
     Args:
-        tests: as a result document has them.
+        tests: tests of a result document.
         heading: above the first of them.
-        level: of significance; p values up to it are marked.
+        level: the level of significance; p values up to it are marked.
     """
     return [
         _significance_table(test, "" if place else heading, level)
