@@ -130,5 +130,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """The public names, which are not there before their first use, for those who look."""
+    """Return the public names, which are defined only on first use, for completion."""
     return sorted({*globals(), *__all__})

@@ -6,7 +6,7 @@ import sys
 
 
 def run() -> int:
-    """Run the command line; an interruption while it is being imported is told in one line."""
+    """Run the command line; an interruption during its import prints one line."""
     try:
         from gecjury.cli import main
     except KeyboardInterrupt:

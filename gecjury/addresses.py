@@ -106,9 +106,9 @@ def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) ->
     any address.
 
     Args:
-        text: what is to be shown or kept.
+        text: text to be shown or kept.
         secrets: keys beside those of the environment; those of less than 8 characters are left.
-        addresses: whether keys in addresses that are not known are masked as well: in messages,
+        addresses: True if keys in addresses that are not known are masked as well: in messages,
             not in what somebody wrote.
     """
     import json

@@ -1,4 +1,4 @@
-"""Array types, weights of resampled corpora, how much is held at once, when scores are equal."""
+"""Array types, weights of resampled corpora, limits of memory, and equality of scores."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ What fits is computed in one piece. Published benchmarks, of a hundred pairs of 
 
 
 def blocks(count: int, width: int, at_once: int = BLOCK) -> Iterator[slice]:
-    """Stretches of `count` rows, in order, each of at most `at_once` numbers or one row.
+    """Yield slices of `count` rows, in order, each of at most `at_once` numbers or one row.
 
     Args:
-        count: rows; without any there is no stretch.
+        count: rows; without any there is no slice.
         width: numbers in a row.
-        at_once: numbers in a stretch.
+        at_once: numbers in a slice.
     """
     step = max(1, at_once // max(width, 1))
     for start in range(0, count, step):
@@ -43,9 +43,9 @@ _ZERO = 4e-15  # what rounding leaves of a sum of numbers about 1 that is 0; GLE
 
 
 def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
-    """How often each of `count` sentences stands in each resampled corpus: B × count.
+    """Return how often each of `count` sentences stands in each resampled corpus: B × count.
 
-    Without draws one row of ones: the corpus itself.
+    Without draws there is one row of ones: the corpus itself.
     """
     if draws is None:
         return np.ones((1, count))
@@ -55,25 +55,25 @@ def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
 
 
 def settled(scores: FloatArray) -> FloatArray:
-    """Scores of which those that are equal but for rounding are equal.
+    """Return scores with those made equal that differ by rounding alone.
 
     Wherever scores are compared (pairs of corrections, games of TrueSkill, ranks of systems), a
-    difference of rounding would count as won or lost what no metric means to tell apart.
+    difference of rounding would count as a win or a loss that no metric means.
 
     Args:
-        scores: of any shape; NaN and infinities stay.
+        scores: array of any shape; NaN and infinities stay.
 
     Returns:
-        Of that shape: of scores in a row whose neighbours differ by no more than rounding may, each
-        is the least.
+        The same shape. In a sequence of sorted scores whose neighbours differ by no more than
+        rounding, each is the least.
     """
     flat = np.asarray(scores, dtype=np.float64).ravel()
-    known = np.flatnonzero(np.isfinite(flat))
-    order = known[np.argsort(flat[known], kind="stable")]
+    finite = np.flatnonzero(np.isfinite(flat))
+    order = finite[np.argsort(flat[finite], kind="stable")]
     values = flat[order]
     apart = np.diff(values) > np.maximum(TOLERANCE * np.abs(values[1:]), _ZERO)
     first = np.concatenate([[0], np.flatnonzero(apart) + 1]).astype(np.int64)
-    found = flat.copy()
+    levelled = flat.copy()
     if len(values):
-        found[order] = np.repeat(values[first], np.diff(np.append(first, len(values))))
-    return found.reshape(np.shape(scores))
+        levelled[order] = np.repeat(values[first], np.diff(np.append(first, len(values))))
+    return levelled.reshape(np.shape(scores))

@@ -1,13 +1,13 @@
 """Disk caches in SQLite: texts by key under openly listed parts, and vectors by key.
 
-Both lie in one kind of store: values of bytes by scope and key. What decides a value besides its
-key (program versions, a model's name) is the scope and is listed in the file as JSON, so that one
-can see what is stored; values of other scopes are never returned. A cache costs time, never a
-result: a damaged file, or one of another format, is made anew, and where nothing can be read or
-written all is as if the cache were empty.
+Both use one kind of store: values of bytes by scope and key. The scope holds what decides a value
+besides its key (program versions, a model's name), and is listed in the file as JSON for people to
+read; values of other scopes are never returned. A broken cache costs time, never a result: a
+damaged file, or one of another format, is made anew, and one that cannot be read or written counts
+as empty.
 
-Not diskcache: it asks for its keys one by one, where scorers ask for thousands at once, and
-unpickles what it finds in its file.
+diskcache does not serve here: it reads its keys one by one, where scorers ask for thousands at
+once, and unpickles the contents of its file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RECENT = 3600.0  # seconds for which a use is not noted again, so that reading 
 
 
 def text_key(*texts: str) -> str:
-    """A key for texts: 32 hexadecimal digits over their lengths and bytes."""
+    """Return a key for texts: 32 hexadecimal digits over their lengths and bytes."""
     digest = blake2b(digest_size=16)
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
@@ -69,7 +69,7 @@ class _Store:
         self._clock = clock
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that have one; they count as used now."""
+        """Return the values of those keys that have one; they count as used now."""
 
         def work(store: sqlite3.Connection) -> dict[bytes, bytes]:
             stored: dict[bytes, bytes] = {}
@@ -123,7 +123,7 @@ class _Store:
         self._use(work, None, make=True)
 
     def _use(self, work: Callable[[sqlite3.Connection], _T], otherwise: _T, *, make: bool) -> _T:
-        """What some work on the file gives; `otherwise` if there is no file or it is of no use."""
+        """Return the result of some work on the file; `otherwise` if there is no usable file."""
         if self.trouble:
             return otherwise
         for last in (False, True):
@@ -145,7 +145,7 @@ class _Store:
         raise AssertionError("the second attempt returns")
 
     def _prepare(self, store: sqlite3.Connection) -> None:
-        """Make the tables of this format where they are not there."""
+        """Create the tables of this format if they are missing."""
         store.execute("PRAGMA synchronous = NORMAL")
         if _number(store, "user_version") == _FORMAT:
             return
@@ -169,7 +169,7 @@ class _Store:
                 store.execute("VACUUM")
 
     def _remove(self) -> None:
-        """Remove a damaged file with what SQLite keeps beside it."""
+        """Remove a damaged file and those that SQLite keeps beside it."""
         for ending in ("", "-journal", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 self.path.with_name(self.path.name + ending).unlink()
@@ -199,7 +199,7 @@ def _used_pages(store: sqlite3.Connection) -> int:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether an error says that the file itself is wrong, not that it cannot be had just now."""
+    """Return True if an error says that the file itself is damaged, not busy or inaccessible."""
     code = getattr(error, "sqlite_errorcode", None) or 0
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -231,12 +231,12 @@ class DiskCache:
         return self._store.trouble
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """The stored values of those keys that have one that is text."""
-        found = {}
+        """Return the stored values of those keys that have one that is text."""
+        texts = {}
         for key, value in self._store.read([_data(key) for key in keys]).items():
             with contextlib.suppress(UnicodeDecodeError):
-                found[_text(key)] = _text(value)
-        return found
+                texts[_text(key)] = _text(value)
+        return texts
 
     def put(self, values: Mapping[str, str]) -> None:
         """Store values, replacing older ones of the same keys."""
@@ -272,9 +272,9 @@ class VectorCache:
         return self._store.trouble
 
     def read(self, keys: Sequence[bytes], dimensions: int) -> dict[bytes, Float32Array]:
-        """The vectors, (dimensions,), of those keys that are there; they count as used now.
+        """Return the vectors, (dimensions,), of those keys that have one; they count as used now.
 
-        What is there but of another size is not given: a file that was tampered with.
+        A vector of another size, from a file that was tampered with, is not returned.
         """
         return {
             key: np.frombuffer(data, dtype="<f4").astype(np.float32)

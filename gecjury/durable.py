@@ -38,10 +38,10 @@ def whole_file(
     """Open a file that stands in its place, whole, once the context has ended, or not at all.
 
     Args:
-        path: of the file; what stood there before stays until then.
+        path: the path of the file; what stood there before stays until then.
         unfinished: folder of the unfinished file, in the same file system; by default that of
             `path`.
-        synced: whether the file is on the disk at the end, even if the machine loses power then.
+        synced: True if the file is on the disk at the end, even if the machine loses power then.
 
     Raises:
         OutputError: it cannot be written, or its folder not be made.
@@ -114,7 +114,7 @@ class GrowingFile:
     """A file that only grows, held by this process alone; what was appended is on the disk.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         size: bytes that it has, as far as this process knows.
     """
 
@@ -122,9 +122,9 @@ class GrowingFile:
         """Open or make the file, and lock it.
 
         Args:
-            path: of the file, whose folder is made as well.
-            busy: what to say where another process holds it.
-            lost: what to say where a line cannot be appended.
+            path: the path of the file, whose folder is made as well.
+            busy: message if another process holds the file.
+            lost: message if a line cannot be appended.
 
         Raises:
             OutputError: it is held by another process, or cannot be written.

@@ -1,9 +1,9 @@
-"""The errors that a user can cause or meet, and the exit status each leads to.
+"""The errors that a user can cause or meet, and their exit statuses.
 
 GecjuryError (exit 2: wrong use, or unusable input, data or output)
 ├── InputError          a file or text that cannot be used as given
 ├── OptionError         an unknown metric, option or value
-├── DataError           benchmark data missing, altered or not to be had
+├── DataError           benchmark data missing, altered or not available
 ├── OutputError         a result that cannot be written
 ├── MissingExtraError   a package that an optional part needs is not installed
 └── IncompleteError     (exit 1) the work ran, but not all of it could be done
@@ -59,13 +59,13 @@ FAMILIES = ("refbased", "refless", "judges")
 
 
 def family_of(module: str) -> str | None:
-    """The family that a dotted module belongs to (`gecjury.refbased.errant`: `refbased`)."""
+    """Return the family that a dotted module belongs to (`gecjury.refbased.errant`: `refbased`)."""
     name = module.removeprefix("gecjury.").partition(".")[0]
     return name if name in FAMILIES and module.startswith("gecjury.") else None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A clause naming what the user may have meant, or all that is known."""
+    """Return a clause that names the nearest names, or all of them."""
     import difflib
 
     names = sorted(known)
@@ -76,14 +76,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_of(name: str, known: Sequence[str]) -> str:
-    """A clause naming what the user may have meant, and all that is known in the order given."""
+    """Return a clause that names the nearest name, and all names in the order given."""
     every = f"there are: {', '.join(known)}" if known else "there are none"
     clause = nearest(name, known)
     return f"{clause} {every[0].upper()}{every[1:]}" if clause.startswith("did") else every
 
 
 def known_name(what: str, name: str, names: Sequence[str]) -> str:
-    """The name itself if it is one of the names.
+    """Return the name itself if it is one of the names.
 
     Raises:
         OptionError: it is none of them; gives the nearest ones and all.
@@ -94,10 +94,10 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs an extra of gecjury, as gecjury itself was installed.
+    """Return the command that installs an extra of gecjury, as gecjury itself was installed.
 
-    A checkout is named as such, and what came from a file or an address by that; the program is
-    the one that belongs to this Python.
+    A checkout is named as such, and a package from a file or an address by that. The program is the
+    one that belongs to this Python.
 
     Args:
         extra: `edits`, `refbased`, ...
@@ -115,12 +115,12 @@ def install_hint(extra: str) -> str:
 
 
 def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
-    """See `install_hint`.
+    """Return the command of `install_hint` for a place and an installer's record.
 
     Args:
-        extra: what is to be installed.
+        extra: name of the extra.
         root: folder that holds the package.
-        record: what the installer wrote of where it took gecjury from, if anything.
+        record: the installer's record of gecjury's origin, if any.
         program: the Python that runs.
     """
     import shlex
@@ -128,17 +128,17 @@ def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
     from pathlib import Path
 
     try:
-        here = Path.cwd()
+        folder = Path.cwd()
     except OSError:  # the folder has been removed
-        here = Path("/")
-    found = shutil.which("pip")
-    if found and Path(found).parent == program.parent:
+        folder = Path("/")
+    script = shutil.which("pip")
+    if script and Path(script).parent == program.parent:
         pip = "pip"
     else:
-        near = program.relative_to(here) if program.is_relative_to(here) else program
+        near = program.relative_to(folder) if program.is_relative_to(folder) else program
         pip = f"{shlex.quote(str(near))} -m pip"
     if _is_checkout(root):
-        wanted = f"{'.' if root == here.resolve() else root}[{extra}]"
+        wanted = f"{'.' if root == folder.resolve() else root}[{extra}]"
         install = "install -e"
     else:
         wanted, install = _requirement(extra, record), "install"
@@ -146,7 +146,7 @@ def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
 
 
 def _is_checkout(root: Path) -> bool:
-    """Whether a folder is this project's, and not one that gecjury was copied into."""
+    """Return True if a folder is this project's, and not one that gecjury was copied into."""
     try:
         return 'name = "gecjury"' in (root / "pyproject.toml").read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -154,7 +154,7 @@ def _is_checkout(root: Path) -> bool:
 
 
 def _requirement(extra: str, record: str | None) -> str:
-    """What pip is to install: the file or the address that gecjury came from, or its name."""
+    """Return pip's requirement: the file or the address that gecjury came from, or its name."""
     import json
     from pathlib import Path
     from urllib.parse import unquote, urlsplit

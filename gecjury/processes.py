@@ -40,7 +40,7 @@ class WorkerDied(GecjuryError):
     """A worker process ended before it answered.
 
     Attributes:
-        status: of its exit; negative for a signal.
+        status: exit status; negative for a signal.
     """
 
     def __init__(self, status: int) -> None:
@@ -61,7 +61,7 @@ def answered(record: Mapping[str, Any]) -> Any:
     """Return what a worker answered.
 
     Raises:
-        GecjuryError: of the class that the worker raised, with its message.
+        GecjuryError: the worker raised one; its class and message are kept.
         RuntimeError: the worker raised something else, which nobody foresaw.
     """
     if "error" not in record:
@@ -76,7 +76,7 @@ class WorkerProcess(ABC):
     """A process that answers questions, one after the other.
 
     Attributes:
-        streams: what it is asked by, and what it answers by: our ends.
+        streams: our ends of the streams of questions and answers.
     """
 
     streams: tuple[IO[str], IO[str]]
@@ -86,7 +86,7 @@ class WorkerProcess(ABC):
 
         Raises:
             WorkerDied: the process ended before it answered.
-            GecjuryError: what it raised.
+            GecjuryError: the error that it raised.
         """
         asked, answers = self.streams
         try:
@@ -121,7 +121,7 @@ class SpawnedProcess(WorkerProcess):
 
     Args:
         module: its name.
-        *arguments: of its command line.
+        *arguments: arguments of its command line.
         environment: variables that it gets beside those of this process.
     """
 
@@ -173,7 +173,7 @@ class ForkedProcess(WorkerProcess):
     """A copy of this process; on systems that can fork, and while it has no other thread.
 
     Args:
-        start: see `Start`.
+        start: a `Start`.
         others: forks that were made before, whose pipes the copy lets go.
     """
 
@@ -222,7 +222,7 @@ class Pool(Generic[_T]):
 
     Attributes:
         processes: started by `fill`.
-        results: what the threads have put there, errors that end one of them included.
+        results: results of the threads, errors that ended one included.
     """
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ class Pool(Generic[_T]):
         """Start processes, as many as the system lets us.
 
         Args:
-            count: how many; fewer change nothing but the time.
+            count: number of processes; fewer change nothing but the time.
             start: starts one.
         """
         with contextlib.suppress(OSError):
@@ -254,7 +254,7 @@ class Pool(Generic[_T]):
             except BaseException as error:
                 self.results.put(error)
 
-        self._threads = [threading.Thread(target=run, args=(each,)) for each in self.processes]
+        self._threads = [threading.Thread(target=run, args=(child,)) for child in self.processes]
         for thread in self._threads:
             thread.start()
 
@@ -262,7 +262,7 @@ class Pool(Generic[_T]):
         """Return the next result; waits for it.
 
         Raises:
-            BaseException: that ended a thread.
+            BaseException: the error that ended a thread.
         """
         result = self.results.get()
         if isinstance(result, BaseException):

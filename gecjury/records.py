@@ -1,7 +1,7 @@
-"""Records of our own, as JSON, read back as the dataclasses that they were written from.
+"""JSON records of our own, read back as the dataclasses that they were written from.
 
-Whatever a file holds, a record has the types that its dataclass declares, or a message says which
-value has not. Readers need no checks of their own for types.
+A record has the types that its dataclass declares, or a message names the value that has not.
+Readers need no checks of their own for types.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
 
 
 def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
-    """Return the record in a JSON file; see `from_record`.
+    """Return the record in a JSON file, by the rules of `from_record`.
 
     Args:
         kind: a dataclass.
         path: the file.
         what: the kind of record, for messages: "the manifest of a run".
-        remedy: what the user can do about a file that holds something else.
+        remedy: advice on a file that holds something else.
 
     Raises:
         InputError: the file cannot be read or holds no such record; names file and value.
@@ -125,7 +125,7 @@ def _error(value: Any, expected: str, where: str) -> ValueError:
 
 
 def _named(kind: Any) -> str:
-    """Return what a type is called in messages."""
+    """Return the name of a type in messages."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
         return " or ".join(map(repr, inner))

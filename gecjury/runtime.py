@@ -1,4 +1,4 @@
-"""How a run is carried out, never what is computed: device, batches, workers, caches, progress."""
+"""The means of a run, never what it computes: device, batches, workers, caches, progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class Bar(Protocol):
-    """One task's progress."""
+    """The progress of one task."""
 
     def advance(self, steps: float = 1) -> None:
         """Report steps done."""
@@ -25,24 +25,24 @@ class Bar(Protocol):
 
 
 class Progress(Protocol):
-    """Where long work reports how far it is."""
+    """The receiver of long work's reports of progress."""
 
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
         """Open a bar; it closes with the context."""
 
 
 class SilentBar:
-    """Shows nothing."""
+    """A bar that shows nothing."""
 
     def advance(self, steps: float = 1) -> None:
-        """Take note of nothing."""
+        """Ignore a step."""
 
     def note(self, text: str) -> None:
         """Show nothing."""
 
 
 class SilentProgress:
-    """Reports nothing: the default of the Python interface."""
+    """Progress that is not shown: the default of the Python interface."""
 
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
         """Open a bar that shows nothing."""
@@ -51,14 +51,14 @@ class SilentProgress:
 
 @dataclass
 class Spending:
-    """What a run has cost so far, over all its scorers; the one thing of a runtime that changes."""
+    """The cost of a run so far, over all its scorers; the only part of a runtime that changes."""
 
     amount: float = 0.0
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """Everything that may change speed, cost or place of a run, but no score.
+    """Settings that may change speed, cost or place of a run, but no score.
 
     Attributes:
         device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
@@ -67,7 +67,7 @@ class Runtime:
         concurrency: requests under way at once for scorers that ask a server.
         data: folder with benchmark data; None for the usual places.
         cache: folder of disk caches; None for the user's cache folder.
-        use_cache: whether disk caches are read and written at all.
+        use_cache: True if disk caches are read and written at all.
         dry_run: count what would be asked and its cost, and ask nothing.
         max_cost: stop before this cost (in the price table's currency) is crossed.
         prices: table of models to use instead of the package's.
@@ -77,7 +77,7 @@ class Runtime:
             None sends them none.
         batch: ask servers for batches, which cost less and may take a day.
         scores: folder of score files, which scorers made of other scorers read and write.
-        progress: where long work reports.
+        progress: receiver of reports of long work.
         spending: counts towards `max_cost`.
     """
 
@@ -99,7 +99,7 @@ class Runtime:
     spending: Spending = field(default_factory=Spending, compare=False)
 
     def cache_folder(self, *parts: str) -> Path:
-        """The folder for a disk cache (not created here)."""
+        """Return the folder for a disk cache, which is not created here."""
         if self.cache is None:
             import platformdirs
 
@@ -120,7 +120,7 @@ class Runtime:
 
 @contextmanager
 def silenced(*handles: int) -> Iterator[None]:
-    """Send to nowhere what parts in C++ and Rust write to the process's own outputs.
+    """Discard what C++ and Rust libraries write to the process's own outputs.
 
     Args:
         *handles: 1 for stdout, 2 for stderr.

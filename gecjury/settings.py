@@ -27,7 +27,7 @@ _OPTION = "gecjury.option"
 
 @dataclass(frozen=True)
 class _Extra:
-    """What a field adds to its type, default and docstring; see `option`."""
+    """The additions of `option` to a field's type, default and docstring."""
 
     flags: tuple[str, ...] = ()
     metavar: str | None = None
@@ -58,7 +58,7 @@ class Option:
         several: whether these stand behind one flag (`--means 0 1 2`) instead of one each.
         empty: whether the flag without a value means none of them.
         default: the value of the field unless another is named.
-        required: whether there is no default.
+        required: True if there is no default.
         meaning: the entry of the docstring, without backquotes.
         metavar: what the help calls the value; None for the field's own name.
         heading: in the help, above this option and those after it; empty for the one before.
@@ -100,9 +100,9 @@ def option(
     """Return a dataclass field with what its type, default and docstring cannot say.
 
     Args:
-        default: as `dataclasses.field` takes it.
-        *flags: of the command line, where they differ from the field's name.
-        metavar: what the help calls the value.
+        default: default of `dataclasses.field`.
+        *flags: flags of the command line, where they differ from the field's name.
+        metavar: name of the value in the help.
         least: the smallest value.
         most: the largest value.
         above: what every value is larger than.
@@ -159,7 +159,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     Raises:
         OptionError: a value that there is none of.
     """
-    own: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for path, declared in _declared(settings):
         if (value := values.get(declared.name)) is None:
@@ -168,11 +168,11 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
             named = declared.kind is dict
             value = _by_name(declared, value) if named else tuple(dict.fromkeys(value))
         holder, _, name = path.rpartition(".")
-        (inner.setdefault(holder, {}) if holder else own)[name] = value
+        (inner.setdefault(holder, {}) if holder else fields)[name] = value
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
         if field.name in inner:
-            own[field.name] = dataclasses.replace(field.default, **inner[field.name])  # type: ignore[type-var]
-    return settings(**own)
+            fields[field.name] = dataclasses.replace(field.default, **inner[field.name])  # type: ignore[type-var]
+    return settings(**fields)
 
 
 def check(settings: object) -> None:
@@ -194,13 +194,13 @@ def check(settings: object) -> None:
             continue
         flag = _flags(settings, field.name)[-1]
         _, choices, many = _kind(hints[field.name])
-        for one in value if many and value is not None else (value,):
-            if one is None:
+        for single in value if many and value is not None else (value,):
+            if single is None:
                 continue
             if choices:
-                _check_choice(flag, one, choices)
-            elif isinstance(one, int | float) and not isinstance(one, bool):
-                _check_bounds(flag, one, extra)
+                _check_choice(flag, single, choices)
+            elif isinstance(single, int | float) and not isinstance(single, bool):
+                _check_bounds(flag, single, extra)
 
 
 def check_needs(settings: object, *names: str) -> None:
@@ -251,7 +251,7 @@ def attributes_of(docstring: str) -> Mapping[str, str]:
     """Return the entries of a docstring's section `Attributes:`, each on one line.
 
     Args:
-        docstring: of a class.
+        docstring: the docstring of a class.
     """
     _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
     entries: dict[str, list[str]] = {}
@@ -272,6 +272,7 @@ def _declared(settings: type) -> Iterator[tuple[str, Option]]:
     """Yield the options of a settings class with the path of their fields: `resampling.over`."""
     hints = typing.get_type_hints(settings)
     meanings: dict[str, str] = {}
+    # Base classes come first: a subclass may describe an inherited field anew.
     for base in reversed(settings.__mro__):
         meanings |= attributes_of(base.__doc__ or "")
     for field in dataclasses.fields(settings):

@@ -1,4 +1,4 @@
-"""Numbers, names and foreign text in what is shown, alike in every sentence and table."""
+"""Numbers, names and foreign text as every sentence and table shows them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 
 def number(value: float | int | None, digits: int = 3) -> str:
-    """A number for people: rounded, with a true minus sign, a dash for what is not defined."""
+    """Return a number for people: rounded, with a true minus sign; a dash for an undefined one."""
     if value is None or not math.isfinite(value):
         return "–"
     if isinstance(value, int):
@@ -18,19 +18,19 @@ def number(value: float | int | None, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 in percent."""
+    """Return a share of 1 in percent."""
     return f"{100 * share:.1f}%"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as words: `a, b and c`."""
+    """Return names as words: `a, b and c`."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    r"""Foreign text for a terminal or a file: what could act is shown, not sent.
+    r"""Return foreign text for a terminal or a file, with characters that could act escaped.
 
     Control characters (ESC, with which terminals take orders, carriage returns, line breaks),
     line and paragraph separators, characters that turn the direction of what follows, and halves
@@ -48,11 +48,11 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 
 def letters(text: str) -> list[tuple[str, int]]:
-    """A text as what a reader sees as one letter, each with its columns in a terminal: 0, 1 or 2.
+    """Return the letters of a text as readers see them, each with its columns in a terminal: 0-2.
 
-    A letter holds its combining marks; an emoji of several parts is one. Letters of Chinese,
-    Japanese and Korean, and their full-width signs, take two columns. Put together again they are
-    the text. The widths are those by which rich draws tables.
+    A letter includes its combining marks; an emoji of several parts is one. Letters of Chinese,
+    Japanese and Korean, and their full-width signs, take two columns. Joined, the letters are the
+    text. The widths are those by which rich draws tables.
     """
     if text.isascii():
         return [(letter, 1) for letter in text]
@@ -63,17 +63,17 @@ def letters(text: str) -> list[tuple[str, int]]:
 
 
 def width(text: str) -> int:
-    """The columns that visible text takes in a terminal; of ASCII as many as it has characters."""
+    """Return the columns that visible text takes in a terminal; for ASCII its length."""
     return len(text) if text.isascii() else sum(columns for _, columns in letters(text))
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """A text filled with blanks to so many columns; one that is wider stays as it is.
+    """Pad a text with blanks to a number of columns; a wider one stays as it is.
 
     Args:
         text: visible text.
         columns: in a terminal.
-        right: the blanks stand before the text, as for figures.
+        right: put the blanks before the text, as for figures.
     """
     # One by one, as a joiner at the end of a broken text takes the blank behind it to itself.
     while (missing := columns - width(text)) > 0:
@@ -83,14 +83,14 @@ def padded(text: str, columns: int, *, right: bool = False) -> str:
 
 
 def cut(text: str, columns: int) -> str:
-    """A text of at most so many columns, one or more, with `…` for what is left out at its end."""
+    """Cut a text to at most a number of columns, one or more, with `…` for the rest."""
     if _fits(text, columns):
         return text
     return _first(letters(text[: _MARKED * columns + 1]), columns - 1, columns) + "…"
 
 
 def chopped(text: str, columns: int) -> list[str]:
-    """A text in lines of at most so many columns; a letter of two has a line of its own in one."""
+    """Divide a text into lines of limited columns; a letter wider than that has its own line."""
     if text.isascii():
         return [text[start : start + columns] for start in range(0, len(text), columns)]
     lines: list[str] = []
@@ -105,17 +105,17 @@ def chopped(text: str, columns: int) -> list[str]:
 
 
 def shortened(name: str, most: int = 120) -> str:
-    """A name for a page or a figure: visible, and its middle left out where it is too long.
+    """Return a name for a page or a figure: visible, without its middle if it is too long.
 
     Args:
-        name: of a system, a metric, an edit.
+        name: the name of a system, a metric, an edit.
         most: columns that are shown, more than 20; letters of Japanese take two.
     """
-    shown = visible(name)
-    if _fits(shown, most):
-        return shown
+    text = visible(name)
+    if _fits(text, most):
+        return text
     # No more characters than these are kept at either end; a text may have millions.
-    start, end = letters(shown[: _MARKED * most + 1]), letters(shown[-_MARKED * most - 1 :])
+    start, end = letters(text[: _MARKED * most + 1]), letters(text[-_MARKED * most - 1 :])
     last = _first(((letter[::-1], wide) for letter, wide in reversed(end)), 19, most)
     return f"{_first(start, most - 20, most)}…{last[::-1]}"
 
@@ -129,14 +129,14 @@ def _fits(text: str, columns: int) -> bool:
 
 
 def _first(whole: Iterable[tuple[str, int]], columns: int, most: int) -> str:
-    """The first letters: at most so many columns, and `most` times `_MARKED` characters."""
-    found, taken = "", 0
+    """Return the first letters: at most so many columns, and `_MARKED` characters for each."""
+    start, taken = "", 0
     for letter, wide in whole:
         taken += wide
-        if taken > columns or len(found) + len(letter) > _MARKED * most:
+        if taken > columns or len(start) + len(letter) > _MARKED * most:
             break
-        found += letter
-    return found
+        start += letter
+    return start
 
 
 def _acts(character: str) -> bool:

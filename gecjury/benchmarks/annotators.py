@@ -1,8 +1,8 @@
-"""How far annotators agree with each other and with themselves.
+"""Agreement of annotators with each other and with themselves.
 
 The agreement A of two annotators is no upper bound for a metric, which may err less than either:
 where both err independently and equally often, a metric that always says what is right agrees
-with each in .5 + .5·√(2A − 1) of the pairs.
+with either in .5 + .5·√(2A − 1) of the pairs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class AnnotatorAgreement:
 
     @property
     def perfect(self) -> float:
-        """Accuracy of a metric that is always right, if annotators err independently and alike.
+        """Return the accuracy of a perfect metric, if annotators err independently and alike.
 
         With q the share in which an annotator is right, two agree in q² + (1 − q)² = A of the
         pairs, and a metric that is always right agrees with each in q = .5 + .5·√(2A − 1). If they
@@ -58,12 +58,12 @@ class AnnotatorAgreement:
 
 
 def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreement:
-    """Agreement between two annotators at sentence level.
+    """Return the agreement between two annotators at sentence level.
 
     Every two annotators are compared on every pair of systems that both judged on the same
     sentence. Of an annotator who judged such a pair several times the first judgment counts. Pairs
-    of systems with the same text are left out: no one could have decided them. On the expanded
-    judgments of SEEDA's Base systems that gives 64.4% of 519 (edit) and 89.6% of 694 (sentence).
+    of systems with the same text are left out: nobody could have decided them. On the expanded
+    judgments of SEEDA's Base systems the result is 64.4% of 519 (edit) and 89.6% of 694 (sentence).
 
     Args:
         pairs: judgments, ties included, in file order; as entries they are looked at some at a
@@ -75,8 +75,8 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
     parts: Iterable[JudgmentPairs] = (
         [pairs] if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
     )
-    both = [(part.preference[one], part.preference[two]) for part in parts
-            for one, two in [_twice(part)]]  # fmt: skip
+    both = [(part.preference[first], part.preference[second]) for part in parts
+            for first, second in [_twice(part)]]  # fmt: skip
     none = np.zeros(0, dtype=np.int64)
     x, y = (np.concatenate([none, *(part[side] for part in both)]) for side in (0, 1))
     decided = (x != 0) & (y != 0)
@@ -92,25 +92,25 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
 
 
 def doubly_judged(pairs: JudgmentPairs, *, ties: bool) -> IntArray:
-    """The judgments that `annotator_agreement` compares, so that metrics can be tried on the same.
+    """Return the judgments that `annotator_agreement` compares, so that metrics can be, too.
 
     Args:
-        pairs: as for `annotator_agreement`.
+        pairs: judgments for `annotator_agreement`.
         ties: also comparisons that an annotator tied.
 
     Returns:
         Rows of `pairs`, those of the first annotator of every comparison and then those of the
         second; a judgment that is compared with several others stands there as often.
     """
-    one, two = _twice(pairs)
+    first, second = _twice(pairs)
     if not ties:
-        kept = (pairs.preference[one] != 0) & (pairs.preference[two] != 0)
-        one, two = one[kept], two[kept]
-    return np.concatenate([one, two])
+        kept = (pairs.preference[first] != 0) & (pairs.preference[second] != 0)
+        first, second = first[kept], second[kept]
+    return np.concatenate([first, second])
 
 
 def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
-    """Rows of the two judgments of every comparison of `annotator_agreement`."""
+    """Return the rows of both judgments of every comparison of `annotator_agreement`."""
     rows = np.flatnonzero(~pairs.shared)
     size = len(pairs.systems)
     place = (pairs.sentence * size + pairs.first) * size + pairs.second
@@ -121,20 +121,20 @@ def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     places, by = np.divmod(keys, max(annotators, 1))
     row = rows[at]
     none = np.zeros(0, dtype=np.int64)
-    one: list[IntArray] = [none]
-    two: list[IntArray] = [none]
+    first: list[IntArray] = [none]
+    second: list[IntArray] = [none]
     # Of many annotators few meet on a sentence.
     for a, b in combinations(np.unique(by).tolist(), 2):
         _, in_a, in_b = np.intersect1d(
             places[by == a], places[by == b], assume_unique=True, return_indices=True
         )
-        one.append(row[by == a][in_a])
-        two.append(row[by == b][in_b])
-    return np.concatenate(one), np.concatenate(two)
+        first.append(row[by == a][in_a])
+        second.append(row[by == b][in_b])
+    return np.concatenate(first), np.concatenate(second)
 
 
 def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = False) -> float:
-    """Cohen's κ: (observed - expected) / (1 - expected) agreement of two series of labels.
+    """Return Cohen's κ of two series of labels: (observed - expected) / (1 - expected) agreement.
 
     Args:
         first: labels by one annotator, shape (n,).
@@ -194,22 +194,22 @@ def _labels(
     lists them. The two names of a pair stand in alphabetical order, which decides what counts as -1
     and as 1.
     """
-    found: dict[str, dict[_Key, list[int]]] = {item.annotator: {} for item in items}
+    labels: dict[str, dict[_Key, list[int]]] = {item.annotator: {} for item in items}
     judged = Counter((item.sentence, item.annotator) for item in items)
     people = Counter(sentence for sentence, _ in judged)
     for item in items:
         others = judged[item.sentence, item.annotator] if within else people[item.sentence]
         if others < 2:
             continue
-        mine = found[item.annotator]
+        of_annotator = labels[item.annotator]
         # One annotator's file may list the systems of a correction in another order than another's.
         names = (" ".join(group if directed else sorted(group)) for group in item.groups)
         for (a, rank_a), (b, rank_b) in combinations(
             sorted(zip(names, item.ranks, strict=True)), 2
         ):
             label = (rank_b > rank_a) - (rank_a > rank_b)
-            mine.setdefault((item.sentence, a, b), []).append(label)
-    return found
+            of_annotator.setdefault((item.sentence, a, b), []).append(label)
+    return labels
 
 
 def annotator_kappa(
@@ -260,7 +260,7 @@ def annotator_kappa(
 def _crossed(
     one: dict[_Key, list[int]], two: dict[_Key, list[int]]
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Every judgment of one with every judgment of the other, and all judgments involved."""
+    """Return every judgment of one with every one of the other, and all judgments involved."""
     couples: list[tuple[int, int]] = []
     pool: list[int] = []
     for key in one.keys() & two.keys():
@@ -270,7 +270,7 @@ def _crossed(
 
 
 def _repeated(one: dict[_Key, list[int]]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Every two judgments of the same pair, and all judgments involved."""
+    """Return every two judgments of the same pair, and all judgments involved."""
     couples: list[tuple[int, int]] = []
     pool: list[int] = []
     for labels in one.values():
@@ -281,7 +281,7 @@ def _repeated(one: dict[_Key, list[int]]) -> tuple[list[tuple[int, int]], list[i
 
 
 def _pooled_kappa(couples: list[tuple[int, int]], pool: list[int]) -> float:
-    """κ whose expected agreement comes from a pool of labels, each judgment counted once."""
+    """Return κ whose expected agreement comes from a pool of labels, each judgment counted once."""
     observed = sum(a == b for a, b in couples) / len(couples)
     expected = sum((pool.count(label) / len(pool)) ** 2 for label in (-1, 0, 1))
     return (observed - expected) / (1 - expected) if expected < 1 else float("nan")

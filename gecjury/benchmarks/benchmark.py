@@ -1,8 +1,8 @@
 """Benchmarks: a corpus with human judgments of its systems, loaded by name from pinned files.
 
-The table `BENCHMARKS` says what each one offers (system sets, reference sets, views); the files
-and their checksums stand in the manifest (`gecjury.benchmarks.data_folder`). How a benchmark's
-files are read is told in the module that its table row names.
+The table `BENCHMARKS` lists each one's system sets, reference sets and views. The files and their
+checksums are in the manifest (`gecjury.benchmarks.data_folder`). The module that a table row names
+reads the files.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class CorrectionLabels:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Benchmark:
-    """A corpus and what humans said of its systems.
+    """A corpus and human judgments of its systems.
 
     Attributes:
         name: the name it is loaded by.
@@ -68,19 +68,19 @@ class Benchmark:
         view: the chosen view, which `corpus.groups` follows.
         systems: name of the chosen system set.
         system_sets: all sets, each with its systems.
-        references: how the references are called, here and in signatures.
+        references: name of the references, here and in signatures.
         sentence_ids: for each row of `corpus` its line in the full files (0-based).
         citation: the paper to cite.
-        notes: what a reader of results must know.
+        notes: remarks for readers of results.
         sample: True for the sample that comes with the package, which is never evidence.
         segment_scores: mean human ratings, shape (systems of `corpus`, sentences), NaN where there
             is none; None where sentences were not rated.
-        ratings: the same by aspect where several were rated ("grammaticality", "fluency", ...).
+        ratings: mean ratings by aspect where several were rated ("grammaticality", "fluency", ...).
         raters: by aspect each rater's ratings, shape (raters, systems, sentences), where known.
         places: True where nobody knows which system made a correction: the systems of `corpus` are
             then the first, second, ... correction of each source, and no level of systems exists.
             A source with fewer has its first one again, without rating, verdict or label.
-        labels: what annotators called whole corrections; None where they were not labelled.
+        labels: the annotators' labels of whole corrections; None where they were not labelled.
         directed_kappa: True where κ of annotators is computed as the benchmark's paper did, see
             `gecjury.benchmarks.annotators.annotator_kappa`.
     """
@@ -118,7 +118,7 @@ class Benchmark:
         return tuple(self.human)
 
     def human_scores(self, kind: str, view: View | None = None) -> NDArray[np.float64]:
-        """Human scores of the corpus' systems.
+        """Return human scores of the corpus' systems.
 
         Args:
             kind: `trueskill`, `expected-wins` or `mean`, whichever the benchmark has.
@@ -141,9 +141,9 @@ class Benchmark:
 
     @property
     def rated(self) -> Mapping[str, NDArray[np.float64]]:
-        """Mean ratings by aspect, their mean (`rating`, `mean`) last; empty where none were given.
+        """Mean ratings by aspect, their mean (`rating`, `mean`) last; empty without ratings.
 
-        Each of shape (systems, sentences), NaN where there is none.
+        Tables have the shape (systems, sentences), NaN where there is no rating.
         """
         if self.segment_scores is None:
             return {}
@@ -167,10 +167,10 @@ class Benchmark:
         return self._verdicts is not None
 
     def verdicts(self) -> Verdicts:
-        """The annotators' verdicts on single edits; see `read_edit_verdicts`.
+        """Return the annotators' verdicts on single edits, as `read_edit_verdicts` does.
 
         Raises:
-            DataError: the benchmark has none, or the files are not to be had.
+            DataError: the benchmark has none, or the files are not available.
         """
         if self._verdicts is None:
             raise DataError(f"{self.name} has no verdicts on edits; SEEDA (`seeda`) has")
@@ -207,9 +207,9 @@ class LoadRequest:
         references: names of reference sets and paths of files, in order.
         open_folder: finds the data; called only by loaders that read files.
         view: the view whose items become `corpus.groups`.
-        whole: whether unjudged sentences are wanted as well.
-        unknown_systems: of an own benchmark: `refuse` or `skip`; None for what its table says.
-        language: of its texts, as the benchmark or the user says.
+        whole: True if unjudged sentences are wanted as well.
+        unknown_systems: for an own benchmark: `refuse` or `skip`; None for what its table says.
+        language: language of its texts, from the benchmark or the user.
     """
 
     info: BenchmarkInfo
@@ -223,12 +223,12 @@ class LoadRequest:
 
     @cached_property
     def folder(self) -> DataFolder:
-        """Where data is read from."""
+        """The folder that data is read from."""
         return self.open_folder()
 
     @property
     def reference_name(self) -> str:
-        """How the references are called: the sets' names, files by their number."""
+        """The name of the references: the sets' names, files by their number."""
         named = [str(r) for r in self.references if r in self.info.reference_sets]
         files = len(self.references) - len(named)
         return "+".join([*named, *([f"{files} given"] if files else [])])
@@ -244,10 +244,10 @@ class LoadRequest:
         """Return the benchmark that was asked for, called and cited as its table row says.
 
         Args:
-            corpus: of the systems asked for.
+            corpus: the corpus of the systems asked for.
             rows: for each of its sentences, the line in the full files.
-            rankings: see `Benchmark`.
-            human: see `Benchmark`.
+            rankings: as of a `Benchmark`.
+            human: as of a `Benchmark`.
             **more: other attributes of a `Benchmark`, which take precedence.
         """
         attributes = {
@@ -308,7 +308,7 @@ def ranked_groups(
     systems: Sequence[str],
     texts: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Group, ...]:
-    """The corrections that were ranked together.
+    """Return the corrections that were ranked together.
 
     Args:
         items: ranking items whose `sentence` is a corpus row.

@@ -1,9 +1,9 @@
-"""Where benchmark data lies: a given folder, the user's cache, or a download into the cache.
+"""Folders of benchmark data: a given one, or the user's cache, which downloads fill.
 
-Every file stands in the package's `manifest.tsv` with its repository, commit and SHA-256. A
-folder laid out like the manifest is taken from, in this order, the argument (`--data`),
-`$GECJURY_DATA`, and the user's cache, which is filled from the pinned commits as files are asked
-for. Files of a given folder are only read: one that was altered is an error, not fetched anew.
+The package's `manifest.tsv` lists every file with its repository, commit and SHA-256. The data
+folder is laid out like the manifest. It is the argument (`--data`), else `$GECJURY_DATA`, else the
+user's cache, which is filled from the pinned commits when files are needed. Files of a given folder
+are only read: one that was altered is an error, and is not fetched anew.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DataFile:
             cannot be fetched.
         sha256: hexadecimal checksum.
         size: bytes.
-        licence: what the upstream repository says, or whom to cite.
+        licence: the terms of the upstream repository, or the paper to cite.
     """
 
     path: str
@@ -54,7 +54,7 @@ class DataFile:
     licence: str
 
     def url(self, base: str = BASE_URL) -> str:
-        """Where it can be fetched below a base URL."""
+        """Return the address of the file below a base URL."""
         parts = f"{self.repo}/{self.commit}/{self.upstream_path}"
         return f"{base.rstrip('/')}/{urllib.parse.quote(parts)}"
 
@@ -86,7 +86,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @functools.lru_cache(maxsize=4)
 def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
-    """The pinned files by path.
+    """Return the pinned files by path.
 
     Args:
         table: another table of the same columns, e.g. of a mirror's own files; the package's
@@ -112,7 +112,7 @@ def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
 
 
 def dataset_files(name: str) -> tuple[DataFile, ...]:
-    """The files of a named set.
+    """Return the files of a named set.
 
     Args:
         name: one of `DATASETS`, or a top-level folder of the data ("SEEDA").
@@ -131,7 +131,7 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
 
 
 def own_folder(name: str) -> str:
-    """The folder, below a data folder, that a named set calls its own.
+    """Return the folder, below a data folder, that belongs to a named set alone.
 
     Raises:
         OptionError: the name is unknown.
@@ -143,10 +143,10 @@ def own_folder(name: str) -> str:
 
 
 def cache_folder(cache: str | Path | None = None) -> Path:
-    """The user's own data folder.
+    """Return the user's cache folder for data.
 
-    It is called `data` and lies in the folder given, else in `$GECJURY_CACHE`, else in the
-    platform's cache folder for gecjury.
+    It is the folder `data` in the folder given, else in `$GECJURY_CACHE`, else in the platform's
+    cache folder for gecjury.
     """
     named = cache or os.environ.get("GECJURY_CACHE")
     if named:
@@ -163,13 +163,13 @@ def open_data(
     cache: str | Path | None = None,
     table: Path | None = None,
 ) -> DataFolder:
-    """Say where data is read from.
+    """Return the folder that data is read from.
 
     Args:
         data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
         url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
         cache: the cache folder instead of the user's; files go into `data` in it.
-        table: see `manifest`.
+        table: the table of `manifest`.
 
     Raises:
         DataError: the given folder does not exist.
@@ -199,8 +199,8 @@ class DataFolder:
 
     Attributes:
         root: the folder; the cache may not exist yet.
-        origin: who named it.
-        base_url: where missing files of the cache are fetched from.
+        origin: the option or variable that named it.
+        base_url: base of the addresses of missing files of the cache.
         files: the pinned files by path.
     """
 
@@ -210,11 +210,11 @@ class DataFolder:
     files: Mapping[str, DataFile] = field(default_factory=manifest, repr=False)
 
     def path(self, name: str) -> Path:
-        """One file, verified; see `paths`."""
+        """Return the path of one file, verified as in `paths`."""
         return self.paths([name])[name]
 
     def paths(self, names: Iterable[str], *, wanted_by: str = "all") -> dict[str, Path]:
-        """Files that are there and are what was pinned, by manifest path.
+        """Return the paths of verified files, by manifest path.
 
         Missing files of the cache are fetched, several at a time; an altered file of the cache
         is fetched anew. Each file is verified once a process.
@@ -262,7 +262,7 @@ class DataFolder:
         """Download the files that are missing here.
 
         Args:
-            files: what is wanted; those present are left alone.
+            files: the files wanted; those present are left alone.
             wanted_by: the data set that a message tells the user to fetch.
             backoff: seconds before the second attempt of a file, doubled for each further one.
 
@@ -330,7 +330,7 @@ def _advice(name: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _digest(path: Path, changed: int, size: int) -> str:
-    """SHA-256 of a file, computed once as long as its time stamp and size stay the same."""
+    """Return SHA-256 of a file, computed once as long as its time stamp and size stay the same."""
     try:
         return sha256_of(path)
     except OSError as error:

@@ -1,11 +1,11 @@
-"""Fetching pinned files over HTTP: resumed, retried, checked by SHA-256, several at a time.
+"""Downloads of pinned files over HTTP: resumed, retried, checked by SHA-256, several at a time.
 
 A file grows under `NAME.part` and takes its own name only once its checksum is right, so that
 nothing half-written is ever read. An interrupted download (a cut connection, Ctrl-C) leaves the
 part, and the next one asks for the missing bytes alone.
 
-Not done by pooch, which begins every download anew and has no lock against a second process that
-fetches the same file.
+pooch does not serve here: it begins every download anew and has no lock against a second process
+that fetches the same file.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Download:
     """One file to fetch.
 
     Attributes:
-        name: how messages call the file.
-        url: where it is.
-        target: where it goes.
+        name: name of the file in messages.
+        url: address of the file.
+        target: path of the downloaded file.
         sha256: hexadecimal checksum that it must have.
         size: bytes that it must have.
     """
@@ -76,7 +76,7 @@ class Download:
 
 
 class _Watch:
-    """How much each transfer brings, for the thread that waits for all of them."""
+    """Byte counts of the open transfers, for the thread that waits for all of them."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
@@ -85,7 +85,7 @@ class _Watch:
 
     @contextlib.contextmanager
     def over(self, item: Download) -> Iterator[None]:
-        """While a connection for a file is open."""
+        """Watch a file while its connection is open."""
         with self._lock:
             self._open[item] = time.monotonic(), 0
         try:
@@ -95,13 +95,13 @@ class _Watch:
                 self._open.pop(item, None)
 
     def count(self, item: Download, size: int) -> None:
-        """Bytes have come."""
+        """Count bytes received."""
         with self._lock:
             start, before = self._open[item]
             self._open[item] = start, before + size
 
     def slow(self) -> Download | None:
-        """A file that has come too slowly for as long as is waited."""
+        """Return a file that was too slow for the whole time of patience; None without one."""
         now = time.monotonic()
         with self._lock:
             for item, (start, size) in self._open.items():
@@ -113,7 +113,7 @@ class _Watch:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file in hexadecimal digits."""
+    """Return SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -128,15 +128,15 @@ def download_all(
     """Fetch files side by side, with a progress bar on stderr where that is a terminal.
 
     Args:
-        downloads: what to fetch; the folders of the targets are made.
+        downloads: the files to fetch; the folders of the targets are made.
         backoff: seconds before the second attempt of a file; doubled for each further one.
         workers: files in transfer at a time.
         patience: seconds after which a transfer that is too slow is given up.
 
     Raises:
         Unreachable: no connection, or the server kept failing.
-        DataError: an address is none, a file is not there, has the wrong checksum or cannot be
-            written.
+        DataError: an address is invalid, or a file does not exist, has the wrong checksum or
+            cannot be written.
         KeyboardInterrupt: passed on after the transfers have stopped; their parts stay.
     """
     for item in downloads:
@@ -225,7 +225,7 @@ def _fetch(
 
 @contextlib.contextmanager
 def _own_part(part: Path, target: Path) -> Iterator[BinaryIO | None]:
-    """The part opened for this process alone; None if another process has just finished it."""
+    """Open the part for this process alone; return None if another process just finished it."""
     while True:
         # Where locks are unknown, a clash ends as a wrong checksum.
         with part.open("ab") as file, lock(file, wait=True) or file:
@@ -253,7 +253,7 @@ def _fill(
     backoff: float,
     watch: _Watch,
 ) -> None:
-    """Bring a part to its full size, whatever number of connections that takes."""
+    """Bring a part to its full size, over as many connections as needed."""
     advance(min(file.tell(), item.size))
     failures = 0
     while file.tell() != item.size:
@@ -283,7 +283,7 @@ def _transfer(
     stop: threading.Event,
     watch: _Watch,
 ) -> bool:
-    """Append what one connection gives; whether the answer came to its declared end."""
+    """Append the bytes of one connection; return True if the answer reached its declared end."""
     start = file.tell()
     if start > item.size:
         start = _restart(file, advance, item.size)
@@ -314,7 +314,7 @@ def _read(answer: http.client.HTTPResponse) -> bytes:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a few redirects, to HTTP addresses alone: urllib's own would go on to ftp as well."""
+    """A handler that follows a few redirects, to HTTP alone: urllib's own would follow ftp, too."""
 
     max_redirections = 5
 
@@ -322,15 +322,15 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
         headers: http.client.HTTPMessage,
     ) -> http.client.HTTPResponse | None:  # fmt: skip
-        """Go on to another place; see the base class, which leaves an answer open at odd ones."""
+        """Follow a redirect, and close the answer where the base class leaves it open."""
         try:
-            found: http.client.HTTPResponse | None = super().http_error_302(
+            response: http.client.HTTPResponse | None = super().http_error_302(
                 req, fp, code, msg, headers
             )
         except ValueError:
             fp.close()
             raise
-        return found
+        return response
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
@@ -338,15 +338,15 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any,
         newurl: str,
     ) -> urllib.request.Request | None:  # fmt: skip
-        """The request at the new place; see the base class.
+        """Return the request of the new address.
 
         Raises:
             DataError: it is no HTTP address.
         """
         if wrong := check_address(newurl):
             fp.close()
-            shown = visible(public_address(newurl)[:200])
-            raise DataError(f"{req.full_url}: sends on to {shown!r}, which is refused ({wrong})")
+            address = visible(public_address(newurl)[:200])
+            raise DataError(f"{req.full_url}: sends on to {address!r}, which is refused ({wrong})")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -387,14 +387,14 @@ def _open(item: Download, start: int) -> http.client.HTTPResponse:
 
 
 def _range_start(answer: http.client.HTTPResponse) -> int | None:
-    """First byte of a partial answer, from `Content-Range: bytes 100-199/200`."""
+    """Return the first byte of a partial answer, from `Content-Range: bytes 100-199/200`."""
     unit, _, span = answer.headers.get("Content-Range", "").partition(" ")
     first = span.partition("-")[0]
     return _whole_number(first) if unit == "bytes" else None
 
 
 def _whole_number(text: str) -> int | None:
-    """A number of bytes; None where a header holds none."""
+    """Return a number of bytes; None if a header holds none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
 
@@ -407,13 +407,13 @@ def _restart(file: BinaryIO, advance: Callable[[int], None], counted: int) -> in
 
 
 def _finish(item: Download, part: Path) -> None:
-    """Give a complete part its name, or delete it if it is not what was pinned."""
-    found = sha256_of(part)
-    if found != item.sha256:
+    """Give a complete part its name, or delete it if its checksum is wrong."""
+    digest = sha256_of(part)
+    if digest != item.sha256:
         part.unlink()
         raise DataError(
             f"{item.name}: wrong checksum after the download from {item.url}: expected sha256 "
-            f"{item.sha256}, got {found}; the part was deleted, nothing was kept. "
+            f"{item.sha256}, got {digest}; the part was deleted, nothing was kept. "
             "Try again, or use another mirror"
         )
     part.replace(item.target)
@@ -421,7 +421,7 @@ def _finish(item: Download, part: Path) -> None:
 
 @contextlib.contextmanager
 def _progress(downloads: Sequence[Download]) -> Iterator[Callable[[int], None]]:
-    """A function that counts bytes: on a bar in a terminal, silently elsewhere."""
+    """Yield a function that counts bytes: on a bar in a terminal, silently elsewhere."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return

@@ -75,7 +75,7 @@ class JudgedSource:
         after: the sentence after it; empty at the end of a document.
         corrections: texts of the corrections in file order; those that cannot be read are left
             out, and so is, by the annotation's design, a correction without edits.
-        row: as of a `HumanVerdict`.
+        row: row of a `HumanVerdict`.
     """
 
     annotator: str
@@ -95,7 +95,7 @@ class VerdictProblem:
         file: annotator folder and file name.
         line: line number (1-based).
         text: the words in question.
-        reason: what is wrong, and how it was read where it was.
+        reason: the fault, and the reading if there was one.
         read: True where a verdict came out of it all the same.
     """
 
@@ -108,7 +108,7 @@ class VerdictProblem:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """One bracket: the edit, and its verdict if it has a readable one."""
+    """A bracket: the edit, and its verdict if it has a readable one."""
 
     start: int
     old: str
@@ -120,7 +120,7 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """One correction line, read."""
+    """A correction line as read."""
 
     number: int
     line: int
@@ -161,13 +161,14 @@ def read_edit_verdicts(
             f"{folder}: no edit verdicts: expected files annotator1/0.txt and so on; "
             "name SEEDA's folder data/EditEval_Step1"
         )
+    # Problems do not end the reading: the published files have some, and a report names them all.
     verdicts: list[HumanVerdict] = []
     sources: list[JudgedSource] = []
     problems: list[VerdictProblem] = []
     for path in files:
-        source, found, wrong = _read_item(path)
+        source, judged, wrong = _read_item(path)
         sources.append(source)
-        verdicts += found
+        verdicts += judged
         problems += wrong
     return tuple(verdicts), tuple(sources), tuple(problems)
 
@@ -192,9 +193,9 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
         else:
             targets.append(target)
     # Where no correction spells the source as marked, their edits count on their own spelling.
-    shown = _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
-    sentence = _source_of(shown, targets)
-    if sentence != shown:
+    unmarked = _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
+    sentence = _source_of(unmarked, targets)
+    if sentence != unmarked:
         reason = "the corrections spell the source differently, and theirs is taken"
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
     verdicts: list[HumanVerdict] = []
@@ -207,8 +208,8 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             reason = "the words around its edits are not those of the source: " + (
                 "left out" if moved is None else "the edits are read as edits of the source"
             )
-            found = moved is not None
-            problems.append(VerdictProblem(name, target.line, target.source, reason, read=found))
+            kept = moved is not None
+            problems.append(VerdictProblem(name, target.line, target.source, reason, read=kept))
             if moved is None:
                 continue
             target = moved
@@ -235,7 +236,7 @@ def _moved(target: _Target, sentence: str) -> _Target | None:
 
 
 def _verdicts(path: Path, sentence: str, target: _Target) -> list[HumanVerdict]:
-    """Verdicts of one correction."""
+    """Return the verdicts of one correction."""
     return [
         HumanVerdict(
             annotator=path.parent.name,
@@ -256,19 +257,19 @@ def _verdicts(path: Path, sentence: str, target: _Target) -> list[HumanVerdict]:
 
 
 def _context(lines: list[str], at: int) -> tuple[str, str]:
-    """Sentences before and after the source; empty where the document has none."""
+    """Return the sentences before and after the source; empty where the document has none."""
     before = lines[at - 1] if at > 0 and not lines[at - 1].startswith("<") else ""
     after = lines[at + 1] if at + 1 < len(lines) and not lines[at + 1].startswith("<") else ""
     return _tidy(before), _tidy(after)
 
 
 def _tidy(text: str) -> str:
-    """Tokens joined by single spaces."""
+    """Return tokens joined by single spaces."""
     return " ".join(text.split())
 
 
 def _source_of(shown: str, targets: list[_Target]) -> str:
-    """The source as shown, unless the corrections agree on another spelling."""
+    """Return the source as shown, unless the corrections agree on another spelling."""
     spelled = Counter(target.source for target in targets)
     if not spelled or shown in spelled:
         return shown
@@ -277,10 +278,10 @@ def _source_of(shown: str, targets: list[_Target]) -> str:
 
 def _read_target(line: str, number: int) -> _Target | None:
     """Read one correction line; None if it cannot be read."""
-    found = _TARGET.fullmatch(line)
-    if found is None:
+    parts = _TARGET.fullmatch(line)
+    if parts is None:
         return None
-    body = found[2]
+    body = parts[2]
     source: list[str] = []
     corrected: list[str] = []
     marks: list[_Mark] = []
@@ -300,7 +301,7 @@ def _read_target(line: str, number: int) -> _Target | None:
     if any(character in body_part for body_part in rest for character in "[]→"):
         return None
     return _Target(
-        int(found[1]), number, " ".join(source + rest), " ".join(corrected + rest), tuple(marks)
+        int(parts[1]), number, " ".join(source + rest), " ".join(corrected + rest), tuple(marks)
     )
 
 

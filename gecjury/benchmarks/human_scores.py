@@ -1,6 +1,6 @@
 """Human scores of systems, from pairwise judgments: Expected Wins and TrueSkill.
 
-`human_trueskill_sampled` is how the published TrueSkill columns of GJG15 and SEEDA were made;
+`human_trueskill_sampled` is the procedure of the published TrueSkill columns of GJG15 and SEEDA.
 `human_trueskill` takes every judgment once.
 """
 
@@ -20,7 +20,7 @@ from gecjury.stats.trueskill import Game, Outcome, rate
 
 
 def _wins(pairs: JudgmentPairs | JudgedEntries) -> IntArray:
-    """How often the row was preferred to the column."""
+    """Return how often the row was preferred to the column."""
     size = len(pairs.systems)
     wins = np.zeros((size, size), dtype=np.int64)
     for part in pairs.parts():
@@ -41,7 +41,7 @@ def human_columns(
 
 
 def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> Ranking:
-    """Expected Wins from human judgments; with all expanded pairs it gives the published columns.
+    """Return Expected Wins from human judgments; all expanded pairs give the published columns.
 
     Args:
         pairs: judgments, ties included or not.
@@ -63,7 +63,7 @@ def human_trueskill(
     rng: np.random.Generator | None = None,
     passes: int = 1,
 ) -> Ranking:
-    """TrueSkill over human judgments, each taken once.
+    """Return TrueSkill over human judgments, each taken once.
 
     On SEEDA's expanded judgments the scores correlate with the published ones at .998 or more and
     are at most .064 off (`human_trueskill_sampled`: .005).
@@ -94,6 +94,7 @@ def human_trueskill(
     means, deviations = np.empty((passes, size)), np.empty(size)
     for row in means:
         part = pairs
+        # An order needs all pairs at once; without one entries are taken some at a time.
         if rng is not None:
             whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
             part = whole.select(rng.permutation(len(whole)))
@@ -104,7 +105,7 @@ def human_trueskill(
 
 
 def _outcomes(pairs: JudgmentPairs | JudgedEntries) -> Iterator[Outcome]:
-    """The judgments one by one."""
+    """Yield the judgments one by one."""
     for part in pairs.parts():
         columns = (part.first.tolist(), part.second.tolist(), part.preference.tolist())
         yield from zip(*columns, strict=True)
@@ -119,7 +120,7 @@ def human_trueskill_sampled(
     sigma: float = 0.5,
     draw_probability: float = 0.25,
 ) -> Ranking:
-    """TrueSkill over judgments drawn with matchmaking, averaged over runs: the published procedure.
+    """Return TrueSkill over judgments drawn with matchmaking, averaged over runs, as published.
 
     A run draws N + 1 times from N judgments. The system whose skill is least certain comes next;
     its opponent is drawn with a probability proportional to exp(-|difference of the means|), and
@@ -203,7 +204,7 @@ def _draw_all(
 def _corrections(
     gap: FloatArray, width: FloatArray, outcome: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The corrections v and w of `rate`, for arrays; gaps here are small, so no tail is cut off."""
+    """Return the corrections v and w of `rate` for arrays, whose small gaps need no tail."""
     from scipy.special import ndtr
 
     density = 1 / math.sqrt(2 * math.pi)

@@ -66,7 +66,7 @@ class RankedItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgmentPairs:
-    """Pairwise judgments as parallel arrays, one entry a pair; always `first < second`.
+    """Pairwise judgments as parallel arrays, one entry for each pair; always `first < second`.
 
     Attributes:
         sentence: line of the source in the full output files.
@@ -99,21 +99,21 @@ class JudgmentPairs:
 
     def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
         """Return the pairs that a boolean mask or an index array picks, in its order."""
-        names = {each.name for each in fields(self)} - {"systems", "annotators"}
+        names = {column.name for column in fields(self)} - {"systems", "annotators"}
         return replace(self, **{name: getattr(self, name)[mask] for name in names})
 
     @property
     def decided(self) -> JudgmentPairs:
-        """The pairs that the annotator did not tie."""
+        """Return the pairs that the annotator did not tie."""
         return self.select(self.preference != 0)
 
     def parts(self) -> Iterator[JudgmentPairs]:
-        """Themselves, in one part; see `JudgedEntries.parts`."""
+        """Yield the pairs as one part, as `JudgedEntries.parts` does in several."""
         yield self
 
 
 class _RankingHandler(xml.sax.handler.ContentHandler):
-    """Collects ranking items; knows the line of whatever is wrong."""
+    """A handler that collects ranking items, and names the line of an error."""
 
     def __init__(
         self, path: Path, first_line: int, lines: int | None, known: Collection[str], own: bool
@@ -166,8 +166,8 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         seen = {system for group in self._groups for system in group}
         for system in systems:
             if self._known and system not in self._known:
-                known = ", ".join(sorted(self._known))
-                remedy = f"expected one of {known}" + (f". {SKIP_UNKNOWN}" if self._own else "")
+                expected = ", ".join(sorted(self._known))
+                remedy = f"expected one of {expected}" + (f". {SKIP_UNKNOWN}" if self._own else "")
                 self._fail(f"unknown system {system!r}", remedy)
             if system in seen:
                 self._fail(f"system {system!r} is ranked twice in one item", "remove one of them")
@@ -204,7 +204,7 @@ def read_rankings(
 
     Args:
         path: XML file, e.g. `judgments_edit.xml` of SEEDA or `judgments.xml` of GJG15.
-        first_line: what `src-id` calls the first sentence: 1 in SEEDA, 0 in GJG15.
+        first_line: number of the first sentence in `src-id`: 1 in SEEDA, 0 in GJG15.
         lines: number of sentences in the output files, to check `src-id` against.
         systems: the systems that may occur; empty for any.
         own: the file is the user's, who is told how to have it read otherwise.
@@ -214,7 +214,7 @@ def read_rankings(
 
     Raises:
         InputError: the file cannot be read, is not well-formed, holds entities or external
-            references, lacks an attribute, has a rank or a sentence number that is none, names an
+            references, lacks an attribute, has an invalid rank or sentence number, names an
             unknown system, ranks one twice, or holds no ranking at all.
     """
     # The package ships no types.
@@ -251,7 +251,7 @@ def read_rankings(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedEntries:
-    """Rankings of the given systems as parallel arrays, whose pairs are made as they are needed.
+    """Rankings of the given systems as parallel arrays, whose pairs are made when needed.
 
     2,000 systems ranked on one sentence are 2,000 entries and two million pairs.
 
@@ -260,11 +260,11 @@ class JudgedEntries:
         system: index of its system, ascending within an item.
         rank: the annotator's rank, 1 is best.
         text: number of the correction within its item; systems that share one share the text.
-        sentence: of each item, its line in the full output files.
-        annotator: of each item, index into `annotators`.
+        sentence: for each item, its line in the full output files.
+        annotator: for each item, index into `annotators`.
         systems: names of the systems.
         annotators: names of the annotators, in order of first appearance.
-        shared: whether two systems with the same text make a pair.
+        shared: True if two systems with the same text make a pair.
     """
 
     item: IntArray
@@ -278,12 +278,12 @@ class JudgedEntries:
     shared: bool = True
 
     def __len__(self) -> int:
-        """Pairs, those of the same text among them whether they are made or not."""
+        """Return the number of pairs, those of the same text included even if not made."""
         return int(self._later.sum())
 
     @property
     def _later(self) -> IntArray:
-        """How many entries of the same item come after each."""
+        """Return how many entries of the same item come after each entry."""
         ends = np.bincount(self.item, minlength=len(self.sentence)).cumsum()
         return np.asarray(ends[self.item] - 1 - np.arange(len(self.item)), dtype=np.int64)
 
@@ -294,23 +294,23 @@ class JudgedEntries:
 
     @property
     def cells(self) -> int:
-        """Numbers in a table of items × systems."""
+        """Return the numbers of the entries' cells in a table of items × systems."""
         return math.prod(self.shape)
 
     @property
     def compared(self) -> NDArray[np.bool_]:
-        """The systems that stand in some pair, shape (systems,)."""
+        """Return which systems stand in some pair, shape (systems,)."""
         held = np.bincount(self.item, minlength=len(self.sentence))
-        found = np.zeros(len(self.systems), dtype=np.bool_)
-        found[self.system[held[self.item] > 1]] = True
-        return found
+        compared = np.zeros(len(self.systems), dtype=np.bool_)
+        compared[self.system[held[self.item] > 1]] = True
+        return compared
 
     def whole(self) -> JudgmentPairs:
-        """All pairs at once, in the order of items, then of first and second system."""
+        """Return all pairs at once, in the order of items, then of first and second system."""
         return self._pairs(np.arange(len(self.item)), self._later)
 
     def parts(self, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
-        """Yield all pairs in their order, a stretch of them at a time; one part at least.
+        """Yield all pairs in their order, in parts; one part at least.
 
         Args:
             at_once: pairs in a part, or those of one system in one item if they are more.
@@ -320,14 +320,14 @@ class JudgedEntries:
             yield self._pairs(part, later)
 
     def repeated(self, *, within: bool, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
-        """Pairs whose first system stands in several items of the sentence, in no set order.
+        """Yield pairs whose first system stands in several items of the sentence, in no set order.
 
-        All judgments of two systems on one sentence are in one part, as they follow each other in
-        `whole`; what nobody judged again is in none.
+        All judgments of two systems on one sentence are in one part, in the order of `whole`; pairs
+        that nobody judged again are in none.
 
         Args:
             within: look for several items of one annotator, not of anyone.
-            at_once: as for `parts`.
+            at_once: limit of pairs, as of `parts`.
         """
         sentence, size = self.sentence[self.item], max(len(self.systems), 1)
         place = sentence * size + self.system
@@ -342,19 +342,19 @@ class JudgedEntries:
             yield self._pairs(np.sort(chosen[part]), later)
 
     def _pairs(self, firsts: IntArray, later: IntArray) -> JudgmentPairs:
-        """The pairs whose first entries these are."""
+        """Return the pairs whose first entries these are."""
         held = later[firsts]
-        one = np.repeat(firsts, held)
+        first = np.repeat(firsts, held)
         # Counts on from the entry after each first one.
-        two = one + 1 + np.arange(len(one)) - np.repeat(held.cumsum() - held, held)
-        same = self.text[one] == self.text[two]
+        second = first + 1 + np.arange(len(first)) - np.repeat(held.cumsum() - held, held)
+        same = self.text[first] == self.text[second]
         if not self.shared:
-            one, two, same = one[~same], two[~same], same[~same]
-        item, first_rank, second_rank = self.item[one], self.rank[one], self.rank[two]
+            first, second, same = first[~same], second[~same], same[~same]
+        item, first_rank, second_rank = self.item[first], self.rank[first], self.rank[second]
         return JudgmentPairs(
             sentence=self.sentence[item],
-            first=self.system[one],
-            second=self.system[two],
+            first=self.system[first],
+            second=self.system[second],
             first_rank=first_rank,
             second_rank=second_rank,
             preference=np.sign(second_rank - first_rank),
@@ -367,7 +367,7 @@ class JudgedEntries:
 
 
 def _stretches(held: IntArray, label: IntArray, at_once: int) -> Iterator[IntArray]:
-    """Places in stretches that hold so much at most, equal labels together; one at least."""
+    """Yield places in parts of a limited size, equal labels together; one part at least."""
     total = held.cumsum()
     if not len(held):
         yield np.arange(0)
@@ -391,7 +391,7 @@ def judged_entries(
     systems: Sequence[str],
     mode: Literal["expanded", "unexpanded"] = "expanded",
 ) -> JudgedEntries:
-    """Rankings of the given systems; arguments and errors are those of `expand_pairs`."""
+    """Return rankings of the given systems; arguments and errors as of `expand_pairs`."""
     if mode not in ("expanded", "unexpanded"):
         raise OptionError(f"unknown mode {mode!r}: expected 'expanded' or 'unexpanded'")
     index = {system: number for number, system in enumerate(systems)}
@@ -454,12 +454,12 @@ RATING_DIGITS = 9
 def rank_ratings(
     ratings: FloatArray, corpus: Corpus, annotator: str = "mean rating"
 ) -> tuple[RankedItem, ...]:
-    """One ranking item for each rated sentence: equal ratings are a tie.
+    """Return one ranking item for each rated sentence: equal ratings are a tie.
 
     Args:
         ratings: systems of the corpus × sentences; NaN where there is none.
         corpus: gives the texts; systems that share text and rating share a place.
-        annotator: whose ratings they are.
+        annotator: name of the rater.
     """
     items = []
     for row in range(len(corpus)):
@@ -484,7 +484,7 @@ def rank_ratings(
 
 
 def mean_over_raters(table: FloatArray) -> FloatArray:
-    """Mean over the first axis, (raters, ...) to (...), of what is there; NaN where nothing is."""
+    """Return the mean of defined values over the first axis (raters); NaN where none is defined."""
     present = ~np.isnan(table)
     counts = present.sum(axis=0)
     sums = np.where(present, table, 0.0).sum(axis=0)

@@ -49,7 +49,7 @@ def load_benchmark(
         references: a reference set, a file, or a sequence of either. A file (text, M2, JSON lines)
             has a line for each sentence loaded or for each line of the full output files. A
             benchmark without references takes the default for none.
-        view: which human judgments `corpus.groups` follows, `edit` or `sentence`; by default the
+        view: the human judgments that `corpus.groups` follows, `edit` or `sentence`; by default the
             benchmark's first.
         whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
         unknown_systems: own benchmarks only: `skip` leaves out, and counts, judgments of systems
@@ -58,9 +58,9 @@ def load_benchmark(
         url: base of download addresses; see `gecjury.benchmarks.data_folder.open_data`.
         cache: cache folder instead of the user's; see `gecjury.benchmarks.data_folder.open_data`.
         lang: ISO code of the texts' language, where it is not the one that the benchmark tells.
-        tokens: how texts are cut, where it is not what benchmark or language say; see
+        tokens: tokenisation of the texts, if not the benchmark's or language's; see
             `gecjury.corpus.tokens`.
-        fold: how they are folded, likewise; `none`, `nfc` or `nfkc`.
+        fold: folding of the texts, likewise; `none`, `nfc` or `nfkc`.
         tagger: behind edits, where it is not the language's.
 
     Raises:
@@ -103,7 +103,7 @@ def _language(
     fold: str | None,
     tagger: str | None,
 ) -> Language:
-    """Return the language of a benchmark's texts; what is told of another one is not asked of it.
+    """Return the language of texts; the table's tokens and folding hold for its own language alone.
 
     Raises:
         InputError: the benchmark's own table names a spaCy pipeline, which is a package or a folder
@@ -116,12 +116,12 @@ def _language(
             "(in Python tokens=...)"
         )
     same = lang is None or language_of(lang).code == info.language
-    own = (info.tokens or None, info.fold or None) if same else (None, None)
-    return language_of(lang or info.language, tokens or own[0], fold or own[1], tagger)
+    usual = (info.tokens or None, info.fold or None) if same else (None, None)
+    return language_of(lang or info.language, tokens or usual[0], fold or usual[1], tagger)
 
 
 def _info(name: str) -> BenchmarkInfo:
-    """The table row of a name, or what an own benchmark offers."""
+    """Return the table row of a name, or that of an own benchmark."""
     if name.lower() in BENCHMARKS or not looks_like_path(name):
         return benchmark_info(name)
     from gecjury.benchmarks.loaders.own import own_info

@@ -1,9 +1,9 @@
 """Edits marked in running text, read as edits of tokens.
 
-An annotator marks what was replaced by the characters: `They{ have to=> must} deal`. A tokeniser
-cuts source and correction on its own, so that a mark may begin inside a token. Blanks are left out
-of account here: tokens and text spell the same characters, and a mark grows until it begins and
-ends between tokens on both sides.
+An annotator marks replaced characters: `They{ have to=> must} deal`. A tokeniser cuts source and
+correction on its own, so that a mark may begin inside a token. Blanks are ignored here: tokens and
+text spell the same characters, and a mark grows until it begins and ends between tokens on both
+sides.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class TokenEdit:
-    """An edit of tokens, and the marks that it was made of, by number.
+    """An edit of tokens, and the numbers of the marks that it was made from.
 
-    Marks that no boundary of tokens parts are one edit.
+    Marks without a boundary of tokens between them make one edit.
     """
 
     edit: Edit
@@ -63,47 +63,48 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
     ends = {place: number for number, place in enumerate(accumulate(map(len, after), initial=0))}
 
     def shared(place: int, other: int) -> tuple[int, int] | None:
-        """The boundary of tokens at two places, if both sides have one."""
+        """Return the boundary of tokens at two places, if both sides have one."""
         if place in starts and other in ends:
             return starts[place], ends[other]
         return None
 
-    found: list[TokenEdit] = []
+    edits: list[TokenEdit] = []
     left = (0, 0)
     held: list[int] = []
+    # Marks are held back until a stretch has a boundary of tokens that both sides share.
     for number, (place, other, size) in enumerate(stretches):
         inside = [at for k in range(size + 1) if (at := shared(place + k, other + k))]
         if not inside:
             held.append(number)
             continue
         if held:
-            found += _edit(before, after, left, inside[0], held)
+            edits += _edit(before, after, left, inside[0], held)
         left = inside[-1]
         held = [number]
-    return tuple(found)
+    return tuple(edits)
 
 
 def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int, int]] | None:
-    """Return the stretches that the marks leave alone: where in both texts, and how long.
+    """Return the stretches between the marks: the places in both texts, and the length.
 
     Returns:
         One more than there are marks; None where they do not fit the texts.
     """
-    found = []
+    stretches = []
     place = other = 0
     for mark in marks:
         size = mark.start - place
         gone, put = "".join(mark.old.split()), "".join(mark.new.split())
         if size < 0 or not old.startswith(gone, mark.start):
             return None
-        found.append((place, other, size))
+        stretches.append((place, other, size))
         other += size
         if not new.startswith(put, other):
             return None
         place, other = mark.start + len(gone), other + len(put)
-    found.append((place, other, len(old) - place))
-    spelled = all(old[p : p + size] == new[o : o + size] for p, o, size in found)
-    return found if spelled and len(new) - other == len(old) - place else None
+    stretches.append((place, other, len(old) - place))
+    spelled = all(old[p : p + size] == new[o : o + size] for p, o, size in stretches)
+    return stretches if spelled and len(new) - other == len(old) - place else None
 
 
 def _edit(
@@ -113,7 +114,7 @@ def _edit(
     right: tuple[int, int],
     marks: Sequence[int],
 ) -> list[TokenEdit]:
-    """The edit between two boundaries; none where the tokens are the same."""
+    """Return the edit between two boundaries; none where the tokens are the same."""
     tokens = after[left[1] : right[1]]
     if before[left[0] : right[0]] == tokens:
         return []

@@ -1,6 +1,6 @@
 """A user's own judgments: ratings, preferences or rankings of corrections in a CSV or TSV file.
 
-The header tells which: `sentence,system,score`, `sentence,system_a,system_b,preference` or
+The header shows which: `sentence,system,score`, `sentence,system_a,system_b,preference` or
 `sentence,system,rank`; a column `annotator` may be added to each, `aspect` to ratings and `item` to
 rankings. Everything is checked, and whatever is wrong is named with its line.
 """
@@ -50,7 +50,7 @@ class OwnJudgments:
         items: ranking items; `sentence` is the row of the corpus.
         raters: by aspect each annotator's ratings, shape (annotators, systems, sentences), NaN
             where there is none; empty unless the file holds ratings.
-        notes: what a reader of results must know.
+        notes: remarks for readers of results.
     """
 
     items: tuple[RankedItem, ...]
@@ -64,10 +64,10 @@ def read_judgments(
     """Read ratings, preferences or rankings.
 
     Args:
-        path: a CSV or TSV file; the separator (comma, semicolon or tab) is told by its header.
+        path: a CSV or TSV file; the separator (comma, semicolon or tab) follows from its header.
         corpus: its systems and sentences are judged.
-        first: what `sentence` calls the first source.
-        skip_unknown: leave out, and count, what was said of systems that the corpus lacks.
+        first: number of the first source in `sentence`.
+        skip_unknown: leave out, and count, judgments of systems that the corpus lacks.
 
     Raises:
         InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
@@ -103,17 +103,17 @@ def _known_rows(
 def known_items(
     path: Path, items: Sequence[RankedItem], known: Sequence[str]
 ) -> tuple[tuple[RankedItem, ...], tuple[str, ...]]:
-    """Return rankings without the systems that nobody has an output of, and a note on those.
+    """Return rankings without the systems that have no output, and a note on those.
 
     Args:
-        path: where the rankings were read, for the error.
+        path: file of the rankings, for the error.
         items: rankings of any systems.
-        known: the systems that there is an output of.
+        known: the systems that have an output.
 
     Raises:
         InputError: nothing is left.
     """
-    found = []
+    remaining = []
     unknown: Counter[str] = Counter()
     for item in items:
         places = [tuple(name for name in group if name in known) for group in item.groups]
@@ -121,9 +121,9 @@ def known_items(
         kept = [(group, rank) for group, rank in zip(places, item.ranks, strict=True) if group]
         if kept:
             groups, ranks = zip(*kept, strict=True)
-            found.append(replace(item, groups=groups, ranks=ranks))
+            remaining.append(replace(item, groups=groups, ranks=ranks))
     total = sum(len(group) for item in items for group in item.groups)
-    return tuple(found), _left_out(path, total, total - unknown.total(), unknown, known)
+    return tuple(remaining), _left_out(path, total, total - unknown.total(), unknown, known)
 
 
 def _left_out(
@@ -190,7 +190,7 @@ def _system(row: Row, column: str, corpus: Corpus) -> str:
 
 
 def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
-    """Ratings: each annotator's ratings of one sentence make one ranking item."""
+    """Read ratings: an annotator's ratings of a sentence make one ranking item."""
     names = corpus.names
     place = {name: number for number, name in enumerate(names)}
     scores: dict[tuple[str, str, int, int], list[float]] = {}
@@ -211,6 +211,7 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         raters[aspect][annotators.index(annotator), system, sentence] = np.mean(values)
     if not scores:
         raise InputError(f"{rows[0].table}: every score is empty; expected a number for some")
+    # Several aspects give one ranking: that of their mean, where every aspect was rated.
     mean = np.mean(list(raters.values()), axis=0)
     items = [
         item
@@ -233,7 +234,7 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
 
 
 def _preferences(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
-    """Preferences: each is an item of two corrections."""
+    """Read preferences: each is an item of two corrections."""
     items = []
     equal = 0
     for row in rows:
@@ -265,7 +266,7 @@ _PREFERENCES = {"a": (1, 2), ">": (1, 2), "b": (2, 1), "<": (2, 1), "tie": (1, 1
 
 
 def _rankings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
-    """Rankings: the rows of one annotator, sentence and item; 1 is best, equal ranks tie."""
+    """Read rankings: the rows of one annotator, sentence and item; 1 is best, equal ranks tie."""
     ranked: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
     for row in rows:
         sentence = _sentence(row, first, corpus)
@@ -324,7 +325,7 @@ def read_own_verdicts(
             put there, and whether that is right (1, true, right; 0, false, wrong); a column
             `annotator` may be added. Systems with the same text may each have the row.
         corpus: its systems are judged.
-        first: what `sentence` calls the first source.
+        first: number of the first source in `sentence`.
 
     Returns:
         As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; there are no problems.
@@ -334,16 +335,16 @@ def read_own_verdicts(
     """
     table = read_table(path, f"a header with the columns {','.join(_VERDICTS)}")
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
-    found: dict[tuple[object, ...], HumanVerdict] = {}
+    verdicts: dict[tuple[object, ...], HumanVerdict] = {}
     judged: dict[tuple[str, int], dict[str, int]] = {}
     for row in table.rows:
         verdict = _verdict(row, corpus, first)
         texts = judged.setdefault((verdict.annotator, verdict.row), {})
         target = texts.setdefault(verdict.correction, len(texts) + 1)
         key = (verdict.annotator, verdict.row, target, verdict.start, verdict.end, verdict.new)
-        known = found.setdefault(key, replace(verdict, target=target))
-        if known.valid != verdict.valid:
-            said = "right" if known.valid else "wrong"
+        earlier = verdicts.setdefault(key, replace(verdict, target=target))
+        if earlier.valid != verdict.valid:
+            said = "right" if earlier.valid else "wrong"
             row.refuse(
                 "valid",
                 f"one verdict: {verdict.annotator} called this edit {said} in another line; keep "
@@ -356,7 +357,7 @@ def read_own_verdicts(
         )
         for (annotator, sentence), texts in judged.items()
     )  # fmt: skip
-    return tuple(found.values()), sources, ()
+    return tuple(verdicts.values()), sources, ()
 
 
 def _verdict(row: Row, corpus: Corpus, first: int) -> HumanVerdict:

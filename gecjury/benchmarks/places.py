@@ -24,8 +24,8 @@ class Layout:
 
     Attributes:
         sources: S sources in the order of their first corrections.
-        names: of the places: `output1`, `output2`, ...
-        cells: of each correction given, its place and its source, by number.
+        names: the names of the places: `output1`, `output2`, ...
+        cells: for each correction given, its place and its source, by number.
     """
 
     sources: tuple[str, ...]
@@ -33,10 +33,10 @@ class Layout:
     cells: tuple[tuple[int, int], ...]
 
     def versions(self, texts: Sequence[str]) -> dict[str, Version]:
-        """The corrections by place, S lines each.
+        """Return the corrections by place, S lines each.
 
         Args:
-            texts: of the corrections given, in their order.
+            texts: the texts of the corrections given, in their order.
         """
         lines: list[list[str]] = [[""] * len(self.sources) for _ in self.names]
         taken = set(self.cells)
@@ -49,26 +49,26 @@ class Layout:
         return {name: Version(tuple(made)) for name, made in zip(self.names, lines, strict=True)}
 
     def table(self, values: Sequence[float]) -> FloatArray:
-        """Values of the corrections given, places × sources; NaN where there is no correction."""
-        found = np.full((len(self.names), len(self.sources)), np.nan)
+        """Return values of the corrections given, places × sources; NaN without a correction."""
+        table = np.full((len(self.names), len(self.sources)), np.nan)
         for cell, value in zip(self.cells, values, strict=True):
-            found[cell] = value
-        return found
+            table[cell] = value
+        return table
 
     def words(self, values: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Words of the corrections given, by place and source; empty where there is none."""
-        found = [[""] * len(self.sources) for _ in self.names]
+        """Return words of the corrections given, by place and source; empty without one."""
+        table = [[""] * len(self.sources) for _ in self.names]
         for (place, row), value in zip(self.cells, values, strict=True):
-            found[place][row] = value
-        return tuple(map(tuple, found))
+            table[place][row] = value
+        return tuple(map(tuple, table))
 
 
 def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> Layout:
     """Give each correction a place among those of its source.
 
     Args:
-        sources: of each correction.
-        keys: what makes two corrections those of one source; by default its text.
+        sources: the source of each correction.
+        keys: key of the source of each correction; by default its text.
     """
     keys = sources if keys is None else keys
     rows: dict[Hashable, int] = {}
@@ -87,11 +87,11 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
 
 
 def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[str]) -> Corpus:
-    """The corpus of a benchmark that has no references of its own.
+    """Return the corpus of a benchmark that has no references of its own.
 
     Args:
-        request: what was asked for; references may be given by it.
-        layout: of the corrections.
+        request: the request; references may be given by it.
+        layout: the layout of the corrections.
         corrections: in the order in which they were laid out.
     """
     lines = len(layout.sources)
@@ -107,13 +107,13 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
 def placed_benchmark(
     request: LoadRequest, corpus: Corpus, layout: Layout, notes: Sequence[str]
 ) -> Benchmark:
-    """A benchmark whose places nobody ranked; a loader adds the judgments that it has.
+    """Return a benchmark whose places nobody ranked; a loader adds the judgments that it has.
 
     Args:
-        request: what was asked for.
+        request: the request.
         corpus: from `placed_corpus`.
-        layout: of its corrections.
-        notes: what has to be told of it.
+        layout: the layout of its corrections.
+        notes: remarks for a reader of results.
     """
     return Benchmark(
         name=request.info.name,

@@ -1,4 +1,4 @@
-"""The table of benchmarks: system sets, reference sets, views; known without reading any file."""
+"""The table of benchmarks: system sets, reference sets and views, without reading any file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ View = Literal["edit", "sentence"]
 
 @dataclass(frozen=True)
 class BenchmarkInfo:
-    """A benchmark's offer, known without reading its files.
+    """The sets and views of a benchmark, known without reading its files.
 
     Attributes:
         name: the name it is loaded by.
@@ -25,11 +25,11 @@ class BenchmarkInfo:
         reference_sets: names of its reference sets, the default first; none without references.
         views: `edit`, `sentence` or both, the default first.
         loader: `module:function` that turns a `Request` into a `Benchmark`.
-        path: of an own benchmark, the folder or file that it was named by.
+        path: the folder or file of an own benchmark.
         language: ISO code of its texts' language.
-        tokens: how they are cut; empty for the language's usual way. `space` where its files hold
-            tokens already.
-        fold: how they are folded; empty for the language's usual way.
+        tokens: tokenisation of the texts; empty for the language's usual way. `space` where its
+            files hold tokens already.
+        fold: folding of the texts; empty for the language's usual way.
     """
 
     name: str
@@ -222,7 +222,7 @@ UNKNOWN_SYSTEMS = ("refuse", "skip")
 
 
 def benchmark_info(name: str) -> BenchmarkInfo:
-    """The table row of a benchmark.
+    """Return the table row of a benchmark.
 
     Raises:
         OptionError: the name is unknown; gives the nearest ones.
@@ -231,5 +231,5 @@ def benchmark_info(name: str) -> BenchmarkInfo:
 
 
 def looks_like_path(name: str) -> bool:
-    """Return whether a name that is no benchmark's means a user's folder or file."""
+    """Return True if a name that is no benchmark's means a user's folder or file."""
     return "/" in name or "\\" in name or name.endswith(".toml") or Path(name).exists()

@@ -1,8 +1,8 @@
-"""What `errant_compare` of the errant package prints, from the counts of this package.
+"""The output of `errant_compare` of the errant package, from the counts of this package.
 
 Edits are read as that program reads them: every annotator of a block is a candidate, on either
-side; keys hold fields as they stand in the file; F is rounded to four digits, by Python's rule,
-before candidates are compared.
+side; keys hold fields as written in the file; F is rounded to four digits, by Python's rule, before
+candidates are compared.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _Categories = dict[str, list[int]]
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """What `errant_compare` can be told.
+    """The options of `errant_compare`.
 
     Attributes:
-        unit: see `Unit`.
+        unit: the unit compared, a `Unit`.
         beta: weight of recall; 0 gives precision wherever something is recalled, and 0 elsewhere.
         verbose: show every sentence with every pair of annotators.
         sizes: `single` leaves out edits of several tokens, `multi` those of one.
@@ -65,12 +65,12 @@ class CompareOptions:
 def compare_lines(
     hypothesis: Sequence[M2Sentence], reference: Sequence[M2Sentence], options: CompareOptions
 ) -> Iterator[str]:
-    """The lines that `errant_compare` prints, without their line ends.
+    """Yield the lines that `errant_compare` prints, without their line ends.
 
     Args:
         hypothesis: blocks of the system's file.
-        reference: of the gold file, as many.
-        options: what is compared and shown.
+        reference: blocks of the gold file, as many.
+        options: the edits that count, and the lines to print.
 
     Raises:
         InputError: the files have different numbers of blocks.
@@ -82,12 +82,12 @@ def compare_lines(
         )
     total = (0, 0, 0)
     categories: _Categories = {}
-    for number, (mine, gold) in enumerate(zip(hypothesis, reference, strict=True)):
+    for number, (block, gold) in enumerate(zip(hypothesis, reference, strict=True)):
         sentence = _Sentence(
-            number, mine.source, _by_coder(mine, options), _by_coder(gold, options)
+            number, block.source, _by_coder(block, options), _by_coder(gold, options)
         )
-        counts, types, shown = sentence.best(total, options)
-        yield from shown
+        counts, types, lines = sentence.best(total, options)
+        yield from lines
         total = _sum(total, counts)
         for kind, row in types.items():
             _add(categories, kind, row)
@@ -96,7 +96,7 @@ def compare_lines(
 
 @dataclass(frozen=True)
 class _Sentence:
-    """One block of both files, edits by annotator in the order in which they first stand."""
+    """A block of both files, edits by annotator in the order of first appearance."""
 
     number: int
     source: str
@@ -106,8 +106,8 @@ class _Sentence:
     def best(
         self, before: _Counts, options: CompareOptions
     ) -> tuple[_Counts, _Categories, list[str]]:
-        """Counts of the best pair of annotators, the same by type, and the lines that tell it."""
-        shown = [_RULE, f"Original sentence {self.number}: {self.source}"]
+        """Return counts of the best pair of annotators, the same by type, and lines on the pair."""
+        lines = [_RULE, f"Original sentence {self.number}: {self.source}"]
         chosen: tuple[int, int] = (0, 0)
         best: _Counts = (0, 0, 0)
         rank: tuple[float, int, int, int] | None = None
@@ -116,11 +116,11 @@ class _Sentence:
                 counts = count_edits(_counted(edits), _counted(wanted))
                 now = _sum(before, counts)
                 tp, fp, fn = counts
-                found = (_scores(now, options.beta)[2], tp, -fp, -fn)
-                if rank is None or found > rank:
-                    rank, best, chosen = found, counts, (coder, other)
+                score = (_scores(now, options.beta)[2], tp, -fp, -fn)
+                if rank is None or score > rank:
+                    rank, best, chosen = score, counts, (coder, other)
                 if options.verbose:
-                    shown += [
+                    lines += [
                         _RULE,
                         f"SENTENCE {self.number} - HYP {coder} - REF {other}",
                         f"HYPOTHESIS EDITS : {_listed(edits)}",
@@ -129,25 +129,25 @@ class _Sentence:
                         *_told("Global", now, options.beta),
                     ]
         categories: _Categories = {}
-        mine, gold = self.mine[chosen[0]], self.gold[chosen[1]]
-        for (kind, column), count in count_types(_counted(mine), _counted(gold)).items():
+        own_edits, gold = self.mine[chosen[0]], self.gold[chosen[1]]
+        for (kind, column), count in count_types(_counted(own_edits), _counted(gold)).items():
             row = [0, 0, 0]
             row[column] = int(count)
             _add(categories, kind, row)
-        shown += [
+        lines += [
             _RULE,
             f"^^ HYP {chosen[0]}, REF {chosen[1]} chosen for sentence {self.number}",
             "Local results:",
             *_aligned(["Category", "TP", "FP", "FN"], categories),
         ]
-        return best, categories, shown if options.verbose else []
+        return best, categories, lines if options.verbose else []
 
 
 def _by_coder(block: M2Sentence, options: CompareOptions) -> dict[int, _Edits]:
-    """What counts of every annotator's edits, with the types behind each key.
+    """Return every annotator's edits that count, with the types behind each key.
 
-    An annotator all of whose edits are left out remains, with none; a block without any line has
-    annotator 0, who found nothing.
+    An annotator all of whose edits are left out remains, without edits; a block without any line
+    has annotator 0, without edits.
     """
     coders: dict[int, _Edits] = {}
     for edit in block.annotations or (_NOTHING,):
@@ -182,7 +182,7 @@ def _keys(edit: M2Annotation, unit: Unit) -> list[_Key]:
 
 
 def _counted(edits: _Edits) -> _Edits:
-    """Without what says that there was nothing to correct."""
+    """Return the edits without those that mark a sentence as correct."""
     return {key: types for key, types in edits.items() if types[0] != NOOP}
 
 
@@ -191,9 +191,9 @@ def _sum(one: _Counts, two: _Counts) -> _Counts:
 
 
 def _add(categories: _Categories, kind: str, row: Sequence[int]) -> None:
-    known = categories.setdefault(kind, [0, 0, 0])
+    counts = categories.setdefault(kind, [0, 0, 0])
     for column, count in enumerate(row):
-        known[column] += count
+        counts[column] += count
 
 
 def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
@@ -210,9 +210,9 @@ def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
 
 
 def _listed(edits: _Edits) -> list[tuple[int | str, ...]]:
-    """Keys with their first type, as they are shown; none where the first says `noop`."""
-    found: list[tuple[int | str, ...]] = [(*key, edits[key][0]) for key in sorted(edits)]
-    return [] if found and found[0][0] == -1 else found
+    """Return keys with their first type, as they are shown; none where the first says `noop`."""
+    rows: list[tuple[int | str, ...]] = [(*key, edits[key][0]) for key in sorted(edits)]
+    return [] if rows and rows[0][0] == -1 else rows
 
 
 def _told(which: str, counts: _Counts, beta: float) -> list[str]:
@@ -229,12 +229,12 @@ def _aligned(heading: Sequence[str], categories: _Categories) -> list[str]:
 
 
 def _grouped(categories: _Categories, level: int) -> _Categories:
-    """Counts of full types by operation (1) or main type (2); errors of no known type apart."""
-    found: _Categories = {}
+    """Return counts of full types by operation (1) or main type (2); errors of no type apart."""
+    grouped: _Categories = {}
     for kind, row in categories.items():
         name = kind if kind == "UNK" or level == 3 else kind[:1] if level == 1 else kind[2:]
-        _add(found, name, row)
-    return found
+        _add(grouped, name, row)
+    return grouped
 
 
 def _results(total: _Counts, categories: _Categories, options: CompareOptions) -> Iterator[str]:

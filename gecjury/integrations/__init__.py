@@ -1,1 +1,1 @@
-"""Metrics where people already are: one file for each other tool, which is imported there alone."""
+"""Metrics within other tools: one file for each tool, which no other file imports."""

@@ -44,23 +44,23 @@ def _computed(
     device: str,
 ) -> dict[str, Any]:
     rows = RowScorer.of(f"{metric}:{options}" if options else metric, device)
-    given = [[row] if isinstance(row, str) else list(row) for row in references or ()]
-    table = rows.score(sources, predictions, given)
-    found: dict[str, Any] = {
+    listed = [[row] if isinstance(row, str) else list(row) for row in references or ()]
+    table = rows.score(sources, predictions, listed)
+    results: dict[str, Any] = {
         "score": float(table.by_system.score[0]),
         "sentences": [None if math.isnan(s) else float(s) for s in table.sentences[0]],
         "signature": str(table.signature),
     }
     for name, part in (("precision", table.precision), ("recall", table.recall)):
         if part is not None:
-            found[name] = float(part[0])
-    return found
+            results[name] = float(part[0])
+    return results
 
 
 if find_spec("evaluate") is None:
 
     class GecjuryMetric:
-        """Stands for the module where evaluate is not installed."""
+        """A stand-in for the module where evaluate is not installed."""
 
         def __init__(self, *arguments: Any, **settings: Any) -> None:
             raise MissingExtraError(

@@ -19,12 +19,12 @@ from gecjury.integrations.scoring import RowScorer
 
 
 def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "auto") -> Any:
-    """A scorer for `Task(scorer=...)`.
+    """Return a scorer for `Task(scorer=...)`.
 
     Args:
         metric: name with options, as on the command line: `errant:beta=1`.
         source: the key of a sample's metadata that holds the sentence to correct.
-        device: where models run.
+        device: device of the models.
 
     Returns:
         A scorer whose value is the metric's sentence score, with the metrics `mean`, `stderr` and
@@ -52,16 +52,16 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
         async def score(state: Any, target: Any) -> Any:
             import anyio.to_thread
 
-            found = state.metadata.get(source, state.input_text)
-            if not isinstance(found, str):
+            sentence = state.metadata.get(source, state.input_text)
+            if not isinstance(sentence, str):
                 raise InputError(
                     f"sample {state.sample_id}: metadata[{source!r}] is a "
-                    f"{type(found).__name__}; expected the sentence to correct"
+                    f"{type(sentence).__name__}; expected the sentence to correct"
                 )
             text = state.output.completion.strip()
             references = list(target)
-            value = await anyio.to_thread.run_sync(scored, text, found, references)
-            kept = {"source": found, "references": references}
+            value = await anyio.to_thread.run_sync(scored, text, sentence, references)
+            kept = {"source": sentence, "references": references}
             number = float("nan") if value is None else value
             return Score(value=number, answer=text, metadata=kept)
 
@@ -71,20 +71,20 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
 
 
 def _corpus(rows: RowScorer) -> Any:
-    """The metric's own score of all samples, computed anew from what their scores keep."""
+    """Return the metric's own score of all samples, computed anew from their scores' metadata."""
     from inspect_ai.scorer import metric
 
     @metric(name="corpus")  # type: ignore[untyped-decorator]  # not looked into
     def corpus() -> Any:
         def total(scores: Sequence[Any]) -> float:
-            found = [each.score for each in scores if (each.score.metadata or {}).get("source")]
-            if not found:
+            scored = [row.score for row in scores if (row.score.metadata or {}).get("source")]
+            if not scored:
                 return float("nan")
-            kept = [score.metadata for score in found]
+            kept = [score.metadata for score in scored]
             table = rows.score(
-                [each["source"] for each in kept],
-                [score.answer for score in found],
-                [each["references"] for each in kept],
+                [metadata["source"] for metadata in kept],
+                [score.answer for score in scored],
+                [metadata["references"] for metadata in kept],
             )
             return float(table.by_system.score[0])
 

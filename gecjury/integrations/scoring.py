@@ -1,4 +1,4 @@
-"""Rows of another tool scored by a metric: sentences by themselves, and all of them as a corpus."""
+"""Scores of another tool's rows: of sentences by themselves, and of all of them as a corpus."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RowScorer:
 
     @classmethod
     def of(cls, metric: str, device: str = "auto") -> RowScorer:
-        """A metric by name with its options, `errant:beta=1`.
+        """Return the scorer of a metric by name with its options, `errant:beta=1`.
 
         Raises:
             OptionError: no such metric or option, or a metric that rows cannot serve.
@@ -46,12 +46,12 @@ class RowScorer:
     def score(
         self, sources: Sequence[str], texts: Sequence[str], references: Sequence[Sequence[str]]
     ) -> ScoreTable:
-        """All rows as one corpus of one system.
+        """Score all rows as one corpus of one system.
 
         Args:
             sources: N sentences.
             texts: N corrections.
-            references: of each row as many as of every other; none where the metric needs none.
+            references: references, equally many for each row; none where the metric needs none.
 
         Raises:
             InputError: lengths differ, references are missing or of unequal number.
@@ -74,6 +74,6 @@ class RowScorer:
         return self.scorer.score_corpus(corpus, self.runtime)
 
     def one(self, source: str, text: str, references: Sequence[str]) -> float | None:
-        """The score of one row by itself; None where there is none."""
+        """Return the score of one row by itself; None where there is none."""
         value = float(self.score([source], [text], [references]).sentences[0, 0])
         return None if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""What a reader of a comparison must be warned of, and what cannot be compared at all.
+"""Cautions about a comparison, and refusals of comparisons that cannot be made.
 
 There is one list of cautions, which the tables, the JSON document and the page all show.
 """
@@ -40,10 +40,10 @@ _TIES: Mapping[TieRule, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """One thing that a reader must know.
+    """A caution about the figures of a comparison.
 
     Attributes:
-        heading: what it is about; several cautions may share one.
+        heading: the topic; several cautions may share one.
         text: a sentence or two.
     """
 
@@ -57,7 +57,7 @@ class Repeats:
 
     Attributes:
         repeated: (annotator, sentence, pair of systems) judged twice or more.
-        contradictory: those of them in which each system was preferred at least once.
+        contradictory: comparisons of these in which each system was preferred at least once.
     """
 
     repeated: int
@@ -85,7 +85,7 @@ def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> Repeats:
 
 
 def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> str:
-    """What a benchmark lacks of what a metric needs, in words; empty where it lacks nothing."""
+    """Return a sentence on what a metric needs and a benchmark lacks; empty if it lacks nothing."""
     if "references" in needs and not benchmark.corpus.references:
         return (
             f"{metric} needs references, and {benchmark.name} has none: name files with "
@@ -102,7 +102,7 @@ def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> st
 
 
 def _folder(benchmark: Benchmark, part: str) -> str:
-    """What may be put into the folder of an own benchmark."""
+    """Return advice on the file that the folder of one's own benchmark lacks."""
     return "" if benchmark.name in BENCHMARKS else f" put {part} into its folder,"
 
 
@@ -167,16 +167,16 @@ def cautions(
     noted: Sequence[str] = (),
     labels: LabelComparison | None = None,
 ) -> tuple[Caution, ...]:
-    """What may make a reader believe too much, explains an undefined figure, or doubts a judgment.
+    """Yield the cautions that a comparison calls for.
 
     Args:
         study: the benchmark, which levels are shown, and how the intervals were made.
         views: the human judgments compared with.
-        results: of the metrics, with their intervals.
-        chance: of those that know nothing.
-        tested: whether differences between metrics were tested.
-        noted: what the metrics said of their own scores.
-        labels: of whole corrections, where they have some.
+        results: the results of the metrics, with their intervals.
+        chance: the results of metrics that know nothing.
+        tested: True if differences between metrics were tested.
+        noted: remarks of the metrics on their own scores.
+        labels: the labels of whole corrections, where they have some.
     """
     settings = study.settings
     result_cautions = []
@@ -220,7 +220,7 @@ def cautions(
 
 
 def _of_few_systems(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
-    """How little a correlation over so few systems says, told of the highest one."""
+    """Return how little a correlation over few systems says, by the interval of the highest one."""
     count = len(study.benchmark.corpus.names)
     if study.benchmark.places:
         return
@@ -231,10 +231,10 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> Iterator[Caution
     if not systems or count >= _MANY_SYSTEMS:
         return
     text = f"Correlations rest on {count} systems."
-    known = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
-    if known and count > 3:
-        top = max(known)
-        bounds = known[top].system.ci95.get("pearson", (math.nan, math.nan))
+    defined = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
+    if defined and count > 3:
+        top = max(defined)
+        bounds = defined[top].system.ci95.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
         if any(math.isnan(bound) for bound in bounds):
             half = 1.96 / math.sqrt(count - 3)
@@ -249,7 +249,7 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> Iterator[Caution
 
 
 def _of_few_sentences(study: Study) -> Iterator[Caution]:
-    """What intervals and tests over a handful of sentences are worth."""
+    """Return how little intervals and tests over a handful of sentences are worth."""
     count = len(study.benchmark.corpus)
     if study.settings.resampling.over == "none" or count >= _FEW_SENTENCES:
         return
@@ -263,7 +263,7 @@ def _of_few_sentences(study: Study) -> Iterator[Caution]:
 
 
 def _of_few_labels(labels: LabelComparison | None) -> Iterator[Caution]:
-    """Classes of bad corrections that an AUC cannot rest on."""
+    """Return the caution on classes of bad corrections that are too small for an AUC."""
     if labels is None or not labels.few:
         return
     few = listed([f"{count} of {name}" for name, count in labels.few.items()])
@@ -272,9 +272,9 @@ def _of_few_labels(labels: LabelComparison | None) -> Iterator[Caution]:
 
 
 def _islands(study: Study, view: View) -> list[list[str]]:
-    """Groups of scored systems between which no judgment stands; one group where all hang together.
+    """Return groups of scored systems that no judgment connects; one group if all are connected.
 
-    Ties are comparisons as well.
+    Ties connect two systems as well.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -283,9 +283,9 @@ def _islands(study: Study, view: View) -> list[list[str]]:
     index, size = {name: number for number, name in enumerate(names)}, len(names)
     first, other = [], []
     for item in study.benchmark.rankings[view]:
-        known = [index[name] for group in item.groups for name in group if name in index]
-        first += known[:1] * len(known)
-        other += known
+        members = [index[name] for group in item.groups for name in group if name in index]
+        first += members[:1] * len(members)
+        other += members
     # The graphs of scipy 1.11 take indices of 32 bits alone.
     places = np.array(first, dtype=np.int32), np.array(other, dtype=np.int32)
     links = coo_array((np.ones(len(first)), places), shape=(size, size))
@@ -299,7 +299,7 @@ def _islands(study: Study, view: View) -> list[list[str]]:
 
 
 def _of_ties(study: Study, sentences: Sequence[Result]) -> Iterator[Caution]:
-    """Which metrics cannot tell many pairs apart, and what the tie rule then makes of them."""
+    """Yield a caution on metrics that tie many pairs, and on how the tie rule counts those."""
     ties: dict[str, float] = {}
     for result in sentences:
         if result.sentence is not None and result.sentence.tied_share >= _MANY_TIES:
@@ -308,10 +308,10 @@ def _of_ties(study: Study, sentences: Sequence[Result]) -> Iterator[Caution]:
     if not ties:
         return
     rule = study.settings.ties
-    each = [f"{name} {percent(share)}" for name, share in sorted(ties.items(), key=lambda t: -t[1])]
+    tied = [f"{name} {percent(share)}" for name, share in sorted(ties.items(), key=lambda t: -t[1])]
     yield Caution(
         "Ties",
-        f"Pairs that a metric cannot tell apart: {listed(each)}. Under the rule “{rule}” "
+        f"Pairs that a metric cannot tell apart: {listed(tied)}. Under the rule “{rule}” "
         f"{_TIES[rule]}.",
     )
 
@@ -319,13 +319,13 @@ def _of_ties(study: Study, sentences: Sequence[Result]) -> Iterator[Caution]:
 def _of_gaps(results: Sequence[Result]) -> Iterator[Caution]:
     missing = {result.label: result.missing for result in results if result.missing}
     if missing:
-        each = listed([f"{name} {number(count)}" for name, count in missing.items()])
-        text = f"Sentence scores that are missing and left out: {each}."
+        counts = listed([f"{name} {number(count)}" for name, count in missing.items()])
+        text = f"Sentence scores that are missing and left out: {counts}."
         yield Caution("Missing scores", text)
 
 
 def _of_undefined(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
-    """Metrics without a correlation, but for those whose reason a note of its own gives."""
+    """Yield cautions on metrics without a correlation, except where a note gives the reason."""
     if len(study.benchmark.corpus.names) < _LEAST:
         return
     names = [
@@ -341,7 +341,7 @@ def _of_undefined(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
 
 
 def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> Iterator[Caution]:
-    """Metrics whose accuracy, or the lower end of its interval, a constant metric reaches."""
+    """Yield a caution on metrics whose accuracy, or its lower bound, a constant metric reaches."""
     floors = {
         result.view: result.sentence.accuracy
         for result in chance
@@ -364,7 +364,7 @@ def _has_intervals(systems: Sequence[Result], sentences: Sequence[Result]) -> bo
 
 
 def _of_result(study: Study, result: Result) -> Iterator[str]:
-    """Why one metric has no figure at a level."""
+    """Return the reasons why one metric has no figure at a level."""
     if len(study.benchmark.corpus.names) >= _LEAST and _constant(result.scores):
         yield (
             f"{result.label} gives all systems the same score ({result.view}): its "
@@ -392,11 +392,11 @@ def _of_judgments(study: Study, view: View) -> list[str]:
     if study.benchmark.rankings.get(view):
         islands = _islands(study, view)
         if len(islands) > 1:
-            told = " | ".join(", ".join(names[:_SHOWN]) + ", …" * (len(names) > _SHOWN)
+            groups = " | ".join(", ".join(names[:_SHOWN]) + ", …" * (len(names) > _SHOWN)
                               for names in islands[:_SHOWN])  # fmt: skip
             notes.append(
                 f"the judgments ({view}) fall into {len(islands)} groups of systems that nobody "
-                f"compared with each other ({told}{' | …' * (len(islands) > _SHOWN)}): human "
+                f"compared with each other ({groups}{' | …' * (len(islands) > _SHOWN)}): human "
                 "scores across them rest on nothing, and so do the correlations over all systems"
             )
         if not any(len(part.decided) for part in study.judged(view).parts()):
@@ -414,7 +414,7 @@ def _of_judgments(study: Study, view: View) -> list[str]:
 
 
 def _of_change(result: Result) -> str:
-    """Say where people prefer whoever changes more: there, a count of changes looks good."""
+    """Return a note if people prefer the systems that change more; empty otherwise."""
     sentence = result.sentence
     if result.label != "copy-source" or sentence is None or sentence.pairs < _FEW:
         return ""

@@ -1,4 +1,4 @@
-"""Metrics that know nothing: what any real one has to beat."""
+"""Metrics that know nothing: the baselines that any real metric has to beat."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def sentence_table(
     """Return a score table of sentence scores alone, whose means are the corpus scores.
 
     Args:
-        name: of the metric.
+        name: the name of the metric.
         systems: S names.
         sentences: S × N.
-        family: of the metric.
+        family: the family of the metric.
     """
     totals, statistics = Scores(sentences.mean(axis=1)), Statistics(sentences)
     signature = Signature(name, family, {})
@@ -50,19 +50,19 @@ def _likeness_to_source(corpus: Corpus) -> FloatArray:
     scores = np.empty((len(corpus.systems), len(corpus)))
     versions = [version.lines for version in corpus.systems.values()]
     for column, source in enumerate(sources):
-        known: dict[str, float] = {}  # systems often agree
+        likeness: dict[str, float] = {}  # systems often agree
         for row, lines in enumerate(versions):
             line = lines[column]
-            if line not in known:
+            if line not in likeness:
                 tokens = Counter(line.split())
                 total = tokens.total() + source.total()
-                known[line] = 2 * (tokens & source).total() / total if total else 1.0
-            scores[row, column] = known[line]
+                likeness[line] = 2 * (tokens & source).total() / total if total else 1.0
+            scores[row, column] = likeness[line]
     return scores
 
 
 def constant_scores(systems: int, sentences: int) -> NDArray[np.float64]:
-    """Scores of a metric that says the same of everything.
+    """Return the scores of a metric that scores everything alike.
 
     Args:
         systems: number of systems.
@@ -75,7 +75,7 @@ def constant_scores(systems: int, sentences: int) -> NDArray[np.float64]:
 
 
 def random_scores(systems: int, sentences: int, seed: int = 0) -> NDArray[np.float64]:
-    """Scores of a metric that knows nothing: uniform between 0 and 1, the same for the same seed.
+    """Return seeded random scores, uniform between 0 and 1.
 
     Args:
         systems: number of systems.

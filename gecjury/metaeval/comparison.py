@@ -1,8 +1,8 @@
-"""A comparison of metrics with people, as a value: everything that any way of showing it shows.
+"""Metrics compared with people: one value, which every format and the page show.
 
-    found = compare("sample", ["green", "gleu:n=3"], Settings(human="both"))
-    found.rows()        plain records of the main table
-    print(found)        the main table
+    comparison = compare("sample", ["green", "gleu:n=3"], Settings(human="both"))
+    comparison.rows()        plain records of the main table
+    print(comparison)        the main table
 
 `check` refuses, before any scoring, what cannot be compared; `plans` counts what judges would be
 asked. Nothing here prints or reads options.
@@ -102,7 +102,7 @@ def compare(
             references.
         scorers: metrics as scorers, by name (`green:n=3`), or as score tables of the benchmark's
             systems, which take part in all but the edit level.
-        settings: what is compared, and how; None for the usual.
+        settings: settings of the comparison; None for the usual.
         runtime: device, workers and the like; nothing in it changes a score.
         score_files: a folder; scores that its files hold are read, the others added.
 
@@ -120,13 +120,13 @@ def compare(
 
 @dataclass(frozen=True)
 class Trial:
-    """A comparison that was found possible, as far as that shows before any scoring.
+    """A comparison that passed every check that needs no scores.
 
     Attributes:
         study: the benchmark, and the settings that it allows.
         views: the human judgments.
         scored: metrics of the levels above edits; none where single edits alone are compared.
-        edits: what is tried at the edit level.
+        edits: the metrics and credits of the edit level.
         runtime: device, workers and the like.
     """
 
@@ -193,7 +193,7 @@ class Trial:
         )
 
     def compare(self, score_files: str | Path | None = None) -> Comparison:
-        """Score, and hold the scores against people's judgments.
+        """Score the systems and compare the scores with people's judgments.
 
         Args:
             score_files: a folder; scores that its files hold are read, the others added.
@@ -225,14 +225,14 @@ class Trial:
         ratings, segments = rated_rows(study, tables, scores), segment_level(study, views, tables)
         labels = compare_labels(study, self.scored, tables, runtime)
         if uncertainty is not None:
-            told = labels.rows if labels else ()
+            labelled = labels.rows if labels else ()
             levels: dict[str, Sequence[_Row]] = {
                 "ratings": ratings,
                 "segment": segments.rows if segments else (),
                 "edit": edits.results if edits else (),
-                "labels": [row for row in told if row.score == "score"],
+                "labels": [row for row in labelled if row.score == "score"],
             }
-            more = [one for level in levels for one in _differences(study, level, levels[level])]
+            more = [gap for level in levels for gap in _differences(study, level, levels[level])]
             uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
         annotators = _annotators(study, views)
         return Comparison(
@@ -267,7 +267,7 @@ _Row = Rated | Segmented | EditResult | Labelled
 
 
 def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
-    """The settings for a benchmark that names no systems: what is of systems is left out.
+    """Return the settings for a benchmark that names no systems, without all that needs systems.
 
     Raises:
         OptionError: something was asked for that only systems have.
@@ -376,7 +376,7 @@ def _check_grouping(study: Study, views: Sequence[View]) -> None:
 def _weigh(
     trial: Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
-    """Put intervals and clusters into results, and say how they were found."""
+    """Put intervals and clusters into results, and return how they were computed."""
     study, views, settings = trial.study, trial.views, trial.study.settings
     if settings.resampling.over == "none":
         return tuple(results), tuple(chance), None
@@ -384,7 +384,7 @@ def _weigh(
         Entry(table, metric if isinstance(metric, Scorer) else None)
         for metric, table in zip(trial.scored, tables, strict=True)
     ]
-    known = len(entries)
+    count = len(entries)
     entries += [Entry(table) for table in study.chance_tables]
     measured = Uncertainty(study, entries)
     differences: list[Difference] = []
@@ -401,12 +401,12 @@ def _weigh(
                 system=replace(weighed[at].system, ci95=system[number].bounds),
                 sentence_ci95=sentence[number].bounds,
             )
-        dropped[view] = sum(sum(each.dropped.values()) for each in system[:known])
+        dropped[view] = sum(sum(intervals.dropped.values()) for intervals in system[:count])
         tests[view] = ()
-        if known > 1:
-            tests[view] = tuple(measured.significance(view, range(known)))
-            here = [results[number * len(views) + place] for number in range(known)]
-            for level, figures in _figures(here, settings).items():
+        if count > 1:
+            tests[view] = tuple(measured.significance(view, range(count)))
+            evaluated = [results[number * len(views) + place] for number in range(count)]
+            for level, figures in _figures(evaluated, settings).items():
                 differences += measured.differences(view, level, figures)
         for test in tests[view]:
             for number, cluster in enumerate(test.clusters):
@@ -415,7 +415,7 @@ def _weigh(
     uncertainty = IntervalsAndTests(
         human_resampled={view: measured.human(view)[1] for view in views},
         dropped=dropped,
-        drawn=known * len(SYSTEM_STATISTICS) * settings.resampling.resamples,
+        drawn=count * len(SYSTEM_STATISTICS) * settings.resampling.resamples,
         tests=tests,
         differences=tuple(differences),
     )
@@ -425,18 +425,18 @@ def _weigh(
 def _figures(
     results: Sequence[Result], settings: Settings
 ) -> dict[DrawnLevel, dict[str, list[float]]]:
-    """By level and statistic the figures of one view's results, of the levels compared."""
-    found: dict[DrawnLevel, dict[str, list[float]]] = {}
+    """Return the figures of one view's results, by level and statistic."""
+    figures: dict[DrawnLevel, dict[str, list[float]]] = {}
     if settings.level in ("system", "all"):
-        found["system"] = {
+        figures["system"] = {
             name: [getattr(result.system, name) for result in results] for name in SYSTEM_STATISTICS
         }
     sentences = [result.sentence for result in results if result.sentence is not None]
     if settings.level in ("sentence", "all") and len(sentences) == len(results):
-        found["sentence"] = {
+        figures["sentence"] = {
             name: [getattr(s, name) for s in sentences] for name in SENTENCE_STATISTICS
         }
-    return found
+    return figures
 
 
 def _with_cluster(result: Result, level: str, cluster: int | None) -> Result:
@@ -446,15 +446,15 @@ def _with_cluster(result: Result, level: str, cluster: int | None) -> Result:
 
 
 def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
-    found: dict[View, Annotators] = {}
+    annotators: dict[View, Annotators] = {}
     for view in views:
         agreement = study.ceiling(view)
         if agreement is not None:
             items, directed = study.benchmark.rankings[view], study.benchmark.directed_kappa
             between = annotator_kappa(items, directed=directed)
             within = annotator_kappa(items, within=True, directed=directed)
-            found[view] = Annotators(agreement, between, within)
-    return found
+            annotators[view] = Annotators(agreement, between, within)
+    return annotators
 
 
 def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Difference]:
@@ -509,12 +509,12 @@ def _pairwise(
     for table in tables:
         for view in (view for view in views if study.benchmark.rankings.get(view)):
             for by in kinds:
-                found = study.pairwise(table, view, by)
-                names = tuple(str(rank + 1) for rank in range(len(found.accuracy)))
+                grid = study.pairwise(table, view, by)
+                names = tuple(str(rank + 1) for rank in range(len(grid.accuracy)))
                 if by == "system":
                     names = study.benchmark.corpus.names
                 signature = table.signature
-                yield PairwiseAgreement(signature.metric, signature.label, view, by, names, found)
+                yield PairwiseAgreement(signature.metric, signature.label, view, by, names, grid)
 
 
 def _audits(
@@ -522,7 +522,7 @@ def _audits(
     results: Sequence[Result],
     annotators: Mapping[View, Annotators],
 ) -> Iterator[Audit]:
-    """Audits of the scorers that leave one, with their agreement with humans beside it."""
+    """Yield the audits of the scorers that have one, with their agreement with people."""
     for table in tables:
         left = table.statistics.details.get("audit")
         if left is None:

@@ -1,4 +1,4 @@
-"""Where metric families disagree: sentence by sentence, and over the judged pairs.
+"""Disagreement between metric families, by sentence and over the judged pairs.
 
 The corrections of one source are ranked by every metric. Ranks are scaled to lie between 0 (best)
 and 1 (worst), equal scores share their mean rank, and a family's rank of a correction is the mean
@@ -25,7 +25,7 @@ class Camp:
     """Metrics that stand together: a family, or one metric where only one family is compared.
 
     Attributes:
-        name: of the family or the metric.
+        name: the name of the family or the metric.
         tables: indices of its score tables.
     """
 
@@ -39,7 +39,7 @@ class ShownCorrection:
 
     Attributes:
         text: the corrected sentence.
-        systems: those that made it.
+        systems: the systems that made it.
         scores: one for each metric, the mean over its systems; NaN = not scored.
         ranks: among the corrections of the source, one for each metric, 1 is best, equal scores
             share their mean rank; NaN = not scored.
@@ -59,7 +59,7 @@ class SentenceView:
     """One source with its corrections and how far metrics and people are apart on it.
 
     Attributes:
-        row: of the corpus.
+        row: row of the corpus.
         source: its text.
         context: the sentences before and after, empty where unknown.
         corrections: distinct ones; those that people prefer most come first.
@@ -79,7 +79,7 @@ class SentenceView:
 
 
 def camps(tables: Sequence[ScoreTable]) -> tuple[Camp, ...]:
-    """Families in order of first appearance; single metrics where there is but one family."""
+    """Return families in order of first appearance, or single metrics if there is one family."""
     families: dict[str, list[int]] = {}
     for number, table in enumerate(tables):
         families.setdefault(table.signature.family, []).append(number)
@@ -89,7 +89,7 @@ def camps(tables: Sequence[ScoreTable]) -> tuple[Camp, ...]:
 
 
 def scaled_ranks(scores: FloatArray) -> FloatArray:
-    """Ranks between 0 (highest score) and 1 (lowest) along the last axis.
+    """Return ranks between 0 (highest score) and 1 (lowest) along the last axis.
 
     Args:
         scores: shape (..., corrections); NaN stays NaN and takes no place.
@@ -99,21 +99,21 @@ def scaled_ranks(scores: FloatArray) -> FloatArray:
     """
     beaten = (scores[..., None, :] < scores[..., :, None]).sum(axis=-1)
     beating = (scores[..., None, :] > scores[..., :, None]).sum(axis=-1)
-    known = (~np.isnan(scores)).sum(axis=-1, keepdims=True)
-    share = 0.5 + (beating - beaten) / (2.0 * np.maximum(known - 1, 1))
+    scored = (~np.isnan(scores)).sum(axis=-1, keepdims=True)
+    share = 0.5 + (beating - beaten) / (2.0 * np.maximum(scored - 1, 1))
     return np.where(np.isnan(scores), np.nan, share)
 
 
 def _mean(values: FloatArray, axis: int) -> FloatArray:
-    """Mean without NaN, NaN where nothing is left."""
-    known = ~np.isnan(values)
-    count = known.sum(axis=axis)
-    total = np.where(known, values, 0.0).sum(axis=axis)
+    """Return the mean without NaN; NaN where nothing is left."""
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=axis)
+    total = np.where(defined, values, 0.0).sum(axis=axis)
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
 def _shared(scores: FloatArray) -> FloatArray:
-    """One score for systems with one text: theirs, where it is the same; otherwise the mean.
+    """Return one score for systems with one text: the score they share, otherwise the mean.
 
     The mean of equal numbers may differ from them in its last digit and would make ranks.
     """
@@ -127,10 +127,10 @@ def sentence_views(
     tables: Sequence[ScoreTable],
     rankings: Mapping[str, Sequence[RankedItem]],
 ) -> list[SentenceView]:
-    """Every source with at least two distinct corrections, those with most disagreement first.
+    """Return every source with at least two distinct corrections, most disagreement first.
 
     Args:
-        corpus: what was scored.
+        corpus: the corpus that was scored.
         tables: one a metric.
         rankings: human ranking items by view; their `sentence` is a row of the corpus.
     """
@@ -140,23 +140,23 @@ def sentence_views(
             judged.setdefault(item.sentence, []).append((view, item))
     sides = camps(tables)
     scores = np.array([table.sentences for table in tables])
-    found = []
+    views = []
     for row in range(len(corpus)):
         groups = _distinct(corpus, row)
         if len(groups) > 1 and len(tables):
-            found.append(_view(corpus, row, groups, scores[:, :, row], sides, judged.get(row, [])))
-    return sorted(found, key=_dispute)
+            views.append(_view(corpus, row, groups, scores[:, :, row], sides, judged.get(row, [])))
+    return sorted(views, key=_dispute)
 
 
 def _dispute(view: SentenceView) -> tuple[float, float]:
-    """For sorting: most disagreement first, then most contradiction of people; NaN last."""
+    """Return a sort key: most disagreement first, then most contradiction of people; NaN last."""
     unknown = [-1.0 if np.isnan(value) else value for value in (view.disagreement, view.astray)]
     # Rounded: sums in another order are the same disagreement.
     return -round(unknown[0], 9), -unknown[1]
 
 
 def _distinct(corpus: Corpus, row: int) -> dict[str, list[int]]:
-    """Systems by the text they made of a source, white space aside."""
+    """Return the systems by their correction of a source, white space aside."""
     groups: dict[str, list[int]] = {}
     for index, version in enumerate(corpus.systems.values()):
         groups.setdefault(" ".join(version.lines[row].split()), []).append(index)
@@ -171,20 +171,20 @@ def _view(
     sides: Sequence[Camp],
     judged: Sequence[tuple[str, RankedItem]],
 ) -> SentenceView:
-    """One source; `scores` is metrics × systems."""
-    own = np.stack([_shared(scores[:, members]) for members in groups.values()], axis=1)
-    ranks = scaled_ranks(own)
+    """Return the view of one source; `scores` is metrics × systems."""
+    values = np.stack([_shared(scores[:, members]) for members in groups.values()], axis=1)
+    ranks = scaled_ranks(values)
     disagreement, apart = _apart(ranks, sides)
     places = {name: at for at, (_, m) in enumerate(groups.items()) for name in _names(corpus, m)}
     preferred, astray = _people(judged, places, _mean(ranks, 0), len(groups))
-    known = (~np.isnan(own)).sum(axis=1, keepdims=True)
-    plain = 1 + ranks * np.maximum(known - 1, 0)
-    plain[(known == 1).ravel()] = np.where(np.isnan(own[(known == 1).ravel()]), np.nan, 1.0)
+    scored = (~np.isnan(values)).sum(axis=1, keepdims=True)
+    plain = 1 + ranks * np.maximum(scored - 1, 0)
+    plain[(scored == 1).ravel()] = np.where(np.isnan(values[(scored == 1).ravel()]), np.nan, 1.0)
     corrections = [
         ShownCorrection(
             text,
             _names(corpus, members),
-            own[:, at],
+            values[:, at],
             plain[:, at],
             {view: (wins[at], wins[at] + losses[at]) for view, (wins, losses) in preferred.items()},
         )
@@ -203,14 +203,14 @@ def _names(corpus: Corpus, members: Sequence[int]) -> tuple[str, ...]:
 
 
 def _liking(correction: ShownCorrection) -> float:
-    """For sorting: minus the share of comparisons won, over all views; unjudged ones last."""
+    """Return a sort key: minus the share of comparisons won over all views; unjudged ones last."""
     won = sum(wins for wins, _ in correction.preferred.values())
     count = sum(count for _, count in correction.preferred.values())
     return -won / count if count else 1.0
 
 
 def _apart(ranks: FloatArray, sides: Sequence[Camp]) -> tuple[float, str]:
-    """The disagreement between camps and the one farthest from the mean."""
+    """Return the disagreement between camps, and the camp farthest from the mean."""
     by_camp = np.stack([_mean(ranks[list(side.tables)], 0) for side in sides])
     counted = (~np.isnan(by_camp)).sum(axis=0) > 1
     if not counted.any():
@@ -230,21 +230,21 @@ def _people(
     middle: FloatArray,
     size: int,
 ) -> tuple[dict[str, tuple[list[int], list[int]]], float]:
-    """Wins and losses of each correction by view; how often the metrics' mean goes against them."""
+    """Return each correction's wins and losses by view, and the share that metrics reverse."""
     tallies: dict[str, tuple[list[int], list[int]]] = {}
     against, count = 0.0, 0
     for view, item in judged:
         wins, losses = tallies.setdefault(view, ([0] * size, [0] * size))
-        shown = [
+        ranked = [
             (next((places[s] for s in group if s in places), -1), rank)
             for group, rank in zip(item.groups, item.ranks, strict=True)
         ]
-        shown = [(place, rank) for place, rank in shown if place >= 0]
-        for number, (one, first) in enumerate(shown):
-            for other, second in shown[number + 1 :]:
-                if first == second or one == other:
+        ranked = [(place, rank) for place, rank in ranked if place >= 0]
+        for number, (correction, first) in enumerate(ranked):
+            for other, second in ranked[number + 1 :]:
+                if first == second or correction == other:
                     continue
-                better, worse = (one, other) if first < second else (other, one)
+                better, worse = (correction, other) if first < second else (other, correction)
                 wins[better] += 1
                 losses[worse] += 1
                 gap = middle[better] - middle[worse]
@@ -257,11 +257,11 @@ def _people(
 
 @dataclass(frozen=True)
 class Consensus:
-    """Judged pairs by whether all camps prefer the same side.
+    """Accuracy on judged pairs where all camps prefer the same side, and where they are divided.
 
     Attributes:
         pairs: decided pairs with a preference of every camp.
-        united: how many of them all camps decide alike.
+        united: number of them that all camps decide alike.
         right: share of those on which people say the same.
         split_right: for each camp its share of right answers where they are divided.
     """
@@ -275,7 +275,7 @@ class Consensus:
 def consensus(
     tables: Sequence[ScoreTable], pairs: Iterable[JudgmentPairs], sides: Sequence[Camp]
 ) -> Consensus | None:
-    """How often camps agree on the pairs that people decided, and are right when they do.
+    """Return how often camps agree on the pairs that people decided, and how often they are right.
 
     A camp prefers the side that more of its metrics prefer; a camp without a majority is of no
     opinion and the pair is left out. None with fewer than two camps or no decided pair.
@@ -298,8 +298,8 @@ def consensus(
         united,
         right / united if united else float("nan"),
         {
-            side.name: found / (kept - united) if kept > united else float("nan")
-            for side, found in zip(sides, split, strict=True)
+            side.name: right_split / (kept - united) if kept > united else float("nan")
+            for side, right_split in zip(sides, split, strict=True)
         },
     )
 
@@ -307,7 +307,7 @@ def consensus(
 def _consensus(
     tables: Sequence[ScoreTable], decided: JudgmentPairs, sides: Sequence[Camp]
 ) -> list[int]:
-    """Pairs with a preference of every camp, united ones, right ones of those, right by camp."""
+    """Count pairs with a preference of every camp, united, united and right, and right by camp."""
     votes = []
     for side in sides:
         total = np.zeros(len(decided))

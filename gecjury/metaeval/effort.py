@@ -1,7 +1,7 @@
-"""How long a comparison will take, said before it begins: many systems have very many pairs.
+"""An estimate of how long a comparison will take: many systems have very many pairs.
 
-Rough figures, of one processor of 2020 and for what grows with the pairs of systems alone; what the
-metrics themselves take is not among them.
+The figures are rough, measured on one processor of 2020. They cover what grows with the pairs of
+systems, and not the metrics themselves.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _SEGMENT_PAIR = 300
 
 @dataclass(frozen=True)
 class Effort:
-    """What a comparison will take.
+    """The time and memory that a comparison will take.
 
     Attributes:
-        systems: how many are compared.
+        systems: number of systems compared.
         sentences: on how many sentences.
         seconds: by what they are spent on.
         memory: bytes for the judged pairs, where all have to be held at once.
@@ -56,17 +56,17 @@ class Effort:
 
     @property
     def total(self) -> float:
-        """Seconds."""
+        """Sum of all seconds."""
         return sum(self.seconds.values())
 
 
 def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
-    """What a comparison will take beside the metrics themselves.
+    """Estimate the time and memory of a comparison, without the metrics themselves.
 
     Args:
         benchmark: with its judgments.
-        metrics: how many are compared.
-        settings: what is compared, and how.
+        metrics: number of metrics compared.
+        settings: settings of the comparison.
     """
     views = settings.views(benchmark.view, benchmark.views)
     systems, lines = len(benchmark.corpus.names), len(benchmark.corpus)
@@ -129,7 +129,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
 
 
 def told(found: Effort) -> str:
-    """What a user should know before it begins, in one line; empty where it is soon done."""
+    """Return a line on the time, memory and quicker options; empty for a short comparison."""
     parts = []
     if found.total >= _TOLD:
         long = [
@@ -149,7 +149,7 @@ def told(found: Effort) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for people."""
+    """Return a duration in words."""
     if seconds < 90:
         return f"{max(1, round(seconds))} seconds"
     if seconds < 5400:

@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingAgreement:
-    """How scores of corrections follow the ratings that people gave them.
+    """Correlations of scores of corrections with people's ratings.
 
     A correction that several systems made counts once, if it was rated once. Every correlation
     lies between -1 and 1 and is NaN where it is not defined.
 
     Attributes:
-        aspect: what was rated.
+        aspect: the aspect rated.
         outputs: rated and scored corrections.
         missing: rated corrections that were not scored.
         pearson: over all of them.
         spearman: over all of them.
         kendall: τ-b over all of them.
         within: mean over the sources of τ-b among the corrections of one source, where defined.
-        sources: how many sources that is.
+        sources: number of sources with a defined τ-b.
         system_pearson: over systems, of mean ratings and system scores.
-        system_spearman: the same of their ranks.
+        system_spearman: Spearman's ρ of the same.
     """
 
     aspect: str
@@ -59,7 +59,7 @@ class RatingAgreement:
 def rating_agreement(
     benchmark: Benchmark, sentences: FloatArray, system_scores: FloatArray
 ) -> list[RatingAgreement]:
-    """Agreement of a metric with each aspect that a benchmark's corrections were rated for.
+    """Return a metric's agreement with each aspect that a benchmark's corrections were rated for.
 
     Args:
         benchmark: its `rated` tables are read.
@@ -109,7 +109,7 @@ class RatedPoints:
     Attributes:
         human: ratings, systems × sentences, rounded so that equal means are equal.
         metric: scores, systems × sentences.
-        scored: which of them count.
+        scored: True for those that count.
         missing: rated corrections that were not scored.
     """
 
@@ -125,12 +125,12 @@ class RatedPoints:
 
     @property
     def scores(self) -> FloatArray:
-        """Their scores, shape (n,)."""
+        """The scores of the corrections that count, shape (n,)."""
         return self.metric[self.scored]
 
     @property
     def source(self) -> IntArray:
-        """The source of each, shape (n,)."""
+        """The source of each correction that counts, shape (n,)."""
         return np.nonzero(self.scored)[1]
 
     @property
@@ -143,7 +143,7 @@ class RatedPoints:
 def rated_points(
     corpus: Corpus, ratings: FloatArray, sentences: FloatArray, *, by_rater: bool = False
 ) -> RatedPoints:
-    """Choose the corrections that count; see `RatingAgreement`.
+    """Choose the corrections that count, by the rule of `RatingAgreement`.
 
     Args:
         corpus: gives the texts.
@@ -170,7 +170,7 @@ class Rated:
 
     Attributes:
         label: metric with its settings, or `one rater`.
-        family: where it belongs; `chance`, or `humans` for raters.
+        family: the metric's family; `chance`, or `humans` for raters.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
         drawn: by figure its values on every draw of sentences.
@@ -216,7 +216,7 @@ def rated_rows(
 
 
 def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
-    """How single raters agree with the mean of the others: a human yardstick, not a ceiling.
+    """Return single raters' agreement with the mean of the others: a yardstick, not a ceiling.
 
     A metric is tried against the mean of all raters, which is steadier than any one of them, and
     so may well agree with it better than a rater does.
@@ -224,68 +224,68 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     Returns:
         One entry an aspect: means over the raters; none where single ratings are not known.
     """
-    found = []
+    agreements = []
     # Of places there are no means.
     unknown = math.nan if benchmark.places else 0.0
     for aspect, table in raters_with_mean(benchmark.raters).items():
         parts = [
-            _agreement(benchmark.corpus, aspect, rest, own, _means(own) + unknown, by_rater=True)
-            for own, rest in against_rest(table)
+            _agreement(benchmark.corpus, aspect, rest, mark, _means(mark) + unknown, by_rater=True)
+            for mark, rest in against_rest(table)
         ]
-        found.append(replace(mean_agreement(parts), missing=0))
-    return found
+        agreements.append(replace(mean_agreement(parts), missing=0))
+    return agreements
 
 
 def against_rest(table: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Each rater's ratings, and the mean of the others'.
+    """Yield each rater's ratings and the mean of the others'.
 
     Args:
         table: raters × systems × sentences, NaN where there is none.
     """
-    for rater, own in enumerate(table):
-        yield own, mean_over_raters(np.delete(table, rater, axis=0))
+    for rater, ratings in enumerate(table):
+        yield ratings, mean_over_raters(np.delete(table, rater, axis=0))
 
 
 def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The aspects that several rated, and with several of them their mean by rater.
+    """Return the aspects that several raters rated, and their mean by rater if there are several.
 
     Returns:
         Ratings by aspect, each raters × systems × sentences.
     """
-    known = {aspect: table for aspect, table in raters.items() if len(table) > 1}
-    if len(known) > 1:
-        known["mean"] = np.mean(list(known.values()), axis=0)
-    return known
+    several = {aspect: table for aspect, table in raters.items() if len(table) > 1}
+    if len(several) > 1:
+        several["mean"] = np.mean(list(several.values()), axis=0)
+    return several
 
 
 Agreement = TypeVar("Agreement", bound="DataclassInstance")
 
 
 def mean_agreement(parts: Sequence[Agreement]) -> Agreement:
-    """One agreement out of several raters': means of the figures, the most of the counts.
+    """Combine several raters' agreements: means of the figures, maxima of the counts.
 
     Args:
         parts: one a rater, at least one, of one kind. Figures (floats) that are not defined are
             left out of their mean; what is neither float nor int is the first's.
     """
     values: dict[str, Any] = {}
-    for each in fields(parts[0]):
-        column = [getattr(part, each.name) for part in parts]
+    for entry in fields(parts[0]):
+        column = [getattr(part, entry.name) for part in parts]
         if isinstance(column[0], float):
-            values[each.name] = mean_of_known(np.array(column, dtype=np.float64))
+            values[entry.name] = mean_of_known(np.array(column, dtype=np.float64))
         elif isinstance(column[0], int):
-            values[each.name] = max(column)
+            values[entry.name] = max(column)
     return replace(parts[0], **values)
 
 
 def mean_of_known(values: FloatArray) -> float:
-    """Mean of the values that are defined; NaN without any."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
+    """Return the mean of the defined values; NaN without any."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
 
 
 def _means(table: FloatArray) -> FloatArray:
-    """Mean of each system's ratings; NaN without any."""
+    """Return the mean of each system's ratings; NaN without any."""
     return mean_over_raters(table.T)
 
 
@@ -303,29 +303,29 @@ def _shared(ratings: FloatArray, corpus: Corpus) -> Iterator[tuple[int, list[int
 def resampled_ratings(
     benchmark: Benchmark, sentences: FloatArray, counts: FloatArray
 ) -> dict[str, dict[str, FloatArray]]:
-    """Correlations with ratings over resampled sources.
+    """Return correlations with ratings over resampled sources.
 
     A source drawn twice brings all its corrections twice.
 
     Args:
         benchmark: its `rated` tables are read.
         sentences: a metric's scores, systems × sentences.
-        counts: how often each source stands in each draw, draws × sentences.
+        counts: counts of each source in each draw, draws × sentences.
 
     Returns:
         By aspect and statistic (`pearson`, `spearman`, `within`) one value a draw; NaN where a
         draw does not define it.
     """
-    found = {}
+    by_aspect = {}
     for aspect, ratings in benchmark.rated.items():
         points = rated_points(benchmark.corpus, ratings, sentences)
         points_of = points.ratings, points.scores, counts, points.source
-        found[aspect] = {
+        by_aspect[aspect] = {
             "pearson": weighted(pearsons, *points_of),
             "spearman": weighted(spearmans, *points_of),
             "within": weighted_means(points.within, counts),
         }
-    return found
+    return by_aspect
 
 
 def weighted(
@@ -337,14 +337,14 @@ def weighted(
     *,
     at_once: int = 16 * BLOCK,
 ) -> FloatArray:
-    """A correlation over resampled sources.
+    """Return a correlation over resampled sources.
 
     Args:
-        measure: of `gecjury.stats.correlation`.
+        measure: a measure of `gecjury.stats.correlation`.
         human: ratings, shape (n,).
         metric: scores, shape (n,).
-        counts: how often each source stands in each draw, B × sentences.
-        source: of each of the n.
+        counts: counts of each source in each draw, B × sentences.
+        source: the source of each of the n.
         at_once: weights beyond which fewer draws are taken at a time.
 
     Returns:
@@ -359,7 +359,7 @@ def weighted(
 
 
 def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Mean of the defined values under each row's weights; NaN where those are all 0.
+    """Return the mean of the defined values under each row's weights; NaN where those are all 0.
 
     Args:
         values: shape (n,), NaN where not defined.
@@ -368,6 +368,6 @@ def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     Returns:
         Shape (B,).
     """
-    known = ~np.isnan(values)
-    held = weights[:, known]
-    return ratio(held @ values[known], held.sum(axis=1), np.nan)
+    defined = ~np.isnan(values)
+    held = weights[:, defined]
+    return ratio(held @ values[defined], held.sum(axis=1), np.nan)

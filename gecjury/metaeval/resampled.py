@@ -48,7 +48,7 @@ def resampled_system_scores(
     """Return system scores of every metric on every resampled corpus; nothing is scored again.
 
     Args:
-        aggregate: how sentence scores become system scores.
+        aggregate: rule by which sentence scores become system scores.
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
         workers: threads for TrueSkill, by default one for each processor.
@@ -65,22 +65,22 @@ def resampled_system_scores(
         if aggregate == "expected-wins":
             scores.append(resampled_wins(_ScoreWins(sentences), counts))
             continue
-        own = entry.corpus_scores(draws) if aggregate == "corpus" else None
-        scores.append(Scores(sentences).mean(draws).score if own is None else own)
+        drawn = entry.corpus_scores(draws) if aggregate == "corpus" else None
+        scores.append(Scores(sentences).mean(draws).score if drawn is None else drawn)
     return np.stack(scores)
 
 
 def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
-    """TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
+    """Return TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
     game = Game()
-    found = np.full((len(tables), len(counts), len(tables[0])), game.mu)
+    skills = np.full((len(tables), len(counts), len(tables[0])), game.mu)
     moved = [
         number
         for number, table in enumerate(tables)
         if (np.fmax.reduce(table, axis=0) > np.fmin.reduce(table, axis=0)).any()
     ]
     if moved:
-        found[moved] = rate_resampled(
+        skills[moved] = rate_resampled(
             score_waves([tables[number] for number in moved]),
             counts,
             len(tables[0]),
@@ -88,18 +88,18 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
             metrics=len(moved),
             workers=workers or os.cpu_count() or 1,
         )
-    return found
+    return skills
 
 
 class Wins(Protocol):
-    """How often systems won against each other on each sentence, some systems at a time."""
+    """Counts of wins between systems on each sentence, for some systems at a time."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Sentences and systems."""
 
     def take(self, rows: slice, *, lost: bool) -> FloatArray:
-        """Sentences × these systems × systems: wins of the row, or `lost`, of the column."""
+        """Return sentences × rows × systems: wins of the row or, if `lost`, of the column."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class _ScoreWins:
 
     def take(self, rows: slice, *, lost: bool) -> FloatArray:
         table = self.scores.T
-        own, other = table[:, rows, None], table[:, None, :]
-        return np.asarray(other > own if lost else own > other, dtype=np.float64)
+        score, other = table[:, rows, None], table[:, None, :]
+        return np.asarray(other > score if lost else score > other, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class _JudgedWins:
 
     @classmethod
     def of(cls, pairs: JudgmentPairs, sentences: int) -> _JudgedWins:
-        """The judgments that are no tie."""
+        """Return the judgments that are no ties."""
         decided = pairs.decided
         first = decided.preference > 0
         return cls(
@@ -141,40 +141,40 @@ class _JudgedWins:
 
     def take(self, rows: slice, *, lost: bool) -> FloatArray:
         sentences, size = self.shape
-        own, other = (self.loser, self.winner) if lost else (self.winner, self.loser)
-        here = (own >= rows.start) & (own < rows.stop)
-        found = np.zeros((sentences, rows.stop - rows.start, size))
-        np.add.at(found, (self.sentence[here], own[here] - rows.start, other[here]), 1)
-        return found
+        system, other = (self.loser, self.winner) if lost else (self.winner, self.loser)
+        chosen = (system >= rows.start) & (system < rows.stop)
+        wins = np.zeros((sentences, rows.stop - rows.start, size))
+        np.add.at(wins, (self.sentence[chosen], system[chosen] - rows.start, other[chosen]), 1)
+        return wins
 
 
 def resampled_wins(wins: Wins, counts: FloatArray, *, at_once: int = BLOCK) -> FloatArray:
-    """Expected Wins of every draw, B × S.
+    """Return Expected Wins of every draw, B × S.
 
     Args:
-        wins: how often the row won against the column.
+        wins: counts of wins of the row against the column.
         counts: B × sentences.
         at_once: numbers held at once.
     """
     lines, size = wins.shape
-    found = np.empty((len(counts), size))
+    rates = np.empty((len(counts), size))
     for rows in blocks(size, size * max(lines, len(counts)), at_once):
         won, lost = (_drawn(counts, wins.take(rows, lost=side)) for side in (False, True))
         decided = won + lost
         met = decided > 0
         share = ratio(won, decided, 0.0).sum(axis=2)
-        found[:, rows] = ratio(share, met.sum(axis=2), np.nan)
-    return found
+        rates[:, rows] = ratio(share, met.sum(axis=2), np.nan)
+    return rates
 
 
 def _drawn(counts: FloatArray, table: FloatArray) -> FloatArray:
-    """Sums of every draw: B × ... from sentences × ...; exact, being of whole numbers."""
+    """Return sums of every draw, B × ..., from sentences × ...; exact for whole numbers."""
     sums = counts @ table.reshape(len(table), -1)
     return sums.reshape(len(counts), *table.shape[1:])
 
 
 def win_rates(scores: FloatArray) -> FloatArray:
-    """Share of the other systems that each beats on each sentence, ties one half.
+    """Return the share of the other systems that each beats on each sentence, ties one half.
 
     The mean of a row orders systems much as TrueSkill and Expected Wins do, and unlike them it is
     a mean of cells, which a permutation test can swap.
@@ -185,13 +185,13 @@ def win_rates(scores: FloatArray) -> FloatArray:
     Returns:
         The same shape, 0 to 1; NaN where a system has no score or no opponent.
     """
-    known = ~np.isnan(scores)
+    scored = ~np.isnan(scores)
     total = np.zeros(scores.shape)
     for row in scores:
         total += np.where(np.isnan(row), 0.0, ((scores > row) - 1.0 * (scores < row) + 1) / 2)
-    opponents = known.sum(axis=0) - 1
+    opponents = scored.sum(axis=0) - 1
     rates: FloatArray = (total - 0.5) / np.where(opponents > 0, opponents, np.nan)
-    return np.where(known, rates, np.nan)
+    return np.where(scored, rates, np.nan)
 
 
 def resampled_human_scores(
@@ -201,7 +201,7 @@ def resampled_human_scores(
     pairs: JudgmentPairs | JudgedEntries | None,
     counts: FloatArray,
 ) -> FloatArray | None:
-    """Human scores of systems on every resampled corpus, from the judgments of its sentences.
+    """Return human scores of systems on every resampled corpus, from judgments of its sentences.
 
     Published scores rest on all sentences. For a resampled corpus Expected Wins and mean ratings
     are computed anew. So is TrueSkill, in its limit: with β = σN/40 for N judgments (WMT's
@@ -213,7 +213,7 @@ def resampled_human_scores(
     Args:
         benchmark: with the judgments.
         kind: `trueskill`, `expected-wins` or `mean`.
-        view: which judgments.
+        view: the view of the judgments.
         pairs: expanded judgments of the view, if any.
         counts: B × sentences.
 
@@ -223,9 +223,9 @@ def resampled_human_scores(
     """
     sentences = counts.shape[1]
     if kind == "mean" and benchmark.segment_scores is not None:
-        known = ~np.isnan(benchmark.segment_scores)
-        sums = counts @ np.where(known, benchmark.segment_scores, 0.0).T
-        weight = counts @ known.T.astype(np.float64)
+        rated = ~np.isnan(benchmark.segment_scores)
+        sums = counts @ np.where(rated, benchmark.segment_scores, 0.0).T
+        weight = counts @ rated.T.astype(np.float64)
         return np.asarray(sums / np.where(weight > 0, weight, np.nan))
     if pairs is None or not len(pairs):
         return None
@@ -235,6 +235,7 @@ def resampled_human_scores(
         return resampled_wins(_JudgedWins.of(whole, sentences), counts)
     if kind != "trueskill":
         return None
+    # Sums by sentence are taken once; a draw then is one row of a matrix product.
     net, met = np.zeros((2, sentences, size))
     for part in pairs.parts():
         for side, sign in ((part.first, 1), (part.second, -1)):

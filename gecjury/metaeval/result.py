@@ -1,4 +1,4 @@
-"""A comparison as a value: everything that its tables, its JSON document and its page show."""
+"""The result of a comparison: everything that its tables, its JSON document and its page show."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Tables, JSON, figures and the page show what is named here.
 
 @dataclass(frozen=True)
 class Annotators:
-    """How far people agree with each other in one view: what a metric can be asked for.
+    """Agreement of people with each other in one view, a yardstick for metrics.
 
     Attributes:
-        agreement: of two annotators on the pairs of the systems compared, beside the
+        agreement: the agreement of two annotators on the pairs of the systems compared, beside the
             sentence-level accuracy.
         between: κ of two annotators on the corrections as they were ranked, of all systems.
         within: κ of an annotator with himself, on what he judged more than once.
@@ -48,14 +48,14 @@ class Annotators:
 
 @dataclass(frozen=True)
 class IntervalsAndTests:
-    """How the intervals and tests were made.
+    """The intervals' and tests' settings and results.
 
     Attributes:
         human_resampled: by view, whether human scores were computed anew in every draw; otherwise
             they are held fixed.
         dropped: by view, how many resampled statistics of the metrics' system level were not
             defined and left out.
-        drawn: of how many.
+        drawn: number of resampled statistics.
         tests: by view the tests between the metrics, at system and at sentence level; none for a
             single metric.
         differences: between the metrics, with paired intervals; none for a single metric.
@@ -99,8 +99,8 @@ class PairwiseAgreement:
         metric: registered name.
         label: with the settings that differ from the defaults.
         view: the judgments.
-        by: what the rows and columns are.
-        names: of rows and columns.
+        by: meaning of the rows and columns.
+        names: the names of rows and columns.
         table: the figures.
     """
 
@@ -114,13 +114,13 @@ class PairwiseAgreement:
 
 @dataclass(frozen=True)
 class Audit:
-    """What a scorer found out about itself, with its agreement with people beside it.
+    """A scorer's audit of itself, beside its agreement with people.
 
     Attributes:
         label: the metric.
         signature: one line.
-        members: what the scorer left, one a member.
-        rows: the same as cells: `model`, `what`, `value`.
+        members: the scorer's audits, one for each member.
+        rows: the audits as cells: `model`, `what`, `value`.
         humans: by view the metric's accuracy and that of two annotators (NaN where not known).
     """
 
@@ -137,21 +137,21 @@ class Comparison:
 
     Attributes:
         study: the benchmark, and how it was compared with.
-        settings: what was asked for.
+        settings: the settings of the comparison.
         views: the human judgments compared with.
         tables: scores, one table a metric; none at level `edit`.
         results: a metric and view each.
-        chance: the same of metrics that know nothing.
+        chance: results of metrics that know nothing.
         annotators: by view, how far people agree; without views that nobody ranked in.
-        uncertainty: how intervals and tests were made; None without resampling.
+        uncertainty: intervals and tests; None without resampling.
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
         labels: single corrections against the labels they were given; None without labels.
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
-        audits: of the metrics that audit themselves.
-        cautions: what a reader must know.
+        audits: the audits of the metrics that audit themselves.
+        cautions: cautions for the reader.
     """
 
     study: Study
@@ -173,28 +173,28 @@ class Comparison:
 
     @property
     def benchmark(self) -> Benchmark:
-        """What the metrics were compared on."""
+        """The benchmark that the metrics were compared on."""
         return self.study.benchmark
 
     @property
     def human(self) -> str:
-        """Which human judgments were asked for: `edit`, `sentence` or `both`."""
+        """The human judgments compared with: `edit`, `sentence` or `both`."""
         return self.settings.human or self.benchmark.view
 
     @property
     def human_kinds(self) -> dict[View, str]:
-        """By view the human column of the system level, such as `trueskill`."""
+        """The human column of the system level by view, such as `trueskill`."""
         return {view: self.study.human_kind(view) for view in self.views}
 
     @property
     def incomplete(self) -> bool:
-        """Whether scores or credits were wanted and could not be had."""
+        """True if scores or credits are missing."""
         missing = self.edits.missing if self.edits else 0
         return bool(missing) or any(table.unanswered for table in self.tables)
 
     @property
     def title(self) -> str:
-        """The benchmark and what was taken of it, in one line."""
+        """The benchmark and the part of it that was compared, in one line."""
         benchmark = self.benchmark
         warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
         if benchmark.places:
@@ -209,7 +209,7 @@ class Comparison:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The main table as plain records: each metric and view, then chance, then people.
+        """Return the main table as plain records: each metric and view, then chance, then people.
 
         `pandas.DataFrame(comparison.rows())` takes them as they are. Figures of the levels that
         were not compared have no key; what is not defined is NaN, a cluster without test None.
@@ -268,7 +268,7 @@ class Comparison:
         return records
 
     def __repr__(self) -> str:
-        """What was compared; `print` shows the figures."""
+        """Return a line on what was compared; `print` shows the figures."""
         metrics = ", ".join(dict.fromkeys(result.label for result in self.results))
         return f"<Comparison on {self.benchmark.name} ({', '.join(self.views)}): {metrics}>"
 
@@ -279,7 +279,7 @@ def sentence_key(statistic: str) -> str:
 
 
 def _ends(name: str, bounds: Interval | None) -> dict[str, float]:
-    """The two ends of an interval as entries of a record."""
+    """Return the two ends of an interval as entries of a record."""
     if bounds is None:
         return {}
     return {f"{name}_low": float(bounds[0]), f"{name}_high": float(bounds[1])}

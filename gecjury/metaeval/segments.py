@@ -1,4 +1,4 @@
-"""Segment level of a benchmark: what people rated, or ranked together, group by group."""
+"""The segment level: metrics against ratings, or rankings, of corrections group by group."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _AT_ONCE = 8 * BLOCK  # of those weights; beyond, fewer draws are taken at a tim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentAgreement:
-    """How scores of single corrections follow people, as a mean over groups.
+    """Agreement of scores of single corrections with people, as a mean over groups.
 
     Attributes:
         acc_eq: pairwise accuracy with ties (Deutsch, Foster and Freitag 2023), ties of the metric
             being scores at most `epsilon` apart; 0 to 1.
         epsilon: the threshold, chosen on the same pairs; NaN where none was.
-        acc_exact: the same with only equal scores as ties.
+        acc_exact: pairwise accuracy with only equal scores as ties.
         kendall: τ-b; groups without a defined value are left out, as for r.
         pearson: r; NaN for rankings, whose ranks are no measurements.
         groups: groups with a pair.
@@ -76,9 +76,9 @@ class Segments:
     """One metric's scores of what was rated or ranked, with what people said of it.
 
     Attributes:
-        grouping: which corrections are compared.
-        pairs: those of every group, scored on both sides.
-        missing: see `SegmentAgreement`.
+        grouping: the corrections that are compared with each other.
+        pairs: pairs of every group, scored on both sides.
+        missing: as of `SegmentAgreement`.
         source: the source that a group belongs to, by its number; None where it spans several.
         rated: ratings and scores, systems × sentences, NaN for what takes no part; None for
             rankings.
@@ -109,10 +109,10 @@ class Segments:
         )
 
     def resampled(self, counts: FloatArray) -> dict[str, FloatArray]:
-        """Statistics over resampled sources, a source drawn twice bringing all it has twice.
+        """Return statistics over resampled sources; a source drawn twice counts twice.
 
         Args:
-            counts: how often each source stands in each draw, draws × sentences.
+            counts: counts of each source in each draw, draws × sentences.
 
         Returns:
             By statistic one value a draw, NaN where a draw does not define it. `acc_eq`, with ε
@@ -130,11 +130,11 @@ class Segments:
         if self.rated is None:
             return {}
         human, metric = self.rated
-        known = ~np.isnan(human)
+        judged = ~np.isnan(human)
         if self.grouping == "none":
-            source = np.nonzero(known)[1]
-            return {"pearson": weighted(pearsons, human[known], metric[known], counts, source)}
-        rows = zip(known, human, metric, strict=True)
+            source = np.nonzero(judged)[1]
+            return {"pearson": weighted(pearsons, human[judged], metric[judged], counts, source)}
+        rows = zip(judged, human, metric, strict=True)
         drawn = [
             weighted(pearsons, h[rated], m[rated], counts, np.flatnonzero(rated))
             for rated, h, m in rows
@@ -142,19 +142,19 @@ class Segments:
         return {"pearson": mean_over_raters(np.stack(drawn))}
 
     def _pearsons(self) -> FloatArray:
-        """Pearson's r of every group, by its number; NaN for rankings."""
+        """Return Pearson's r of every group, by its number; NaN for rankings."""
         if self.rated is None:
             return np.full(self._groups, np.nan)
         return group_correlations(*self.rated, self.grouping, "pearson")
 
     def _taus(self) -> FloatArray:
-        """τ-b of every group, by its number; NaN where either side ties all."""
+        """Return τ-b of every group, by its number; NaN where either side ties all."""
         if self.rated is None:
             return group_taus(self.pairs, self._groups)
         return group_correlations(*self.rated, self.grouping, "kendall")
 
     def _exact(self) -> FloatArray:
-        """Accuracy of every group with only equal scores as ties, by its number."""
+        """Return the accuracy of every group by its number, with only equal scores as ties."""
         pairs, size = self.pairs, self._groups
         right = signs(pairs.first, pairs.second) == pairs.preference
         counts = np.bincount(pairs.group, minlength=size)
@@ -169,7 +169,7 @@ class Segments:
 
     def _accuracy_draws(self, counts: FloatArray, source: IntArray) -> FloatArray:
         pairs = self.pairs
-        found = pair_outcomes(
+        outcomes = pair_outcomes(
             pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
         )
         present, place, sizes = np.unique(pairs.group, return_inverse=True, return_counts=True)
@@ -181,7 +181,7 @@ class Segments:
         for rows in blocks(len(counts), len(of_pair), at_once):
             weights = counts[rows][:, of_pair]
             weights *= share
-            parts.append(calibrated_sums(found, weights))
+            parts.append(calibrated_sums(outcomes, weights))
         total = counts[:, source[present]].sum(axis=1)
         sums = np.concatenate(parts)
         return ratio(sums, total, np.nan)
@@ -193,7 +193,7 @@ class Segmented:
 
     Attributes:
         label: metric with its settings, `one rater` or `two annotators`.
-        family: where it belongs; `chance` or `humans`.
+        family: the metric's family; `chance` or `humans`.
         human: the aspect rated, or the view of the rankings.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
@@ -213,8 +213,8 @@ class SegmentLevel:
     """The segment level of a comparison.
 
     Attributes:
-        grouping: which corrections are compared.
-        humans: what people gave.
+        grouping: the corrections that are compared with each other.
+        humans: the aspects rated, or the views of the rankings.
         rows: metrics, then chance, then people.
     """
 
@@ -244,9 +244,9 @@ def segment_level(
             }
         else:
             segments = {view: ranked_segments(study, view, table) for view in ranked}
-        for human, one in segments.items():
-            drawn = {} if counts is None else one.resampled(counts)
-            agreement, about = one.agreement(), table.signature
+        for human, segment in segments.items():
+            drawn = {} if counts is None else segment.resampled(counts)
+            agreement, about = segment.agreement(), table.signature
             bounds = study.bounds(drawn, agreement)
             rows.append(Segmented(about.label, about.family, human, agreement, bounds, drawn))
     if benchmark.rated:
@@ -270,7 +270,7 @@ def rated_segments(
     *,
     by_rater: bool = False,
 ) -> Segments:
-    """Return a metric against ratings.
+    """Return a metric's scores with the ratings.
 
     Over all outputs (`none`) and within a source (`item`) a correction that several systems made
     counts once if it was rated once: that equal texts are equal proves nothing of a metric. Within
@@ -280,8 +280,8 @@ def rated_segments(
         benchmark: gives the texts.
         ratings: systems × sentences, NaN where there is none.
         sentences: the metric's scores, likewise.
-        grouping: which outputs are compared.
-        by_rater: see `gecjury.metaeval.ratings.rated_points`.
+        grouping: the outputs that are compared with each other.
+        by_rater: as of `gecjury.metaeval.ratings.rated_points`.
     """
     points = rated_points(benchmark.corpus, ratings, sentences, by_rater=by_rater)
     kept, missing, scores = points.scored, points.missing, points.metric
@@ -297,14 +297,14 @@ def rated_segments(
 
 
 def ranked_segments(study: Study, view: View, table: ScoreTable) -> Segments:
-    """Return a metric against rankings; a group is one ranking, one annotator's of one source.
+    """Return a metric's scores with the rankings; a group is an annotator's ranking of a source.
 
     Every two different corrections of a ranking are a pair. Ranks of different rankings are not
     comparable, so that there is no other grouping.
 
     Args:
         study: gives the rankings.
-        view: which of them.
+        view: the view of the rankings.
         table: the metric's scores.
     """
     benchmark = study.benchmark
@@ -322,34 +322,34 @@ def ranked_segments(study: Study, view: View, table: ScoreTable) -> Segments:
 
 
 def mean_rater(benchmark: Benchmark, aspect: str, grouping: GroupBy) -> SegmentAgreement | None:
-    """A single rater against the mean of the others, averaged over the raters; None if unknown."""
+    """Return the mean agreement of single raters with the others' mean; None if unknown."""
     table = raters_with_mean(benchmark.raters).get(aspect)
     if table is None:
         return None
     parts = [
-        rated_segments(benchmark, rest, own, grouping, by_rater=True).agreement()
-        for own, rest in against_rest(table)
+        rated_segments(benchmark, rest, ratings, grouping, by_rater=True).agreement()
+        for ratings, rest in against_rest(table)
     ]
     # Every rater has an ε of its own.
     return replace(mean_agreement(parts), epsilon=float("nan"), missing=0)
 
 
 def two_annotators(study: Study, view: View) -> SegmentAgreement:
-    """How often two annotators say the same of two corrections, ties included.
+    """Return how often two annotators agree on two corrections, ties included.
 
-    Over all comparisons at once, and without any threshold: only `acc_exact` and `pairs` are given.
+    All comparisons are taken at once, without a threshold: only `acc_exact` and `pairs` are given.
     """
     benchmark = study.benchmark
     pairs = expand_pairs(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")
-    found, none = annotator_agreement(pairs), float("nan")
+    agreement, none = annotator_agreement(pairs), float("nan")
     return SegmentAgreement(
         acc_eq=none,
         epsilon=none,
-        acc_exact=found.with_ties,
+        acc_exact=agreement.with_ties,
         kendall=none,
         pearson=none,
         groups=0,
-        pairs=found.pairs,
+        pairs=agreement.pairs,
         tied_share=none,
         human_tied_share=none,
         missing=0,

@@ -1,4 +1,4 @@
-"""What a comparison can be told; the types say which values there are, and nothing else does."""
+"""Settings of a comparison; their types define the values, and nothing else does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CreditKind = Literal["counts", "any", "share", "leave-one-out", "add-one", "shap
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How metrics are compared with people.
+    """Settings of a comparison of metrics with people.
 
     Attributes:
         human: which human judgments; by default the view that the benchmark was loaded with (edit,
@@ -78,7 +78,7 @@ class Settings:
     credit: tuple[CreditKind, ...] | None = option(None, metavar="KIND", several=True)
 
     def __post_init__(self) -> None:
-        """Refuse, before any file is read, what no benchmark could give."""
+        """Refuse, before any file is read, settings that no benchmark could serve."""
         check(self)
         if self.shuffles and self.aggregate != "trueskill":
             raise OptionError(
@@ -96,7 +96,7 @@ class Settings:
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")
 
     def _check_statistic(self) -> None:
-        """A statistic other than the usual one is asked for in vain where nothing is tested."""
+        """Refuse a statistic for the tests where nothing is tested."""
         if self.statistic == "pearson":
             return
         if self.resampling.over == "none":
@@ -126,11 +126,11 @@ class Settings:
 
     @property
     def statistic_option(self) -> str:
-        """The statistic as the command line has it, for messages."""
+        """The statistic as it is written on the command line, for messages."""
         return f"--statistic {self.statistic.replace('_', '-')}"
 
     def views(self, chosen: View, known: Sequence[View]) -> tuple[View, ...]:
-        """The views to be compared with.
+        """Return the views to be compared with.
 
         Args:
             chosen: the one that the benchmark was loaded with.

@@ -1,4 +1,4 @@
-"""Meta-evaluation: score tables of any metrics tried against a benchmark's human judgments."""
+"""Meta-evaluation: score tables of any metrics against a benchmark's human judgments."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Result:
 
     Attributes:
         metric: registered name; `label` adds the settings that differ from the defaults.
-        family: where the metric belongs, `chance` for those that know nothing.
+        family: the metric's family, `chance` for those that know nothing.
         signature: one line.
         view: `edit` or `sentence`.
         scores: the metric's score of each system after aggregation.
@@ -113,18 +113,18 @@ class Result:
 
 @dataclass(frozen=True)
 class Study:
-    """How score tables are compared with a benchmark's humans.
+    """A benchmark and settings, by which score tables are compared with people.
 
     Attributes:
         benchmark: corpus, judgments and human scores.
-        settings: what is compared, and how.
+        settings: settings of the comparison.
     """
 
     benchmark: Benchmark
     settings: Settings = field(default_factory=Settings)
 
     def human_kind(self, view: View) -> str:
-        """The human column in use, e.g. `trueskill`.
+        """Return the human column in use, such as `trueskill`.
 
         Raises:
             OptionError: the benchmark has no such view.
@@ -136,26 +136,26 @@ class Study:
         return next(kind for kind in HUMAN_KINDS if kind in kinds)
 
     def human(self, view: View) -> FloatArray:
-        """Human scores of the corpus' systems, shape (systems,), in their order."""
+        """Return human scores of the corpus' systems, shape (systems,), in their order."""
         return self.benchmark.human_scores(self.human_kind(view), view)
 
     def pairs(self, view: View) -> JudgmentPairs:
-        """Pairwise judgments of the corpus' systems, ties included.
+        """Return pairwise judgments of the corpus' systems, ties included.
 
         Under `calibrated`, where ties are answers, those of one text are left out: nobody could
         have decided them, and every metric ties them, so that each would be right on them for free.
         """
-        found = self._pairs.get(view)
-        if found is None:
-            found = self._pairs[view] = self.judged(view).whole()
-        return found
+        pairs = self._pairs.get(view)
+        if pairs is None:
+            pairs = self._pairs[view] = self.judged(view).whole()
+        return pairs
 
     def judged(self, view: View) -> JudgedEntries:
-        """The same judgments, as what they are made from."""
+        """Return the judgments of `pairs` as the entries from which they are made."""
         return self._entries[view]
 
     def parts(self, view: View) -> Iterator[JudgmentPairs]:
-        """The same pairs in the same order, some at a time where they are very many."""
+        """Yield the pairs of `pairs` in their order, some at a time where they are very many."""
         judged = self.judged(view)
         if len(judged) <= PAIRS_AT_ONCE:
             return self.pairs(view).parts()
@@ -168,10 +168,10 @@ class Study:
     @cached_property
     def _entries(self) -> dict[View, JudgedEntries]:
         names = self.benchmark.corpus.names
-        found = {v: judged_entries(items, names) for v, items in self.benchmark.rankings.items()}
+        judged = {v: judged_entries(items, names) for v, items in self.benchmark.rankings.items()}
         if self.settings.ties == "calibrated":
-            found = {view: replace(entries, shared=False) for view, entries in found.items()}
-        return found
+            judged = {view: replace(entries, shared=False) for view, entries in judged.items()}
+        return judged
 
     def system_scores(self, sentences: FloatArray, corpus_scores: FloatArray) -> FloatArray:
         """Aggregate a metric's scores to one a system.
@@ -188,7 +188,7 @@ class Study:
         )
 
     def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
-        """Try one metric's scores against each view.
+        """Compare one metric's scores with each view.
 
         Raises:
             InputError: the table is of other systems or sentences than the benchmark.
@@ -220,11 +220,11 @@ class Study:
     def over_systems(
         self, scores: FloatArray, view: View, sentences: FloatArray | None = None
     ) -> SystemAgreement:
-        """Correlations of system scores with the human ones.
+        """Return correlations of system scores with the human ones.
 
         Args:
             scores: the metric's score of each system.
-            view: which human scores.
+            view: the view of the human scores.
             sentences: the metric's sentence scores, which soft pairwise accuracy needs.
         """
         human = self.human(view)
@@ -241,7 +241,7 @@ class Study:
         )
 
     def soft_accuracy(self, sentences: FloatArray, view: View) -> float:
-        """Soft pairwise accuracy; NaN for fewer than three judged systems or without judgments.
+        """Return soft pairwise accuracy; NaN without judgments or with fewer than three systems.
 
         Humans and metric are tested on the sentences on which humans compared the two systems.
         """
@@ -252,20 +252,20 @@ class Study:
         return float(soft_pairwise_accuracy(human, self.confidence(view, sentences)))
 
     def few(self, view: View) -> bool:
-        """Whether humans scored fewer than three of the systems."""
+        """Return True if humans scored fewer than three of the systems."""
         return bool(np.count_nonzero(~np.isnan(self.human(view))) < 3)
 
     def confidence(self, view: View, sentences: FloatArray | None = None) -> FloatArray:
-        """One-sided p, shape (pairs of systems,), with the same permutations every time.
+        """Return one-sided p, shape (pairs of systems,), with the same permutations every time.
 
         Args:
-            view: whose judgments say which pairs are compared, and on which sentences.
+            view: view of the judgments that decide the pairs compared and their sentences.
             sentences: a metric's scores, systems × sentences; None for the humans' own p.
         """
         wanted = self._differences[view]
         assert wanted is not None  # who asks has seen to it
-        given = None if sentences is None else ScoreDifferences(sentences)
-        return confidences(wanted, given, self._signs)
+        scores = None if sentences is None else ScoreDifferences(sentences)
+        return confidences(wanted, scores, self._signs)
 
     @cached_property
     def _human_confidence(self) -> dict[View, FloatArray]:
@@ -282,9 +282,10 @@ class Study:
         return soft_signs(len(corpus), seed=self.settings.seed, pairs=size * (size - 1) // 2)
 
     def human_differences(self, view: View) -> Differences | None:
-        """By sentence and pair of systems, how much better humans found the first; None without.
+        """Return how far humans prefer the first of two systems by sentence and pair; None without.
 
-        Differences of ratings where sentences were rated, mean preferences where they were ranked.
+        These are differences of ratings where sentences were rated, and mean preferences where they
+        were ranked.
         """
         return self._differences[view]
 
@@ -318,7 +319,7 @@ class Study:
         belong to.
 
         Args:
-            view: which judgments.
+            view: the view of the judgments.
             table: the metric's scores.
             pairs: by default those of the view, expanded; others must come from its rankings.
 
@@ -350,22 +351,22 @@ class Study:
             sides.append((first[rows], second[rows]))
         if not sum(map(len, wanted)):
             return None
-        one, two = (np.concatenate([part[side] for part in sides]) for side in (0, 1))
-        return preference_agreement(np.concatenate(wanted), one, two, ties=self.settings.ties)
+        left, right = (np.concatenate([part[side] for part in sides]) for side in (0, 1))
+        return preference_agreement(np.concatenate(wanted), left, right, ties=self.settings.ties)
 
     @cached_property
     def _doubly_judged(self) -> dict[View, list[tuple[JudgmentPairs, IntArray]]]:
         ties = self.settings.ties == "calibrated"
-        found: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
+        judged: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
         for view, items in self.benchmark.rankings.items():
             parts = self.judged(view).repeated(within=False) if items else ()
-            found[view] = [(pairs, doubly_judged(pairs, ties=ties)) for pairs in parts]
-        return found
+            judged[view] = [(pairs, doubly_judged(pairs, ties=ties)) for pairs in parts]
+        return judged
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
-        """How well two different annotators agree on pairs of the corpus' systems.
+        """Return how well two different annotators agree on pairs of the corpus' systems.
 
-        Under `calibrated` as the metrics are judged: ties are answers, and no pair is left out.
+        Under `calibrated` ties are answers and no pair is left out, as for the metrics.
         """
         if not self.benchmark.rankings.get(view):
             return None
@@ -376,13 +377,13 @@ class Study:
 
     @cached_property
     def chance_tables(self) -> tuple[ScoreTable, ...]:
-        """The metrics that know nothing, see `gecjury.metaeval.chance`."""
+        """Score tables of the metrics that know nothing (`gecjury.metaeval.chance`)."""
         corpus = self.benchmark.corpus
         scores = chance_scores(corpus, self.settings.seed)
         return tuple(sentence_table(name, corpus.names, table) for name, table in scores.items())
 
     def chance(self, views: Sequence[View]) -> list[Result]:
-        """Return what a constant, a random and a copy-the-source metric score."""
+        """Return the results of a constant, a random and a copy-the-source metric."""
         return [
             replace(result, signature=result.label)
             for table in self.chance_tables
@@ -391,7 +392,7 @@ class Study:
 
     @cached_property
     def drawn_counts(self) -> FloatArray | None:
-        """How often each source stands in each draw, draws × sources; None without such draws."""
+        """Return how often each source stands in each draw, draws × sources; None without draws."""
         how = self.settings.resampling
         if not how.draws_sentences:
             return None
@@ -415,13 +416,13 @@ class Study:
         }
 
     def windows(self, scores: FloatArray, view: View, size: int) -> Windows:
-        """Correlations over every run of `size` systems adjacent in the human ranking."""
+        """Return correlations over every run of `size` systems adjacent in the human ranking."""
         return window_correlations(self.human(view), scores, size)
 
     def pairwise(
         self, table: ScoreTable, view: View, by: Literal["system", "human-rank"]
     ) -> PairTable:
-        """Sentence-level agreement by pair of systems, or by pair of their human ranks."""
+        """Return sentence-level agreement by pair of systems, or by pair of their human ranks."""
         if self.settings.ties == "calibrated":
             raise OptionError("pairwise analysis needs a tie rule other than calibrated")
         size = len(self.benchmark.corpus.names)
@@ -440,11 +441,11 @@ class Study:
 
 @dataclass(frozen=True)
 class RankedDifferences:
-    """What `judged_differences` gives, made from the rankings as it is needed.
+    """The differences of `judged_differences`, computed from the rankings when needed.
 
     Attributes:
         judged: rankings of many systems each.
-        sentences: how many the corpus has.
+        sentences: number of sentences of the corpus.
     """
 
     judged: JudgedEntries
@@ -452,7 +453,7 @@ class RankedDifferences:
 
     @property
     def size(self) -> int:
-        """Pairs of systems."""
+        """Number of pairs of systems."""
         return math.comb(len(self.judged.systems), 2)
 
     @cached_property
@@ -478,33 +479,33 @@ class RankedDifferences:
         return np.concatenate(parts)
 
     def take(self, places: IntArray | slice) -> FloatArray:
-        """Sentences × pairs, NaN where nobody compared the two."""
+        """Return differences, sentences × pairs; NaN where nobody compared the two."""
         total, met = self._sums(places)
         return ratio(total, met, np.nan)
 
     def _sums(self, places: IntArray | slice) -> tuple[FloatArray, FloatArray]:
-        """Sums of preferences and their number, each sentences × pairs."""
+        """Return sums of preferences and their number, each sentences × pairs."""
         first, second = (side[places] for side in self._sides)
         total, met = np.zeros((2, self.sentences, len(first)))
         for line, ranks, texts in zip(self.judged.sentence, *self._ranks, strict=True):
-            one, two = ranks[first], ranks[second]
-            both = (one > 0) & (two > 0)
+            rank, other = ranks[first], ranks[second]
+            both = (rank > 0) & (other > 0)
             if not self.judged.shared:
                 both &= texts[first] != texts[second]
             met[line] += both
-            total[line] += np.sign(two - one) * both
+            total[line] += np.sign(other - rank) * both
         return total, met
 
 
 def judged_differences(pairs: JudgmentPairs, sentences: int) -> JudgedDifferences:
-    """What annotators preferred on each sentence, for every pair of systems.
+    """Return annotators' mean preferences on each sentence, for every pair of systems.
 
     A ranking gives no score of a sentence, but it says of two systems which is better: the mean
     of +1 (the first), −1 (the second) and 0 (a tie) over all judgments of the two on the sentence.
 
     Args:
         pairs: judgments, ties included.
-        sentences: how many the corpus has.
+        sentences: number of sentences of the corpus.
 
     Returns:
         Differences between −1 and 1 where somebody compared the two.

@@ -1,6 +1,6 @@
-"""How far the figures of a comparison can be trusted: intervals, tests between metrics, clusters.
+"""Uncertainty of a comparison's figures: intervals, tests between metrics, clusters.
 
-Everything is computed from scores that are there: nothing is scored again.
+Everything is computed from existing scores: nothing is scored again.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ class Significance:
         level: `system` or `sentence`.
         test: `perm-systems` (whole systems swapped: asks of other systems as well), `perm-both`
             (cells swapped: asks of other sentences by these systems) or `paired-permutation`.
-        statistic: what was compared.
+        statistic: the statistic compared.
         metrics: labels.
         values: the statistic of each metric.
         p: two-sided, M × M, symmetric, NaN on the diagonal.
-        adjusted: the same after Holm's correction over all pairs.
+        adjusted: p after Holm's correction over all pairs.
         clusters: 1 for the best; None where the statistic is not defined.
-        permutations: how many.
+        permutations: number of permutations.
     """
 
     level: str
@@ -103,9 +103,9 @@ class Difference:
     Attributes:
         level: `system`, `sentence`, `segment`, `ratings` or `edit`.
         human: the view, or the aspect that was rated.
-        statistic: as the level's figures are called.
+        statistic: name of the level's figure.
         first: label of a metric.
-        second: of another.
+        second: label of another metric.
         difference: the first's figure less the second's.
         ci95: interval by what was drawn: `both`, `sentences` or `systems`.
     """
@@ -150,7 +150,7 @@ class Uncertainty:
 
     @property
     def kinds(self) -> tuple[Over, ...]:
-        """What differences are drawn over: from draws of both come those of either alone."""
+        """The dimensions that differences are drawn over; `both` implies either alone as well."""
         over = self._how.over
         return ("both", "sentences", "systems") if over == "both" else (over,)
 
@@ -178,7 +178,7 @@ class Uncertainty:
         return {}
 
     def _draws_of(self, view: View, over: Over) -> Resampled:
-        """Return the draws, of which only what is named is drawn."""
+        """Return the draws over the named dimension alone."""
         draws = self.judged_draws(view)
         if over == "sentences":
             return replace(draws, systems=None)
@@ -204,8 +204,8 @@ class Uncertainty:
         totals = table.by_system.score
         if self.study.settings.aggregate == "corpus":
             # As draws are scored: where a metric averages over choices of references, over few.
-            own = entry.corpus_scores(np.arange(table.sentences.shape[1])[None])
-            totals = totals if own is None else own[0]
+            drawn = entry.corpus_scores(np.arange(table.sentences.shape[1])[None])
+            totals = totals if drawn is None else drawn[0]
         return self.study.system_scores(table.sentences, totals)
 
     def human(self, view: View) -> tuple[FloatArray, bool]:
@@ -236,7 +236,7 @@ class Uncertainty:
         return intervals
 
     def drawn(self, view: View, level: DrawnLevel, over: Over) -> Drawn:
-        """Return every metric's statistics on every draw over what is named."""
+        """Return every metric's statistics on every draw over the named dimension."""
         key = level, view, over
         if key not in self._kept:
             make = self._over_systems if level == "system" else self._over_pairs
@@ -248,7 +248,7 @@ class Uncertainty:
         return {}
 
     def _has_draws(self, view: View, over: Over, level: DrawnLevel) -> bool:
-        """Return whether draws of what is named differ enough for an interval to say something."""
+        """Return True if draws over the named dimension vary enough for an interval."""
         corpus = self.study.benchmark.corpus
         if level == "sentence" and not self.study.benchmark.rankings.get(view):
             return False
@@ -267,15 +267,15 @@ class Uncertainty:
             # The figure in the way of the draws: human scores of the same kind, from all sentences.
             whole = self._human(view, np.ones((1, draws.counts.shape[1])))
             first = human if whole is None else whole
-        # Where systems are kept, those without a human score are left out, as in the figure itself.
+        # Where systems are kept, those without a human rows are left out, as in the figure itself.
         scored = ~np.isnan(study.human(view))
         judged = slice(None) if draws.systems is not None else scored
-        parts = [correlations(human[:, judged], each[:, judged], draws.systems) for each in scores]
+        parts = [correlations(human[:, judged], rows[:, judged], draws.systems) for rows in scores]
         plain = [
-            correlations(first[:1, scored], each[:, scored], None) for each in self.plain_scores
+            correlations(first[:1, scored], rows[:, scored], None) for rows in self.plain_scores
         ]
-        values = {name: np.stack([each[name] for each in parts]) for name in parts[0]}
-        observed = {name: np.array([each[name][0] for each in plain]) for name in plain[0]}
+        values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+        observed = {name: np.array([part[name][0] for part in plain]) for name in plain[0]}
         soft, soft_observed = self._soft(view, draws)
         return Drawn(values | {"spa": np.stack(soft)}, observed | {"spa": soft_observed})
 
@@ -294,9 +294,9 @@ class Uncertainty:
         else:
             human = study.confidence(view)
             p = [study.confidence(view, table) for table in tables]
-            drawn = [drawn_soft_accuracy(human, each, times) for each in p]
-            whole = [drawn_soft_accuracy(human, each, None) for each in p]
-        return drawn, np.array([each[0] for each in whole])
+            drawn = [drawn_soft_accuracy(human, confidence, times) for confidence in p]
+            whole = [drawn_soft_accuracy(human, confidence, None) for confidence in p]
+        return drawn, np.array([accuracies[0] for accuracies in whole])
 
     def _over_pairs(self, view: View, draws: Resampled) -> Drawn:
         """Return every metric's accuracy and τ; all judgments of a source go together."""
@@ -337,7 +337,7 @@ class Uncertainty:
     def _outcomes(
         self, view: View, pairs: JudgmentPairs, rows: Sequence[int]
     ) -> list[PairOutcomes]:
-        """Return what the tie rule makes of some judged pairs, for some of the metrics."""
+        """Return the outcomes of some judged pairs under the tie rule, for some of the metrics."""
         ties = self.study.settings.ties
         sides = (self.study.sides(view, self.entries[row].table, pairs) for row in rows)
         wanted = pairs.preference
@@ -370,8 +370,8 @@ class Uncertainty:
         """Return paired intervals of all differences between the first metrics at one level.
 
         Args:
-            view: which judgments.
-            level: which level.
+            view: the view of the judgments.
+            level: the level of the figures.
             figures: by statistic, as they are shown, of as many `entries` as are compared.
         """
         kinds = [over for over in self.kinds if self._has_draws(view, over, level)]
@@ -383,7 +383,7 @@ class Uncertainty:
         """Return tests between some of the metrics, at system and at sentence level.
 
         Args:
-            view: which judgments.
+            view: the view of the judgments.
             rows: the metrics to compare, at least two; indices of `entries`.
         """
         tests = [self._system_test(view, rows)]
@@ -461,27 +461,27 @@ def drawn_differences(
     figures: Mapping[str, Sequence[float]],
     confidence: float,
 ) -> list[Difference]:
-    """Paired intervals of all differences between some metrics, from draws over one thing or more.
+    """Return paired intervals of all differences between some metrics, from one or more draws.
 
     Args:
         drawn: by what was drawn; each of the same metrics and statistics.
         level: for the result.
         human: for the result.
-        labels: of the metrics.
+        labels: the labels of the metrics.
         figures: by statistic, as they are shown, of the first metrics, which are compared.
-        confidence: of the intervals.
+        confidence: the confidence of the intervals.
     """
-    found = []
-    for statistic, known in figures.items():
-        for i, j in combinations(range(len(known)), 2):
+    rows = []
+    for statistic, values in figures.items():
+        for i, j in combinations(range(len(values)), 2):
             bounds = {
                 over: interval(
-                    each.values[statistic][i] - each.values[statistic][j],
+                    statistics.values[statistic][i] - statistics.values[statistic][j],
                     confidence,
-                    float(each.observed[statistic][i] - each.observed[statistic][j]),
+                    float(statistics.observed[statistic][i] - statistics.observed[statistic][j]),
                 )[0]
-                for over, each in drawn.items()
+                for over, statistics in drawn.items()
             }
-            gap = float(known[i] - known[j])
-            found.append(Difference(level, human, statistic, labels[i], labels[j], gap, bounds))
-    return found
+            gap = float(values[i] - values[j])
+            rows.append(Difference(level, human, statistic, labels[i], labels[j], gap, bounds))
+    return rows

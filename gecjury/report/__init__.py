@@ -1,1 +1,1 @@
-"""Results in, text out; computes nothing, scores nothing."""
+"""Results in, text out: tables, documents, pages and figures; nothing is scored."""

@@ -1,4 +1,4 @@
-"""What to cite for metrics and benchmarks, from one file of BibTeX entries beside this module.
+"""Citations of metrics and benchmarks, from one file of BibTeX entries beside this module.
 
 In that file an entry begins with `@kind{key,`, has a field a line (`  name = {value},`) and ends
 with `}`.
@@ -95,37 +95,37 @@ class Entry:
 
 @cache
 def entries() -> Mapping[str, Entry]:
-    """All entries by key, in the order of the file; the version filled in."""
-    found: dict[str, Entry] = {}
+    """Return all entries by key, in the order of the file; the version filled in."""
+    by_key: dict[str, Entry] = {}
     for block in _FILE.read_text(encoding="utf-8").strip().split("\n\n"):
         head, *lines, end = block.splitlines()
         opened, rows = _HEAD.fullmatch(head), [_FIELD.fullmatch(line) for line in lines]
         assert opened, head
         assert end == "}", block
-        assert opened[2] not in found, f"{opened[2]} stands there twice"
+        assert opened[2] not in by_key, f"{opened[2]} stands there twice"
         fields = {row[1]: row[2].replace("VERSION", __version__) for row in rows if row}
         assert len(fields) == len(lines), block
-        found[opened[2]] = Entry(opened[1], opened[2], fields)
-    return found
+        by_key[opened[2]] = Entry(opened[1], opened[2], fields)
+    return by_key
 
 
 def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:
-    """Entries of metrics and benchmarks, each once, with the names that it is cited for.
+    """Return entries of metrics and benchmarks, each once, with the names it is cited for.
 
     Args:
         names: metrics (options after a colon are no part of them) and benchmarks.
 
     Raises:
-        OptionError: something that is neither; names the nearest.
+        OptionError: a name that is neither; names the nearest.
     """
     cited: dict[str, list[str]] = {}
-    for given in dict.fromkeys(names):
-        name = given.partition(":")[0].partition("@")[0].lower()
+    for asked in dict.fromkeys(names):
+        name = asked.partition(":")[0].partition("@")[0].lower()
         if name not in CITED:
-            known = sorted({*CITED, *METRICS, *BENCHMARKS})
+            citable = sorted({*CITED, *METRICS, *BENCHMARKS})
             raise OptionError(
-                f"nothing to cite for {given[:60]!r}, no metric or benchmark of this package: "
-                f"{nearest(name[:60], known)}"
+                f"nothing to cite for {asked[:60]!r}, no metric or benchmark of this package: "
+                f"{nearest(name[:60], citable)}"
             )
         for key in CITED[name]:
             whom = cited.setdefault(key, [])

@@ -1,4 +1,4 @@
-"""A comparison shown: its tables for people, its document for programs. Computes nothing."""
+"""The tables of a comparison for people, and its document for programs. Computes nothing."""
 
 from __future__ import annotations
 
@@ -58,27 +58,27 @@ HEADINGS: Mapping[str, str] = {
 
 
 def tables(found: Comparison) -> list[Table]:
-    """The tables of a comparison, the main one first.
+    """Return the tables of a comparison, the main one first.
 
     At level `edit` there is no main table: nothing above single edits was scored.
     """
-    shown = [_main_table(found)] if found.tables else []
+    parts = [_main_table(found)] if found.tables else []
     if found.edits is not None:
-        shown += _edit_tables(found, found.edits)
-    shown += _rating_tables(found)
+        parts += _edit_tables(found, found.edits)
+    parts += _rating_tables(found)
     if found.segments is not None:
-        shown.append(_segment_table(found, found.segments))
+        parts.append(_segment_table(found, found.segments))
     if found.labels is not None:
-        shown.append(_label_table(found, found.labels))
-    shown += _audit_tables(found)
+        parts.append(_label_table(found, found.labels))
+    parts += _audit_tables(found)
     if found.settings.windows:
-        shown.append(_window_table(found))
-    shown += _pairwise_tables(found)
-    return shown
+        parts.append(_window_table(found))
+    parts += _pairwise_tables(found)
+    return parts
 
 
 def document(found: Comparison) -> dict[str, Any]:
-    """What JSON shows of a comparison; see the documentation for its keys."""
+    """Return a comparison as JSON has it; its keys are documented."""
     benchmark, settings = found.benchmark, found.settings
     record: dict[str, Any] = {
         "benchmark": benchmark.name,
@@ -115,15 +115,15 @@ def document(found: Comparison) -> dict[str, Any]:
         "significance": [] if found.uncertainty is None else _tests(found.uncertainty),
         "differences": [
             {
-                "level": each.level,
-                "human": each.human,
-                "statistic": each.statistic,
-                "first": each.first,
-                "second": each.second,
-                "difference": each.difference,
-                "ci95": {over: list(bounds) for over, bounds in each.ci95.items()},
+                "level": gap.level,
+                "human": gap.human,
+                "statistic": gap.statistic,
+                "first": gap.first,
+                "second": gap.second,
+                "difference": gap.difference,
+                "ci95": {over: list(bounds) for over, bounds in gap.ci95.items()},
             }
-            for each in (found.uncertainty.differences if found.uncertainty else ())
+            for gap in (found.uncertainty.differences if found.uncertainty else ())
         ],
         "caveats": [caution.text for caution in found.cautions],
     }
@@ -166,14 +166,14 @@ def document(found: Comparison) -> dict[str, Any]:
     if settings.pairwise:
         record["pairwise"] = [
             {
-                "metric": each.label,
-                "human": each.view,
-                "by": each.by,
-                "labels": list(each.names),
-                "accuracy": each.table.accuracy,
-                "pairs": each.table.counts,
+                "metric": grid.label,
+                "human": grid.view,
+                "by": grid.by,
+                "labels": list(grid.names),
+                "accuracy": grid.table.accuracy,
+                "pairs": grid.table.counts,
             }
-            for each in found.pairwise
+            for grid in found.pairwise
         ]
     return record
 
@@ -182,7 +182,7 @@ def document(found: Comparison) -> dict[str, Any]:
 
 
 def _main_table(found: Comparison) -> Table:
-    """Everything at one glance: a row for each metric and view, then chance, then people."""
+    """Return the main table: a row for each metric and view, then chance, then people."""
     level = found.settings.level
     system = [
         _column("pearson", interval="pearson_ci"),
@@ -214,7 +214,7 @@ def _column(key: str, digits: int = 3, interval: str = "") -> Column:
 
 
 def _with_bounds(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record whose intervals are one cell each, as columns name them."""
+    """Return a record whose intervals are one cell each, as columns name them."""
     ends = {key.removesuffix("_low") for key in record if key.endswith("_low")}
     return {**record, **{f"{k}_ci": (record[f"{k}_low"], record[f"{k}_high"]) for k in ends}}
 
@@ -245,7 +245,7 @@ def _setting_notes(found: Comparison) -> list[str]:
 
 
 def _annotator_notes(found: Comparison) -> list[str]:
-    """What two annotators say of the same, and metrics beside them: of the sentence level."""
+    """Return notes on the agreement of two annotators, and of metrics, at sentence level."""
     if found.settings.level not in ("sentence", "all"):
         return []
     parts = [
@@ -261,32 +261,32 @@ def _annotator_notes(found: Comparison) -> list[str]:
 
 
 def _beside_annotators(found: Comparison) -> list[str]:
-    """Metrics on the judgments by which two annotators are compared, and what that bounds."""
+    """Return notes on metrics on doubly judged pairs, and on the bounds that follow."""
     notes = []
     for view, people in found.annotators.items():
         agreement = people.agreement
         if not agreement.decided:
             continue
-        told = (
+        note = (
             f"two annotators ({view}) agree on {number(agreement.accuracy)} of "
             f"{agreement.decided} pairs"
         )
         if not math.isnan(agreement.perfect):
-            told += (
+            note += (
                 "; that is no upper bound: a metric that is always right would have "
                 f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
                 "more the less the two err together"
             )
-        there = {
+        shares = {
             result.label: result.doubly_judged.accuracy
             for result in found.results
             if result.view == view and result.doubly_judged is not None
         }
-        best = sorted(there, key=lambda label: -there[label])[:_BESIDE]
+        best = sorted(shares, key=lambda label: -shares[label])[:_BESIDE]
         if best:
-            told += f"; there {listed([f'{label} has {number(there[label])}' for label in best])}"
-            told += f" ({len(there) - len(best)} more in JSON)" * (len(there) > len(best))
-        notes.append(told)
+            note += f"; there {listed([f'{label} has {number(shares[label])}' for label in best])}"
+            note += f" ({len(shares) - len(best)} more in JSON)" * (len(shares) > len(best))
+        notes.append(note)
     return notes
 
 
@@ -338,7 +338,7 @@ def _resampling_notes(found: Comparison) -> list[str]:
 
 
 def _swapped(settings: Settings) -> str:
-    """What the test at system level swaps, and what it therefore speaks of."""
+    """Return what the test at system level swaps, and to what its result extends."""
     if settings.cluster_test == "perm-systems":
         return "whole systems swapped: holds for other systems as well"
     cells = "each sentence's share of systems beaten swapped"
@@ -348,7 +348,7 @@ def _swapped(settings: Settings) -> str:
 
 
 def _leading_differences(found: Comparison, uncertainty: IntervalsAndTests) -> Iterator[str]:
-    """How far the best metric of each view is ahead of the others, with paired intervals."""
+    """Yield how far the best metric of each view is ahead, with paired intervals."""
     settings = found.settings
     level, statistic = "system", str(settings.statistic)
     if settings.level == "sentence":
@@ -356,30 +356,30 @@ def _leading_differences(found: Comparison, uncertainty: IntervalsAndTests) -> I
     over = settings.resampling.over
     drawn = {"both": "sentences and systems"}.get(over, over)
     for view in found.views:
-        here = [
-            each
-            for each in uncertainty.differences
-            if (each.level, each.human, each.statistic) == (level, view, statistic)
-            and over in each.ci95
-            and not math.isnan(each.difference)
+        leading = [
+            gap
+            for gap in uncertainty.differences
+            if (gap.level, gap.human, gap.statistic) == (level, view, statistic)
+            and over in gap.ci95
+            and not math.isnan(gap.difference)
         ]
         # The best is ahead of all others: whose differences are all 0 or more, either way round.
         ahead: dict[str, dict[str, tuple[float, float, float]]] = {}
-        for each in here:
-            low, high = each.ci95[over]
-            ahead.setdefault(each.first, {})[each.second] = (each.difference, low, high)
-            ahead.setdefault(each.second, {})[each.first] = (-each.difference, -high, -low)
+        for gap in leading:
+            low, high = gap.ci95[over]
+            ahead.setdefault(gap.first, {})[gap.second] = (gap.difference, low, high)
+            ahead.setdefault(gap.second, {})[gap.first] = (-gap.difference, -high, -low)
         best = next((k for k, v in ahead.items() if min(d for d, _, _ in v.values()) >= 0), None)
         if best is None:
             continue
         nearest = sorted(ahead[best].items(), key=lambda item: item[1][0])[:_BESIDE]
-        told = ", ".join(
+        leads = ", ".join(
             f"{name} {number(gap)} [{number(low)}, {number(high)}]"
             for name, (gap, low, high) in nearest
         )
         yield (
             f"{best} ({view}) is ahead in {_STATISTICS.get(statistic, statistic)} by, paired over "
-            f"{drawn}: {told}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
+            f"{drawn}: {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
         )
 
 
@@ -418,7 +418,7 @@ def _test(test: Significance, view: str) -> dict[str, Any]:
 
 
 def _result_rows(found: Comparison) -> list[dict[str, Any]]:
-    """Rows of the metrics; what was found at the edit level stands in the row of its metric."""
+    """Return rows of the metrics; figures of the edit level stand in the row of their metric."""
     level, names = found.settings.level, found.benchmark.corpus.names
     rows: list[dict[str, Any]] = [
         {
@@ -434,15 +434,15 @@ def _result_rows(found: Comparison) -> list[dict[str, Any]]:
         }
         for result in found.results
     ]
-    for each in found.edits.results if found.edits else ():
-        entry = _edit_entry(each.credit, each.agreement, each.beside_ceiling, each.seconds)
-        mine = [row for row in rows if row["metric"] == each.label]
-        if not mine:
-            mine = [{"metric": each.label, "family": each.family, "human": "edit"}]
-            rows += mine
-        for row in mine:
+    for part in found.edits.results if found.edits else ():
+        entry = _edit_entry(part.credit, part.agreement, part.beside_ceiling, part.seconds)
+        of_metric = [row for row in rows if row["metric"] == part.label]
+        if not of_metric:
+            of_metric = [{"metric": part.label, "family": part.family, "human": "edit"}]
+            rows += of_metric
+        for row in of_metric:
             row.setdefault("edit", entry)
-            row.setdefault("edit_by_credit", {})[each.credit] = entry
+            row.setdefault("edit_by_credit", {})[part.credit] = entry
     return rows
 
 
@@ -501,8 +501,8 @@ def _edit_record(edits: EditComparison) -> dict[str, Any]:
             **_agreement(ceiling.agreement),
         },
         "edit_chance": {
-            name: _agreement(each.agreement) | {"ceiling_edits": dict(each.beside_ceiling)}
-            for name, each in edits.chance.items()
+            name: _agreement(baseline.agreement) | {"ceiling_edits": dict(baseline.beside_ceiling)}
+            for name, baseline in edits.chance.items()
         },
         "edit_untried": list(edits.untried),
         "edit_notes": list(edits.notes),
@@ -521,7 +521,7 @@ def _edit_entry(
 
 
 def _agreement(agreement: EditAgreement) -> dict[str, Any]:
-    """An agreement as JSON values."""
+    """Return an agreement as JSON values."""
     record = asdict(agreement)
     if not record["by_type"]:
         del record["by_type"]
@@ -529,22 +529,22 @@ def _agreement(agreement: EditAgreement) -> dict[str, Any]:
 
 
 def _edit_tables(found: Comparison, edits: EditComparison) -> list[Table]:
-    """Credits against verdicts; by error type where the level of edits was asked for."""
-    shown = [_edit_table(found, edits)]
+    """Return tables of credits against verdicts; by error type at the edit level."""
+    edit_tables = [_edit_table(found, edits)]
     if edits.typed and (found.settings.level == "edit" or found.settings.credit):
-        shown.append(_type_table(edits))
-    return shown
+        edit_tables.append(_type_table(edits))
+    return edit_tables
 
 
 def _edit_table(found: Comparison, edits: EditComparison) -> Table:
     record = _edit_record(edits)
     rows = [
         _edit_row(
-            each.label,
-            each.family,
-            _edit_entry(each.credit, each.agreement, each.beside_ceiling, each.seconds),
+            result.label,
+            result.family,
+            _edit_entry(result.credit, result.agreement, result.beside_ceiling, result.seconds),
         )
-        for each in edits.results
+        for result in edits.results
     ]
     rows += [_edit_row(name, "chance", entry) for name, entry in record["edit_chance"].items()]
     rows.append(_edit_row("one annotator by another", "humans", record["edit_ceiling"]))
@@ -614,17 +614,17 @@ def _edit_notes(edits: EditComparison) -> list[str]:
 
 
 def _type_table(edits: EditComparison) -> Table:
-    """AUC by error type, one metric a column."""
-    found = [(f"{each.label} ({each.credit})", each.agreement) for each in edits.results]
+    """Return a table of AUC by error type, one metric a column."""
+    pairs = [(f"{part.label} ({part.credit})", part.agreement) for part in edits.results]
     rows: list[dict[str, Any]] = []
-    for kind in found[0][1].by_type:
+    for kind in pairs[0][1].by_type:
         row: dict[str, Any] = {"type": kind.type, "edits": 0, "invalid": 0}
         row |= {"edits": kind.cases, "invalid": kind.cases - kind.valid}
-        for name, agreement in found:
-            row[name] = {one.type: one.auc for one in agreement.by_type}.get(kind.type)
+        for name, agreement in pairs:
+            row[name] = {error.type: error.auc for error in agreement.by_type}.get(kind.type)
         rows.append(row)
     columns = [Column("type"), Column("edits"), Column("invalid")]
-    columns += [Column(name, digits=2) for name, _ in found]
+    columns += [Column(name, digits=2) for name, _ in pairs]
     return Table(columns, rows, "AUC by error type (rare types together as `rest`)")
 
 
@@ -634,17 +634,17 @@ def _type_table(edits: EditComparison) -> Table:
 def _rating_rows(found: Comparison) -> list[dict[str, Any]]:
     return [
         {
-            "metric": each.label,
-            "family": each.family,
-            **asdict(each.agreement),
-            "ci95": dict(each.intervals),
+            "metric": rated.label,
+            "family": rated.family,
+            **asdict(rated.agreement),
+            "ci95": dict(rated.intervals),
         }
-        for each in found.ratings
+        for rated in found.ratings
     ]
 
 
 def _rating_tables(found: Comparison) -> list[Table]:
-    """How scores of single corrections follow their ratings, by aspect; none without ratings."""
+    """Return tables of correlations with ratings by aspect; none without ratings."""
     if not found.ratings:
         return []
     columns = [
@@ -670,7 +670,7 @@ def _rating_tables(found: Comparison) -> list[Table]:
     ]
     if found.settings.resampling.draws_sentences:
         notes.append("[low, high]: bootstrap over sources, each with all its corrections")
-    if any(each.family == "humans" for each in found.ratings):
+    if any(rated.family == "humans" for rated in found.ratings):
         notes.append("one rater: against the mean of the others, which is less steady than of all")
     return [Table(columns, rows, "Ratings of single corrections", notes)]
 
@@ -678,18 +678,18 @@ def _rating_tables(found: Comparison) -> list[Table]:
 def _segment_rows(segments: SegmentLevel) -> list[dict[str, Any]]:
     return [
         {
-            "metric": each.label,
-            "family": each.family,
-            "human": each.human,
-            **asdict(each.agreement),
-            "ci95": {name: list(bounds) for name, bounds in each.intervals.items()},
+            "metric": row.label,
+            "family": row.family,
+            "human": row.human,
+            **asdict(row.agreement),
+            "ci95": {name: list(bounds) for name, bounds in row.intervals.items()},
         }
-        for each in segments.rows
+        for row in segments.rows
     ]
 
 
 def _segment_table(found: Comparison, segments: SegmentLevel) -> Table:
-    """Accuracy with ties and correlations by group."""
+    """Return a table of accuracy with ties and correlations by group."""
     rated = segments.humans == "ratings"
     columns = [
         Column("metric"),
@@ -753,35 +753,35 @@ def _segment_notes(found: Comparison, segments: SegmentLevel) -> list[str]:
 def _label_rows(labels: LabelComparison) -> list[dict[str, Any]]:
     return [
         {
-            "metric": each.label,
-            "family": each.family,
-            "score": each.score,
-            "bad": each.human,
-            "auc": each.agreement.auc,
-            "corrections": {"good": each.agreement.good, "bad": each.agreement.bad},
-            "missing": each.agreement.missing,
-            "ci95": {name: list(bounds) for name, bounds in each.intervals.items()},
+            "metric": row.label,
+            "family": row.family,
+            "score": row.score,
+            "bad": row.human,
+            "auc": row.agreement.auc,
+            "corrections": {"good": row.agreement.good, "bad": row.agreement.bad},
+            "missing": row.agreement.missing,
+            "ci95": {name: list(bounds) for name, bounds in row.intervals.items()},
         }
-        for each in labels.rows
+        for row in labels.rows
     ]
 
 
 def _label_table(found: Comparison, labels: LabelComparison) -> Table:
-    """AUC of good against bad corrections, a class of bad ones a column."""
-    classes = list(dict.fromkeys(each.human for each in labels.rows))
+    """Return a table of AUC of good against bad corrections, a class of bad ones a column."""
+    classes = list(dict.fromkeys(row.human for row in labels.rows))
     columns = [Column("metric"), Column("family"), Column("score")]
     columns += [Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes]
     columns.append(Column("missing"))
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for each in labels.rows:
+    for labelled in labels.rows:
         row = rows.setdefault(
-            (each.label, each.score),
-            {"metric": each.label, "family": each.family, "score": each.score},
+            (labelled.label, labelled.score),
+            {"metric": labelled.label, "family": labelled.family, "score": labelled.score},
         )
-        row[each.human] = each.agreement.auc
-        if "auc" in each.intervals:
-            row[f"{each.human}_ci"] = each.intervals["auc"]
-        row["missing"] = max(each.agreement.missing, row.get("missing", 0))
+        row[labelled.human] = labelled.agreement.auc
+        if "auc" in labelled.intervals:
+            row[f"{labelled.human}_ci"] = labelled.intervals["auc"]
+        row["missing"] = max(labelled.agreement.missing, row.get("missing", 0))
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
@@ -802,7 +802,7 @@ def _label_table(found: Comparison, labels: LabelComparison) -> Table:
 
 
 def _audit_tables(found: Comparison) -> Iterator[Table]:
-    """Yield the audits of metrics that leave one, with their agreement with humans beside it."""
+    """Yield the audits of metrics that have one, beside their agreement with people."""
     for audit in found.audits:
         rows = [dict(row) for row in audit.rows]
         for view, (accuracy, best) in audit.humans.items():
@@ -815,20 +815,20 @@ def _audit_tables(found: Comparison) -> Iterator[Table]:
 def _window_rows(found: Comparison) -> list[dict[str, Any]]:
     return [
         {
-            "metric": each.label,
-            "human": each.view,
-            "size": each.size,
-            "start": each.start,
-            "systems": " ".join(each.systems),
-            "pearson": each.pearson,
-            "spearman": each.spearman,
+            "metric": window.label,
+            "human": window.view,
+            "size": window.size,
+            "start": window.start,
+            "systems": " ".join(window.systems),
+            "pearson": window.pearson,
+            "spearman": window.spearman,
         }
-        for each in found.windows
+        for window in found.windows
     ]
 
 
 def _window_table(found: Comparison) -> Table:
-    """Correlations over runs of systems adjacent in the human ranking."""
+    """Return a table of correlations over runs of systems adjacent in the human ranking."""
     rows = _window_rows(found)
     columns = [Column(key) for key in ("metric", "human", "size", "start")]
     columns += [Column("pearson", "r"), Column("spearman", "ρ"), Column("systems")]
@@ -840,11 +840,11 @@ def _window_table(found: Comparison) -> Table:
 
 
 def _pairwise_tables(found: Comparison) -> Iterator[Table]:
-    """Agreement by pair of systems and of ranks."""
-    for each in found.pairwise:
+    """Yield tables of agreement by pair of systems and of ranks."""
+    for grid in found.pairwise:
         rows = [
-            {"": name, **dict(zip(each.names, line.tolist(), strict=True))}
-            for name, line in zip(each.names, each.table.accuracy, strict=True)
+            {"": name, **dict(zip(grid.names, line.tolist(), strict=True))}
+            for name, line in zip(grid.names, grid.table.accuracy, strict=True)
         ]
-        title = f"{each.metric}, {each.view}: sentence accuracy by pair of {each.by}s"
-        yield Table([Column(""), *(Column(name, digits=2) for name in each.names)], rows, title)
+        title = f"{grid.metric}, {grid.view}: sentence accuracy by pair of {grid.by}s"
+        yield Table([Column(""), *(Column(name, digits=2) for name in grid.names)], rows, title)

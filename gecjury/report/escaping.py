@@ -1,8 +1,8 @@
-"""Names, sentences and notes of others within Markdown, LaTeX, TSV and JSON, where they do nothing.
+"""Escapes for names and sentences of others within Markdown, LaTeX, TSV and JSON.
 
-First `gecjury.wording.visible` takes what terminals obey and what ends a line; then each format's
-own signs are written out. What is no sign where it stands is left, so that signatures and figures
-look as they are.
+First `gecjury.wording.visible` replaces what terminals obey and what ends a line; then each
+format's own special characters are escaped. Characters without a meaning at their place are left,
+so that signatures and figures look as they are.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ _NUMBERED = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
 
 
 def markdown(text: str) -> str:
-    """Text within a line of Markdown."""
+    """Return text for use within a line of Markdown."""
     return _MARKDOWN.sub(r"\\\g<0>", visible(text))
 
 
 def markdown_cell(text: str) -> str:
-    """Text in a table's cell, which a bar would end."""
+    """Return text for a table's cell, which a bar would end."""
     return markdown(text).replace("|", "\\|")
 
 
 def markdown_line(text: str) -> str:
-    """Text that is a line of Markdown by itself."""
+    """Return text that is a line of Markdown by itself."""
     line = visible(text).strip()
     number = _NUMBERED.match(line)
     if number:
         return f"{number[0]}\\{markdown(line[number.end() :])}"
-    shown = markdown(line)
-    starts = line and not shown.startswith("\\")
+    escaped = markdown(line)
+    starts = line and not escaped.startswith("\\")
     acts = starts and (_MARKDOWN_START.match(line) or _is_address(line))
-    return f"\\{shown}" if acts else shown
+    return f"\\{escaped}" if acts else escaped
 
 
 def _is_address(line: str) -> bool:
-    """Whether a line can begin the address of a link: `[name]: address "title"`."""
+    """Return True if a line can begin the address of a link: `[name]: address "title"`."""
     if not line.startswith("["):
         return False
     # A bracket before another is escaped; without any more the name goes on in the next line.
@@ -82,12 +82,12 @@ _LATEX_COMMENT = str.maketrans({sign: _LATEX[ord(sign)] for sign in "\\{}^"})
 
 
 def latex(text: str) -> str:
-    """Text within LaTeX: each of its special characters is written out."""
+    """Return text for LaTeX, its special characters escaped."""
     return visible(text).translate(_LATEX)
 
 
 def latex_comment(text: str) -> str:
-    """Text as a comment of LaTeX, on one line."""
+    """Return text as a comment of LaTeX, on one line."""
     return f"% {visible(text).translate(_LATEX_COMMENT)}"
 
 
@@ -99,14 +99,14 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def json_text(text: str, encoding: str = "utf-8") -> str:
-    r"""JSON with the same values, in which nothing acts on who looks at it.
+    r"""Return JSON with the same values, in which nothing acts on a terminal.
 
-    Characters that turn directions, DEL, the control characters from U+0080 on and halves of
-    surrogate pairs are written as `\u202e`, as JSON allows; so is all that an encoding lacks.
+    Characters that change the direction of text, DEL, the control characters from U+0080 on and
+    halves of surrogate pairs are escaped, as `\u202e`; so are characters that an encoding lacks.
 
     Args:
         text: JSON.
-        encoding: in which it is going to be written.
+        encoding: the encoding of the output.
     """
     safe = _JSON.sub(_json_code, text)
     try:

@@ -1,4 +1,4 @@
-"""One row a number of a comparison, whatever level it belongs to."""
+"""Figures: one type of row for every number of a comparison, whatever its level."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SEGMENT = ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon")
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a comparison.
+    """A number of a comparison.
 
     Attributes:
         level: `system`, `sentence`, `edit`, `rating`, `segment` or `label`.
-        human: which judgments: a view of the rankings, the aspect rated, or a class of labels.
+        human: the judgments: a view of the rankings, the aspect rated, or a class of labels.
         metric: with its settings and, of single edits, how it credits them; or who is compared.
-        family: of the metric; `chance` or `humans` for what stands beside the metrics.
+        family: the metric's family; `chance` or `humans` for rows beside the metrics.
         statistic: such as `pearson`, `accuracy`, `auc`.
         value: NaN where it is not defined.
         low: lower bound of its interval; NaN without one.
         high: upper bound; NaN without one.
-        cluster: of metrics that tests do not tell apart, 1 is best; None where nothing was tested.
-        n: what it rests on: pairs, edits, corrections; None where that is not told.
-        missing: scores that were wanted and could not be had.
+        cluster: cluster of metrics that tests do not tell apart, 1 is best; None without tests.
+        n: pairs, edits or corrections that it rests on; None where not known.
+        missing: scores that are missing.
     """
 
     level: str
@@ -101,7 +101,7 @@ def _of_edits(document: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _of_corrections(document: Mapping[str, Any]) -> Iterator[Figure]:
-    """Yield what single corrections were rated, compared in groups, or labelled."""
+    """Yield the levels of single corrections: rated, compared in groups, or labelled."""
     for row in document.get("ratings") or ():
         about = ("rating", row["aspect"], row["metric"], row["family"])
         yield from _figures(about, row, _RATING, None, row.get("outputs"), row.get("missing") or 0)

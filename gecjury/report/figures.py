@@ -1,6 +1,6 @@
-"""Figures: each function draws one and writes it; matplotlib is loaded only here.
+"""Functions that each draw a figure and write it; matplotlib is loaded only here.
 
-Names are those of others: they are shown as they are, a dollar starts no formula, and long ones are
+Names come from others: they are shown as they are, a dollar starts no formula, and long ones are
 shortened.
 """
 
@@ -22,7 +22,7 @@ _KINDS = (".png", ".pdf", ".svg")
 
 
 def check_figure(path: str | Path) -> None:
-    """Refuse early what could not be drawn.
+    """Refuse early a figure that could not be drawn.
 
     Raises:
         OptionError: not a kind of file that can be written.
@@ -38,7 +38,7 @@ def check_figure(path: str | Path) -> None:
 
 
 def check_place(path: str | Path) -> None:
-    """Refuse early where no file can be written, for figures that come late in long work.
+    """Refuse early a place that cannot be written, for figures that come after long work.
 
     Raises:
         OutputError: the path is a folder, or its folder cannot be written.
@@ -73,13 +73,13 @@ def _pyplot() -> Any:
 def _with_fonts(figure: Any) -> None:
     """Take letters that the usual font lacks from the first installed fonts that have them.
 
-    Where none has them they are boxes, and the figure says why.
+    Letters that none has are boxes, and the figure says why.
     """
     from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
     from matplotlib.text import Text
 
     texts = figure.findobj(Text)
-    lacking = {ord(c) for each in texts for c in each.get_text() if not c.isascii()}
+    lacking = {ord(c) for text in texts for c in text.get_text() if not c.isascii()}
     lacking -= set(get_font(findfont(FontProperties())).get_charmap())
     families: list[str] = []
     for entry in sorted(fontManager.ttflist, key=lambda entry: (entry.name, entry.fname)):
@@ -89,14 +89,14 @@ def _with_fonts(figure: Any) -> None:
             continue
         try:
             font = get_font(entry.fname)
-            found = lacking & set(font.get_charmap())
+            covered = lacking & set(font.get_charmap())
         except (OSError, RuntimeError):  # a font that is gone, or that only has pictures
             continue
-        if found and entry.name not in families:
+        if covered and entry.name not in families:
             families.append(entry.name)
-            lacking -= found
-    for each in texts if families else ():
-        each.set_fontfamily([*each.get_fontfamily(), *families])
+            lacking -= covered
+    for text in texts if families else ():
+        text.set_fontfamily([*text.get_fontfamily(), *families])
     if lacking:
         figure.text(0, -0.02, "boxes: letters that no installed font has", fontsize=6)
 
@@ -122,7 +122,7 @@ def _names(names: Sequence[str]) -> list[str]:
 
 
 def heat_map(content: HeatMap, path: str | Path) -> None:
-    """A matrix with its numbers in the cells."""
+    """Draw a matrix with its numbers in the cells."""
     pyplot = _pyplot()
     rows, columns = content.values.shape
     figure, axes = pyplot.subplots(figsize=(2.5 + 1.5 * columns, 1.5 + 0.6 * rows))
@@ -146,7 +146,7 @@ def bars(
     label: str,
     errors: Sequence[float] | None = None,
 ) -> None:
-    """Horizontal bars, in the order given from the top."""
+    """Draw horizontal bars, in the order given from the top."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(6, 1 + 0.28 * len(names)))
     axes.barh(range(len(names)), values, xerr=errors, color="#4878a8", ecolor="#888888")
@@ -162,7 +162,7 @@ def points(
     labels: tuple[str, str],
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """A scatter plot: one colour a group of n × 2 positions, with names at the points if given."""
+    """Draw a scatter plot: one colour a group of n × 2 positions, with names at points if given."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(7, 5.5))
     colours = pyplot.get_cmap("tab20")(np.linspace(0, 1, max(len(groups), 2)))
@@ -191,7 +191,7 @@ def lines(
     path: str | Path,
     labels: tuple[str, str],
 ) -> None:
-    """Curves of (x, y) with a legend."""
+    """Draw curves of (x, y) with a legend."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(6, 4))
     for name, (x, y) in curves.items():
@@ -203,14 +203,14 @@ def lines(
 
 
 def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
-    """A training's curves, a panel a model: loss by step, dev scores by epoch, the best one marked.
+    """Draw a training's curves, a panel a model: loss by step, dev scores by epoch, best marked.
 
-    Kernel regression has a panel of its own, dev scores by rows learnt from. The file is replaced
+    Kernel regression has a panel of its own: dev scores by rows learnt from. The file is replaced
     as a whole, so that it can be watched.
 
     Args:
-        history: what a training writes to `history.json`: `models` and, if any, `kernel`.
-        path: see `check_figure`.
+        history: the contents of a training's `history.json`: `models` and, if any, `kernel`.
+        path: file that `check_figure` accepts.
     """
     pyplot = _pyplot()
     models: Mapping[str, Any] = history.get("models", {})
@@ -240,6 +240,7 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
         axes.legend(fontsize=7)
     for axes in panels[len(models) + bool(kernel) :]:
         axes.set_visible(False)
+    # A viewer that watches the file must never read half of it: write beside, then rename.
     target = Path(path)
     partial = target.with_name(f".{target.stem}.partial{target.suffix}")
     _save(figure, partial)

@@ -1,4 +1,4 @@
-"""A finished study: tables of records, and facts about it, whatever way they are shown."""
+"""The result of a study: tables of records, and facts about it, for every output format."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gecjury.report.tables import print_tables, shown_cells, tables_text
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a study found: `pandas.DataFrame(result.rows())`, `print(result)`.
+    """The result of a study: `pandas.DataFrame(result.rows())`, `print(result)`.
 
     Attributes:
         tables: the main one first.
-        facts: what else JSON has, by key.
-        notes: what a reader must be told.
-        status: as a command ends with it: 0, or 1 where scores were wanted that could not be had.
+        facts: further entries of JSON, by key.
+        notes: remarks for the reader.
+        status: exit status of a command: 0, or 1 where scores are missing.
         said: lines on the outcome, such as the verdict of a gate.
         language: of the texts in the tables, as pages name it.
         title: of the page.
@@ -43,7 +43,7 @@ class Result:
         """Return the table of a name; where several share it, one with the records of all.
 
         Raises:
-            KeyError: there is none; names those that there are.
+            KeyError: there is none; names the existing ones.
         """
         named = [table for table in self.tables if table.name == name]
         if not named:
@@ -56,7 +56,7 @@ class Result:
         return [dict(row) for row in self.tables[0].rows]
 
     def document(self) -> dict[str, Any]:
-        """Return what JSON shows: the records by the tables' names, the facts and the notes."""
+        """Return the document for JSON: records by the tables' names, facts and notes."""
         names = dict.fromkeys(table.name for table in self.tables if table.name)
         records = {name: list(self.table(name).rows) for name in names}
         return {**self.facts, **records, "notes": list(self.notes)}

@@ -1,4 +1,4 @@
-"""A table: records, and the columns that people see of them."""
+"""Tables: records, and the columns in which people see them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Column:
     """A column of a table as people see it.
 
     Attributes:
-        key: of the cells.
+        key: key of the cells in records.
         heading: above them; the key unless given.
         digits: behind the point of a number.
         interval: key of the cell with the two bounds that people see behind the value; programs
@@ -33,7 +33,7 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The heading, or the key where there is none."""
+        """The heading, or the key without one."""
         return self.heading or self.key
 
     def cell(self, row: Record) -> Any:
@@ -46,7 +46,7 @@ class Table:
     """Records with the columns, title and notes that people see.
 
     Attributes:
-        columns: what people see of a record, from the left.
+        columns: the columns that people see, from the left.
         rows: the records; JSON has them whole.
         title: above the table.
         notes: below it.

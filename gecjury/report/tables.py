@@ -1,7 +1,7 @@
-"""Printing results: tables for people and papers, JSON and TSV for programs. Computes nothing.
+"""Output of results: tables for people and papers, JSON and TSV for programs. Computes nothing.
 
-Whatever stands in a cell, a heading, a title or a note does nothing to a terminal and stays where
-it is: names and sentences are those of others.
+Cells, headings, titles and notes are escaped, so that they do nothing to a terminal: names and
+sentences come from others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def print_tables(tables: Sequence[Table], document: object, form: str) -> None:
 
     Args:
         tables: for people, papers and TSV.
-        document: what JSON shows instead: plain values; numpy's are converted, NaN is `null`.
+        document: for JSON instead: plain values; numpy's are converted, NaN is `null`.
         form: one of `FORMATS`.
     """
     if form == "json":
@@ -65,10 +65,10 @@ def tables_text(tables: Sequence[Table]) -> str:
 
 
 def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Records as a table of plain text, what is no single value (a list, a record) left out.
+    """Return records as a table of plain text, without lists and nested records.
 
-    Floats have four digits; a value that a record lacks is a dash. Signatures, which are long,
-    stand below the table, each once.
+    Floats have four digits; a missing value is a dash. Signatures, which are long, stand below the
+    table, each once.
     """
     from rich.console import Console
 
@@ -104,7 +104,7 @@ def print_json(document: object) -> None:
 
 
 def to_json(document: object) -> str:
-    r"""A document as indented JSON with plain numbers; NaN and infinities become `null`.
+    r"""Return a document as indented JSON with plain numbers; NaN and infinities become `null`.
 
     What terminals obey is written as `\u009b`, which JSON reads as the same text.
     """
@@ -113,7 +113,7 @@ def to_json(document: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Numbers of numpy as Python's, arrays as lists, NaN and infinities as None."""
+    """Convert numpy's numbers to Python's, arrays to lists, NaN and infinities to None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
@@ -126,7 +126,7 @@ def plain(value: Any) -> Any:
 
 
 def _cell(value: Any, digits: int) -> str:
-    """A cell for people: rounded, with a dash for what is missing."""
+    """Return a cell for people: rounded, with a dash for a missing value."""
     if hasattr(value, "item"):
         value = value.item()
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -139,7 +139,7 @@ def _cell(value: Any, digits: int) -> str:
 
 
 def _text(row: Record, column: Column, table: Table) -> str:
-    """A cell for people, with its interval where it has one: `.912 [.84, .96]`."""
+    """Return a cell for people, with its interval if it has one: `.912 [.84, .96]`."""
     cell = _cell(column.cell(row), column.digits)
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
@@ -156,7 +156,7 @@ def _bounds(row: Mapping[str, Any], column: Column) -> Sequence[float] | None:
 
 
 def shown_cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
-    """A table as people see it: headings, which columns hold numbers, and the cells by row."""
+    """Return a table as people see it: headings, which columns hold numbers, cells by row."""
     return (
         [visible(column.title) for column in table.columns],
         [_numeric(table, column) for column in table.columns],
@@ -165,7 +165,7 @@ def shown_cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
 
 
 def _short(number: str) -> str:
-    """A number without the nought before its point."""
+    """Return a number without the zero before its point."""
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
@@ -184,7 +184,7 @@ def _print_rich(tables: Sequence[Table]) -> None:
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
-            """Leave a reader that has gone to `gecjury.cli`; rich ends with status 1."""
+            """Leave a closed pipe to `gecjury.cli`; rich itself would exit with status 1."""
             raise BrokenPipeError
 
     width = None if sys.stdout.isatty() else _WIDE
@@ -193,13 +193,12 @@ def _print_rich(tables: Sequence[Table]) -> None:
 
 
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
-    """Tables on a console of rich's, a blank line between two.
+    """Print tables on a console of rich's, with a blank line between them.
 
     Args:
-        console: of rich's.
-        tables: what is drawn.
-        width: that tables keep to where no figure would be cut for it; by default the console's,
-            which cuts.
+        console: a console of rich's.
+        tables: the tables to print.
+        width: kept to unless a figure would be cut; by default the console's, which cuts.
     """
     from rich.text import Text
 
@@ -215,13 +214,13 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
             console.print(_panel(table, laid, columns), width=fits)
         for note in table.notes:
             # A signature stays one line, so that it can be copied.
-            one = note in numbers or " " not in note
-            told = visible(f"[{numbers[note]}] {note}" if note in numbers else note)
-            console.print(Text(told if one else _wrapped(told, width)), style="dim", soft_wrap=one)
+            raw = note in numbers or " " not in note
+            text = visible(f"[{numbers[note]}] {note}" if note in numbers else note)
+            console.print(Text(text if raw else _wrapped(text, width)), style="dim", soft_wrap=raw)
 
 
 def _wrapped(text: str, width: int | None) -> str:
-    """Running text in lines of a width, if one is given; no name or address is parted."""
+    """Wrap running text to a width, if one is given, without breaking a name or address."""
     if width is None:
         return text
     if width_of(text) == len(text):
@@ -235,7 +234,7 @@ def _wrapped(text: str, width: int | None) -> str:
 
 
 def _numbers(table: Table) -> dict[str, int]:
-    """Numbers of the signatures below a table, if there are several, to stand at its metrics."""
+    """Return numbers for the signatures below a table, if there are several."""
     if not any(column.key == "metric" for column in table.columns):
         return {}
     signatures = dict.fromkeys(str(row.get("signature", "")) for row in table.rows)
@@ -245,10 +244,10 @@ def _numbers(table: Table) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Layout:
-    """What stands where in a drawn table.
+    """The layout of a drawn table.
 
     Attributes:
-        titles: of the columns.
+        titles: the titles of the columns.
         cells: rows × columns.
         needed: the width of each column, to which names are folded; running text may take more.
         panels: columns, by index, that stand beside each other.
@@ -261,7 +260,7 @@ class _Layout:
 
 
 def _panel(table: Table, laid: _Layout, columns: Sequence[int]) -> Any:
-    """Some columns of a table as rich draws them."""
+    """Return some columns of a table as rich draws them."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -287,15 +286,15 @@ _NAMES = (40, 24, 12)  # names, and words of running text, to the first of these
 
 
 def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
-    """A table in as many panels as a width asks for.
+    """Lay a table out in as many panels as a width requires.
 
     Running text is folded first, then long names. Where that is not enough, the columns go below
     each other, each panel with those that tell the rows apart, so that no figure is cut off.
 
     Args:
         table: to be drawn.
-        numbers: of the signatures below it.
-        width: of a terminal or a line.
+        numbers: the numbers of the signatures below it.
+        width: the width of a terminal or a line.
     """
     cells = [
         [shortened(_text(row, c, table), _LONGEST) for c in table.columns] for row in table.rows
@@ -321,10 +320,10 @@ def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
 def _needed(
     titles: Sequence[str], cells: Sequence[Sequence[str]], texts: Sequence[int], name: int
 ) -> list[int]:
-    """The width that each column needs at least, with the columns of text folded.
+    """Return the least width of each column, with the columns of text folded.
 
     Args:
-        titles: of the columns.
+        titles: the titles of the columns.
         cells: rows × columns.
         texts: columns of text.
         name: the width to which titles, names and words are folded.
@@ -343,7 +342,7 @@ def _needed(
 
 
 def _folded(name: str, width: int) -> str:
-    """A name on as many lines as a width asks for, parted behind its signs where it has some."""
+    """Fold a name to a width, breaking it after punctuation where it has some."""
     if width_of(name) <= width:
         return name
     lines = [""]
@@ -356,12 +355,12 @@ def _folded(name: str, width: int) -> str:
 
 
 def _panels(cells: Sequence[Sequence[str]], needed: Sequence[int], width: int) -> list[list[int]]:
-    """The columns of a table in as many panels as a width asks for.
+    """Divide the columns of a table into as many panels as a width requires.
 
     Args:
         cells: the rows.
         needed: the least width of each column.
-        width: of a terminal or a line.
+        width: the width of a terminal or a line.
     """
     every = list(range(len(needed)))
     if not every or _total(needed) <= width:
@@ -383,28 +382,28 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _running(cells: Sequence[Sequence[str]], column: int) -> bool:
-    """Whether a column holds text that may be folded: several words in its longest cell.
+    """Return True if a column holds text that may be folded: several words in its longest cell.
 
-    Words of Chinese and Japanese stand without blanks: so many of their letters are a sentence.
+    Chinese and Japanese have no blanks between words: that many of their letters are a sentence.
     """
     longest = max((row[column] for row in cells), key=width_of, default="")
     return longest.count(" ") > 2 or sum(wide == 2 for _, wide in letters(longest)) > _SENTENCE
 
 
 def _keys(cells: Sequence[Sequence[str]], count: int) -> list[int]:
-    """The columns, from the left, that tell the rows apart: the first, and what adds to it."""
+    """Return the columns that tell the rows apart: the first, and from the left those that help."""
     keys = [0]
     for index in range(1, min(count, 4)):
-        told = len({tuple(row[i] for i in keys) for row in cells})
-        if told == len(cells):
+        distinct = len({tuple(row[i] for i in keys) for row in cells})
+        if distinct == len(cells):
             break
-        if len({tuple(row[i] for i in [*keys, index]) for row in cells}) > told:
+        if len({tuple(row[i] for i in [*keys, index]) for row in cells}) > distinct:
             keys.append(index)
     return keys
 
 
 def _tsv(table: Table, titled: bool) -> str:
-    r"""Tab-separated values with a header line, unrounded; missing cells are empty.
+    r"""Return tab-separated values with a header line, unrounded; missing cells are empty.
 
     A tab or a line break of a name is shown as `\x09`, so that a line is a row for every program.
     """
@@ -412,14 +411,14 @@ def _tsv(table: Table, titled: bool) -> str:
     if titled and table.title:
         out.write(f"# {visible(table.title)}\n")
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    shown = [
+    bounded = [
         c for c in table.columns if c.interval and any(row.get(c.interval) for row in table.rows)
     ]
-    bounds = [f"{column.interval}_{end}" for column in shown for end in ("low", "high")]
+    bounds = [f"{column.interval}_{end}" for column in bounded for end in ("low", "high")]
     writer.writerow([visible(key) for key in (*(c.key for c in table.columns), *bounds)])
     for row in table.rows:
         cells = [plain(column.cell(row)) for column in table.columns]
-        for column in shown:
+        for column in bounded:
             cells += plain(row.get(column.interval) or (None, None))
         writer.writerow(
             "" if cell is None else cell if isinstance(cell, int | float) else visible(str(cell))
@@ -444,7 +443,7 @@ def _markdown(table: Table, titled: bool) -> str:
 
 
 def _latex(table: Table, titled: bool) -> str:
-    """A booktabs table."""
+    """Return a booktabs table."""
     del titled
     align = "".join("r" if _numeric(table, column) else "l" for column in table.columns)
     lines = [latex_comment(table.title)] if table.title else []

@@ -1,8 +1,8 @@
 """Rules that take a reward away from texts which fool metrics: one table, a few lines each.
 
-The guards answer what `gecjury attack` found: damaged texts that some metric scores higher than an
-honest correction. A rule compares the words and characters of a text with those of its source and
-references; no rule asks a model. Every rule takes nearly linear time.
+The guards answer the findings of `gecjury attack`: damaged texts that some metric scores higher
+than an honest correction. A rule compares the words and characters of a text with those of its
+source and references; no rule asks a model. Every rule takes nearly linear time.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Guard:
     """A rule, and what it costs a text.
 
     Attributes:
-        name: as typed.
-        summary: when it takes effect.
-        rule: tells it.
-        penalty: is taken off the scaled reward, once; 0 or more.
+        name: name on the command line.
+        summary: condition under which it takes effect.
+        rule: returns True if it takes effect on a text.
+        penalty: subtracted from the scaled reward, once; 0 or more.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Guard:
     penalty: float = _OUTWEIGHS
 
     def __str__(self) -> str:
-        """As it stands in a signature."""
+        """Return the guard as it is written in signatures."""
         return f"{self.name}={self.penalty:g}"
 
 
@@ -78,7 +78,7 @@ def _doubled(source: str, text: str, references: Sequence[str]) -> bool:
 
 
 def _repeats(text: str) -> int:
-    """Return the most words that stand twice, one stretch right after the other."""
+    """Return the length of the longest run of words that is repeated right after itself."""
     words = [word for word in text.lower().split() if any(map(str.isalnum, word))][:_MOST]
     places = {word: number for number, word in enumerate(words)}
     codes = np.array([places[word] for word in words])
@@ -115,26 +115,26 @@ def _compared(source: str, text: str, references: tuple[str, ...]) -> _Compared:
     words = text.lower().split()[:_MOST]
     bases = [base.lower().split()[:_MOST] for base in (source, *references)]
     shared = [_in_order(base, words) for base in bases]
-    mine = bases[0]
+    original = bases[0]
     ends = _stretches(shared[0]) or shared[0]
     added = 0
     if ends:
         (first, start), (last, end) = ends[0], ends[-1]
-        added = max(0, start - first) + max(0, (len(words) - end) - (len(mine) - last))
-    told = np.zeros(
+        added = max(0, start - first) + max(0, (len(words) - end) - (len(original) - last))
+    marked = np.zeros(
         len(words) + 2, dtype=bool
     )  # with a place before the first word, and one behind the last
     for pairs in shared:
-        told[[place + 1 for _, place in pairs]] = True
-        told[0] |= (0, 0) in pairs[:1]
-    beside = told[1:-1] & (told[:-2] | told[2:])
+        marked[[place + 1 for _, place in pairs]] = True
+        marked[0] |= (0, 0) in pairs[:1]
+    beside = marked[1:-1] & (marked[:-2] | marked[2:])
     stems = {word[:_STEM] for base in bases for word in base if len(word) >= _STEM}
     run = new = 0
     for word, is_theirs in zip(words, beside, strict=True):
         run = 0 if is_theirs or (len(word) >= _STEM and word[:_STEM] in stems) else run + 1
         new = max(new, run)
     kept = max(len(p) / len(b) if b else 0.0 for p, b in zip(shared, bases, strict=True))
-    return _Compared(kept, added, new, len(mine))
+    return _Compared(kept, added, new, len(original))
 
 
 def _stretches(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -194,11 +194,11 @@ def _strange(source: str, text: str, references: Sequence[str]) -> bool:
 
 def _foreign(source: str, text: str, references: Sequence[str]) -> bool:
     bases = [unicodedata.normalize("NFC", base) for base in (source, *references)]
-    known = {*(character for base in bases for character in base + base.lower())}
-    scripts = {_script(character) for character in known}
+    familiar = {*(character for base in bases for character in base + base.lower())}
+    scripts = {_script(character) for character in familiar}
     accented = 0
     for character in unicodedata.normalize("NFC", text):
-        if character in known or character.lower() in known or character.isascii():
+        if character in familiar or character.lower() in familiar or character.isascii():
             continue
         kind = unicodedata.category(character)
         if kind[0] in "LM":
@@ -222,7 +222,7 @@ def _script(character: str) -> str:
 
 
 def _is_accented(character: str) -> bool:
-    """Tell whether a character is a Latin letter beyond ASCII."""
+    """Return True if a character is a Latin letter beyond ASCII."""
     return not character.isascii() and _script(character) == "LATIN"
 
 
@@ -231,8 +231,8 @@ def _disguised(source: str, text: str, references: Sequence[str]) -> bool:
     capitals = sum(map(str.isupper, text)) - max(sum(map(str.isupper, base)) for base in bases)
     if capitals > max(_CAPITALS, _CAPITAL * sum(map(str.isalpha, text))):
         return True
-    known = {word for base in bases for word in base.lower().split()}
-    return any(_DIGIT_IN_WORD.search(word) and word not in known for word in text.lower().split())
+    words = {word for base in bases for word in base.lower().split()}
+    return any(_DIGIT_IN_WORD.search(word) and word not in words for word in text.lower().split())
 
 
 _DIGIT_IN_WORD = re.compile(r"[^\W\d_]\d")  # behind a letter; `1st` and `90s` are usual
@@ -253,7 +253,7 @@ def _length(source: str, text: str, references: Sequence[str]) -> bool:
 
 
 def _is_far(one: int, two: int, slack: int) -> bool:
-    """Tell whether a text is `_RATIO` times as long or as short as another, beyond some slack."""
+    """Return True if a text is `_RATIO` times as long or as short as another, beyond some slack."""
     return not one / _RATIO - slack <= two <= one * _RATIO + slack
 
 
@@ -303,11 +303,11 @@ Guards = str | Guard | Sequence[str | Guard] | Mapping[str, float] | None
 
 
 def guards_from(given: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:
-    """The guards that were asked for, each once.
+    """Return the guards that were asked for, each once.
 
     Args:
-        given: see `Guards`.
-        penalty: what the penalties of the table are multiplied by, where none is named.
+        given: a value of `Guards`.
+        penalty: factor of the penalties of the table, where none is named.
 
     Raises:
         OptionError: an unknown guard, or a penalty that is no number from 0.
@@ -315,21 +315,21 @@ def guards_from(given: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:
     if given is None or (isinstance(given, str) and given == "none"):
         return ()
     if isinstance(given, Mapping):
-        found = [_named(name, value) for name, value in given.items()]
+        guards = [_named(name, value) for name, value in given.items()]
     elif isinstance(given, str) and given == "all":
-        found = [_named(guard.name, penalty * guard.penalty) for guard in _TABLE]
+        guards = [_named(guard.name, penalty * guard.penalty) for guard in _TABLE]
     else:
-        each = [given] if isinstance(given, str | Guard) else list(given)
-        found = [one if isinstance(one, Guard) else _named(one, penalty * _usual(one))
-                 for one in each]  # fmt: skip
-    names = [guard.name for guard in found]
-    for guard in found:
+        wanted = [given] if isinstance(given, str | Guard) else list(given)
+        guards = [guard if isinstance(guard, Guard) else _named(guard, penalty * _usual(guard))
+                 for guard in wanted]  # fmt: skip
+    names = [guard.name for guard in guards]
+    for guard in guards:
         if names.count(guard.name) > 1:
             raise OptionError(f"guard {guard.name}: named twice")
         cost = guard.penalty
         if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
             raise OptionError(f"guard {guard.name}: penalty {cost!r}; expected a number from 0")
-    return tuple(found)
+    return tuple(guards)
 
 
 def _usual(name: str) -> float:

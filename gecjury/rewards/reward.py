@@ -34,11 +34,11 @@ _NAMELESS = "a function"
 
 @dataclass(frozen=True)
 class RewardSignature:
-    """What decides a reward besides texts and references.
+    """The settings that decide a reward besides texts and references.
 
     Attributes:
         metric: name, settings and behaviour version.
-        scale: as typed.
+        scale: scale on the command line.
         guards: each with its penalty.
     """
 
@@ -47,18 +47,18 @@ class RewardSignature:
     guards: tuple[str, ...]
 
     def __str__(self) -> str:
-        """One line: `reward|green|n=4,unit=word,beta=2.0|v1|scale=none|guards=empty=1.2+…|r2`."""
+        """Return `reward|green|n=4,unit=word,beta=2.0|v1|scale=none|guards=empty=1.2+…|r2`."""
         guards = "+".join(self.guards) or "none"
         return f"reward|{self.metric}|scale={self.scale}|guards={guards}|r{_VERSION}"
 
 
 @dataclass(frozen=True)
 class Reward:
-    """A callable that gives one reward a text; made by `reward`.
+    """A callable that gives one reward for each text; made by `reward`.
 
     Attributes:
         scorer: the metric.
-        scale: see `Scale`.
+        scale: the scale, a `Scale`.
         guards: rules, each with its penalty.
         runtime: device, caches and the like.
     """
@@ -70,17 +70,17 @@ class Reward:
 
     @property
     def __name__(self) -> str:
-        """What trainers call it in their logs."""
+        """The name of the reward in trainers' logs."""
         return f"gecjury_{self.scorer.name}".replace("-", "_")
 
     @property
     def signature(self) -> RewardSignature:
-        """What decides it: the metric's settings, the scale, and every guard with its penalty."""
+        """Return the metric's settings, the scale, and every guard with its penalty."""
         corpus = corpus_of_texts(["."], {"x": ["."]}, [["."]])
-        own = self.scorer.signature(corpus, self.runtime)
-        extra = [f"{key}={value}" for key, value in own.extra.items()]
+        signature = self.scorer.signature(corpus, self.runtime)
+        extra = [f"{key}={value}" for key, value in signature.extra.items()]
         return RewardSignature(
-            "|".join([own.own, *extra]), _scale_name(self.scale), tuple(map(str, self.guards))
+            "|".join([signature.own, *extra]), _scale_name(self.scale), tuple(map(str, self.guards))
         )
 
     def __call__(
@@ -93,32 +93,32 @@ class Reward:
         completions: Sequence[Any] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """One reward a text.
+        """Return one reward for each text.
 
         Args:
             sources: N sentences, or the column `source`.
             hypotheses: N corrections: strings, or conversations, whose last message counts.
             references: for each sentence one string or a list of them.
-            prompts: as TRL gives them; not read, since a prompt is more than the sentence.
-            completions: as TRL gives them: what `hypotheses` is.
-            **columns: `source`, and whatever else TRL gives. `log_metric` is told how often every
-                guard took effect.
+            prompts: prompts of TRL; not read, since a prompt is more than the sentence.
+            completions: `hypotheses` as TRL gives them.
+            **columns: `source`, and whatever else TRL gives. `log_metric` is called with the
+                share of texts on which every guard took effect.
 
         Returns:
             N rewards; None where there is no text (a message without content) or no score.
 
         Raises:
-            InputError: no sources or no texts, lists of different lengths, something that is no
-                text, or references that the metric needs and that are not there.
+            InputError: no sources or no texts, lists of different lengths, a value that is no
+                text, or references that the metric needs and that are missing.
         """
-        mine = sources if sources is not None else columns.get("source")
+        column = sources if sources is not None else columns.get("source")
         texts = hypotheses if hypotheses is not None else completions
         if texts is None:
             raise InputError(
                 "no texts to reward: expected reward(sources, hypotheses), or completions=... as "
                 "TRL's trainers call it"
             )
-        if mine is None:
+        if column is None:
             if not len(texts):
                 return []
             raise InputError(
@@ -126,23 +126,24 @@ class Reward:
                 "`source` that holds the sentence to correct (a prompt holds more than that)"
             )
         lines = [
-            _line(f"sources[{row}]", text) for row, text in enumerate(_listed("sources", mine))
+            _line(f"sources[{row}]", text) for row, text in enumerate(_listed("sources", column))
         ]
-        found = [_content(row, text) for row, text in enumerate(_listed("hypotheses", texts))]
-        lists = _references(references, len(found))
-        if len(lines) != len(found):
+        contents = [_content(row, text) for row, text in enumerate(_listed("hypotheses", texts))]
+        lists = _references(references, len(contents))
+        if len(lines) != len(contents):
             raise InputError(
-                f"{len(found)} texts for {len(lines)} sources: expected one text a source"
+                f"{len(contents)} texts for {len(lines)} sources: expected one text a source"
             )
-        rows = [row for row, text in enumerate(found) if text is not None]
+        # Rows without a text keep their place in the result and are not scored.
+        rows = [row for row, text in enumerate(contents) if text is not None]
         if not rows:
-            return [None] * len(found)
-        known = [cast(str, found[row]) for row in rows]
-        given = [lists[row] for row in rows]
+            return [None] * len(contents)
+        rewarded = [cast(str, contents[row]) for row in rows]
+        versions = [lists[row] for row in rows]
         asked = [lines[row] for row in rows]
-        scaled = self._scaled(self._scores(asked, known, given))
-        lost = self._penalties(asked, known, given, columns.get("log_metric"))
-        rewards: list[float | None] = [None] * len(found)
+        scaled = self._scaled(self._scores(asked, rewarded, versions))
+        lost = self._penalties(asked, rewarded, versions, columns.get("log_metric"))
+        rewards: list[float | None] = [None] * len(contents)
         for row, value in zip(rows, scaled - lost, strict=True):
             rewards[row] = None if math.isnan(value) else float(value)
         return rewards
@@ -150,16 +151,16 @@ class Reward:
     def _scores(
         self, sources: list[str], texts: list[str], references: list[tuple[str, ...]]
     ) -> FloatArray:
-        """Sentence scores; sentences with equally many references are scored together."""
+        """Return sentence scores; sentences with equally many references are scored together."""
         needs = "references" in self.scorer.needs
         scores = np.full(len(texts), np.nan)
-        if needs and (without := [row for row, each in enumerate(references) if not each]):
+        if needs and (without := [row for row, gold in enumerate(references) if not gold]):
             raise InputError(
                 f"{self.scorer.name} needs references, and row {without[0]} has none: give "
                 "references=..., or a data set with a column `references`"
             )
-        for count in sorted({len(each) for each in references}) if needs else [0]:
-            rows = [row for row, each in enumerate(references) if not needs or len(each) == count]
+        for count in sorted({len(gold) for gold in references}) if needs else [0]:
+            rows = [row for row, gold in enumerate(references) if not needs or len(gold) == count]
             # A policy often writes the same text; what weighs texts together gets them all.
             keys = [(sources[r], texts[r], references[r] if needs else ()) for r in rows]
             once = keys if self.scorer.joint else list(dict.fromkeys(keys))
@@ -179,10 +180,10 @@ class Reward:
         if self.scale == "none":
             return scores
         if self.scale == "z":
-            known = scores[~np.isnan(scores)]
-            spread = known.std() if len(known) else 0.0
+            scored = scores[~np.isnan(scores)]
+            spread = scored.std() if len(scored) else 0.0
             # Equal scores tell nothing apart.
-            return (scores - known.mean()) / spread if spread > 1e-12 else scores * 0.0
+            return (scores - scored.mean()) / spread if spread > 1e-12 else scores * 0.0
         if isinstance(self.scale, tuple):
             low, high = self.scale
             return np.asarray(np.clip((scores - low) / (high - low), 0.0, 1.0))
@@ -242,11 +243,11 @@ def reward(
 
 
 def _check_scale(scale: Any) -> None:
-    told = 'expected "none", "z", (low, high) or a function of the scores'
+    expected = 'expected "none", "z", (low, high) or a function of the scores'
     if callable(scale) or (isinstance(scale, str) and scale in ("none", "z")):
         return
     if not isinstance(scale, tuple) or len(scale) != 2:
-        raise OptionError(f"scale {scale!r:.60}: {told}")
+        raise OptionError(f"scale {scale!r:.60}: {expected}")
     numbers = all(isinstance(n, int | float) and math.isfinite(n) for n in scale)
     if not numbers or scale[0] >= scale[1]:
         raise OptionError(f"scale {scale!r:.60}: expected two numbers, the lower first")
@@ -267,14 +268,14 @@ def _listed(name: str, values: Any) -> Sequence[Any]:
 
 
 def _line(where: str, text: Any) -> str:
-    """A text with single blanks; a line break in it would be another sentence."""
+    """Return a text with single blanks; a line break in it would be another sentence."""
     if not isinstance(text, str):
         raise InputError(f"{where}: {text!r:.40} is no text")
     return " ".join(text.split())
 
 
 def _content(row: int, text: Any) -> str | None:
-    """The text of a completion: itself, or what the last message of a conversation says."""
+    """Return the text of a completion: itself, or the last message of a conversation."""
     where = f"hypotheses[{row}]"
     if isinstance(text, list | tuple):
         if not text or not isinstance(text[-1], Mapping):
@@ -287,7 +288,7 @@ def _content(row: int, text: Any) -> str | None:
 
 
 def _references(given: Any, count: int) -> list[tuple[str, ...]]:
-    """The references of each row."""
+    """Return the references of each row."""
     if given is None:
         return [()] * count
     rows = _listed("references", given)
@@ -296,8 +297,8 @@ def _references(given: Any, count: int) -> list[tuple[str, ...]]:
             f"{len(rows)} rows of references for {count} texts: expected for each text one "
             "reference or a list of them"
         )
-    found = []
-    for row, each in enumerate(rows):
-        listed = [each] if isinstance(each, str) else [] if each is None else list(each)
-        found.append(tuple(_line(f"references[{row}]", text) for text in listed))
-    return found
+    lists = []
+    for row, entry in enumerate(rows):
+        listed = [entry] if isinstance(entry, str) else [] if entry is None else list(entry)
+        lists.append(tuple(_line(f"references[{row}]", text) for text in listed))
+    return lists

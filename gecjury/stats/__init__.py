@@ -1,6 +1,6 @@
 """Arrays in, numbers out: correlations, preferences, intervals, tests, rankings.
 
-Where there are two rules for one thing, each holds in one place, for a reason:
+Where there are two rules for one thing, each holds in one place, for a reason given here.
 
 p-values
     Between metrics p is counted: the share of permutations at least as extreme, the observed one

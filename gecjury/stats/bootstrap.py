@@ -27,7 +27,7 @@ class Resampled:
         systems: B × S system indices; None where systems are kept.
         counts: B × N, how often each sentence stands in each draw; one row of ones without draws.
         size: B.
-        width: how many systems the indices are of; None where that is as many as are drawn.
+        width: number of systems that the indices count; None if as many are drawn.
     """
 
     sentences: IntArray | None
@@ -38,7 +38,7 @@ class Resampled:
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """B × S, how often each system stands in each draw; None where systems are kept."""
+        """Return how often each system stands in each draw, B × S; None where systems are kept."""
         if self.systems is None:
             return None
         return draw_weights(self.systems, self.width or self.systems.shape[1])
@@ -59,12 +59,12 @@ def make_resampled(
     the corpus itself.
 
     Args:
-        over: what is drawn; `both` draws the two independently (BOOT-BOTH of Deutsch, Dror and
-            Roth 2021).
+        over: the dimensions drawn; `both` draws the two independently (BOOT-BOTH of Deutsch, Dror
+            and Roth 2021).
         resamples: B.
         sentences: N.
         systems: S.
-        seed: of the generator.
+        seed: the seed of the generator.
         among: the systems that are drawn from, as many as there are of them; by default all.
 
     Raises:
@@ -79,8 +79,8 @@ def make_resampled(
     if over in ("both", "sentences"):
         lines = sentence_draws(sentences, resamples, rng)
     if over in ("both", "systems"):
-        known = np.arange(systems) if among is None else among
-        groups = known[rng.integers(len(known), size=(resamples, len(known)))]
+        pool = np.arange(systems) if among is None else among
+        groups = pool[rng.integers(len(pool), size=(resamples, len(pool)))]
     return Resampled(lines, groups, draw_weights(lines, sentences), resamples, systems)
 
 
@@ -129,7 +129,7 @@ def draws_within(parts: IntArray, resamples: int, rng: np.random.Generator) -> I
 def interval(
     values: FloatArray, confidence: float = 0.95, observed: float | None = None
 ) -> tuple[Interval, int]:
-    """Percentile interval of a statistic's draws, bias-corrected where the figure itself is given.
+    """Return the percentile interval of draws, bias-corrected where the statistic itself is given.
 
     Draws of a correlation lie below it on average, since they are noisier than the data, and their
     percentiles with them. The correction (BC of Efron 1981) asks how many of the draws lie below
@@ -159,12 +159,12 @@ def interval(
 
 
 def _corrected(tails: FloatArray, drawn: FloatArray, observed: float) -> FloatArray:
-    """Shares of draws at which a bias-corrected interval ends."""
+    """Return the shares of draws at which a bias-corrected interval ends."""
     from scipy.special import ndtr, ndtri
 
     near = np.abs(drawn - observed) <= 1e-12 * max(1.0, abs(observed))
     below = np.count_nonzero((drawn < observed) & ~near) + 0.5 * np.count_nonzero(near)
     # Where all draws lie on one side, as if one more did not.
     share = min(max(below, 0.5), len(drawn) - 0.5) / len(drawn)
-    found: FloatArray = ndtr(2 * ndtri(share) + ndtri(tails))
-    return found
+    ends: FloatArray = ndtr(2 * ndtri(share) + ndtri(tails))
+    return ends

@@ -1,15 +1,16 @@
 """Pearson, Spearman, Kendall's τ-b and pairwise accuracy: of two vectors, and row by row.
 
-Arrays in, numbers out. The functions named in the plural hold the arithmetic, for one row as for
-the thousands of a bootstrap or a permutation test; those in the singular leave out what is missing
-(NaN) and hand on one row. A correlation that is not defined is NaN.
+The functions named in the plural do the arithmetic, for one row as for the thousands of a bootstrap
+or a permutation test. Those in the singular drop missing points (NaN) and pass one row to them. A
+correlation that is not defined is NaN.
 
-Weights say how often each point of a row counts, as a point drawn k times in a bootstrap counts k
-times; a point of weight 0 takes no part, and may be missing.
+Weights say how often each point of a row counts: a point drawn k times in a bootstrap counts k
+times. A point of weight 0 takes no part, and may be missing.
 
-τ-b of long rows is `scipy.stats.kendalltau`'s. It takes one row at a time, and so is ten times
-slower than a look at every pair where rows are short. `scipy.stats.rankdata` knows no weights, and
-to import `scipy.stats` takes longer than all ranks of a comparison.
+τ-b of long rows is computed by `scipy.stats.kendalltau`, which takes one row at a time. On short
+rows it is ten times slower than a comparison of every pair. Ranks are computed here, because
+`scipy.stats.rankdata` has no weights and importing `scipy.stats` takes longer than all ranks of a
+comparison.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _LONG = 1000  # points of a row beyond which its pairs are too many to look at e
 
 
 def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
-    """Pearson's product-moment correlation.
+    """Return Pearson's product-moment correlation.
 
     Args:
         x: scores, shape (n,).
@@ -45,7 +46,7 @@ def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
 
 
 def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
-    """Spearman's rank correlation: Pearson's of the ranks, ties sharing their mean rank.
+    """Return Spearman's rank correlation: Pearson's r of the ranks, ties sharing their mean rank.
 
     Args:
         x: scores, shape (n,).
@@ -61,7 +62,7 @@ def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
 
 
 def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
-    """Kendall's τ-b: (concordant - discordant) / √(pairs untied in x · pairs untied in y).
+    """Return Kendall's τ-b: (concordant - discordant) / √(untied pairs in x · untied pairs in y).
 
     Args:
         x: scores, shape (n,).
@@ -77,7 +78,7 @@ def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
 
 
 def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
-    """Share of pairs of systems that a metric orders as the human scores do (Kocmi et al. 2021).
+    """Return the share of pairs that a metric orders as human scores do (Kocmi et al. 2021).
 
     Pairs with equal human scores are left out; a pair that the metric ties counts one half.
 
@@ -100,7 +101,7 @@ def _of_present(
     y: NDArray[Any],
     least: int,
 ) -> float:
-    """A measure of the points present in both vectors; NaN if they are fewer than `least`."""
+    """Return a measure of the points present in both vectors; NaN if fewer than `least`."""
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape:
         raise OptionError(f"scores of shapes {a.shape} and {b.shape}: expected two equal vectors")
@@ -111,12 +112,12 @@ def _of_present(
 
 
 def pearsons(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Pearson's r of every row.
+    """Return Pearson's r of every row.
 
     Args:
         x: scores, B × n, or 1 × n where all rows are of the same points.
         y: scores of the same things, likewise.
-        weights: how often each point counts, B × n; None for once.
+        weights: count of each point, B × n; None for once.
 
     Returns:
         Shape (B,), between -1 and 1; NaN where a point that counts is missing or infinite, and
@@ -130,15 +131,15 @@ def pearsons(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) ->
         products = a * a, b * b, a * b
         if shared and weights is not None:
             sums = weights @ np.concatenate([a, b, *products]).T
-            found = pearson_of_sums(weights.sum(axis=1), *sums.T)
+            r = pearson_of_sums(weights.sum(axis=1), *sums.T)
         else:
             # Around its own mean a row sums up to 0.
-            found = _pearson_around_0(*(_totals(part, weights) for part in products))
-    return np.where(defined, found, np.nan)
+            r = _pearson_around_0(*(_totals(part, weights) for part in products))
+    return np.where(defined, r, np.nan)
 
 
 def _pearson_around_0(xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatArray:
-    """`pearson_of_sums` where both sums are 0, whatever the weight."""
+    """Return `pearson_of_sums` where both sums are 0, whatever the weight."""
     nothing = np.zeros(1)
     return pearson_of_sums(np.ones(1), nothing, nothing, xx, yy, xy)
 
@@ -151,9 +152,9 @@ def pearson_of_sums(
     yy: FloatArray,
     xy: FloatArray,
 ) -> FloatArray:
-    """Pearson's r from the weight of all points and Σx, Σy, Σx², Σy², Σxy, element by element.
+    """Return Pearson's r from the weight of all points and Σx, Σy, Σx², Σy², Σxy, elementwise.
 
-    Sums of values that are near 0 lose little by cancelling: shift both by about their means.
+    Sums of values near 0 lose little by cancellation: shift both by about their means.
 
     Returns:
         Of the sums' shape.
@@ -165,12 +166,12 @@ def pearson_of_sums(
 
 
 def spearmans(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Spearman's ρ of every row: Pearson's of the ranks, ties sharing their mean rank.
+    """Return Spearman's ρ of every row: Pearson's r of the ranks, ties sharing their mean rank.
 
     Args:
         x: scores, B × n, or 1 × n where all rows are of the same points.
         y: scores of the same things, likewise.
-        weights: how often each point counts, B × n; None for once.
+        weights: count of each point, B × n; None for once.
 
     Returns:
         Shape (B,), between -1 and 1; NaN where a point that counts is missing and where either
@@ -190,17 +191,17 @@ def spearmans(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -
         times = np.ones((1, x.shape[1])) if weights is None else weights
         middle = (times.sum(axis=1, keepdims=True) + 1) / 2
         a, b = _ranks(x, times) - middle, _ranks(y, times) - middle
-        found = _pearson_around_0(*(_totals(part, weights) for part in (a * a, b * b, a * b)))
-    return np.where(defined, found, np.nan)
+        rho = _pearson_around_0(*(_totals(part, weights) for part in (a * a, b * b, a * b)))
+    return np.where(defined, rho, np.nan)
 
 
 def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Kendall's τ-b of every row.
+    """Return Kendall's τ-b of every row.
 
     Args:
         x: scores, B × n, or 1 × n where all rows are of the same points.
         y: scores of the same things, likewise.
-        weights: how often each point counts, B × n whole numbers; None for once.
+        weights: count of each point, B × n whole numbers; None for once.
 
     Returns:
         Shape (B,), between -1 and 1; NaN where a point that counts is missing and where either
@@ -209,12 +210,12 @@ def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Flo
     defined = _varies(x, weights) & _varies(y, weights)
     if x.shape[1] > _LONG:
         return np.where(defined, _long_taus(x, y, weights, defined), np.nan)
-    found = tau_of_pairs(*_pair_sums(x, y, weights))
-    return np.where(defined, found, np.nan)
+    tau = tau_of_pairs(*_pair_sums(x, y, weights))
+    return np.where(defined, tau, np.nan)
 
 
 def tau_of_pairs(balance: FloatArray, untied: FloatArray, other: FloatArray) -> FloatArray:
-    """Kendall's τ-b from counts of pairs, element by element; NaN where a side ties all.
+    """Return Kendall's τ-b from counts of pairs, elementwise; NaN where a side ties all.
 
     Args:
         balance: concordant minus discordant pairs.
@@ -226,19 +227,19 @@ def tau_of_pairs(balance: FloatArray, untied: FloatArray, other: FloatArray) -> 
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         # In scipy's order, so that what is counted here and what is left to it agree to the bit.
-        found: FloatArray = balance / np.sqrt(untied) / np.sqrt(other)
-    return np.clip(found, -1.0, 1.0)
+        tau: FloatArray = balance / np.sqrt(untied) / np.sqrt(other)
+    return np.clip(tau, -1.0, 1.0)
 
 
 def pairwise_accuracies(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None = None
 ) -> FloatArray:
-    """Pairwise accuracy of every row: pairs that humans tie are left out, metric ties half.
+    """Return pairwise accuracy of every row; human ties are left out, metric ties count one half.
 
     Args:
         human: human scores, B × n, or 1 × n where all rows are of the same points.
         metric: metric scores, likewise.
-        weights: how often each point counts, B × n; None for once.
+        weights: count of each point, B × n; None for once.
 
     Returns:
         Shape (B,), between 0 and 1; NaN where a point that counts is missing and where either side
@@ -250,23 +251,23 @@ def pairwise_accuracies(
     else:
         balance, decided, _ = _pair_sums(human, metric, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (balance / decided + 1) / 2
-    return np.where(defined, found, np.nan)
+        accuracies = (balance / decided + 1) / 2
+    return np.where(defined, accuracies, np.nan)
 
 
 def signs(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.int8]:
-    """+1 where the first is higher, -1 where the second, 0 where equal or missing; same shape."""
+    """Return +1 where the first is higher, -1 where the second is, 0 where equal or missing."""
     return (first > second).astype(np.int8) - (first < second)
 
 
 def _totals(values: NDArray[Any], weights: FloatArray | None) -> FloatArray:
-    """Weighted sum of every row."""
+    """Return the weighted sum of every row."""
     total: FloatArray = values.sum(axis=1) if weights is None else (weights * values).sum(axis=1)
     return total
 
 
 def _varies(values: FloatArray, weights: FloatArray | None, *, finite: bool = False) -> BoolArray:
-    """Rows whose points that count are all there, `finite` or not, and are not all equal."""
+    """Return which rows have no missing (if `finite`, no infinite) points that count, and vary."""
     low = high = values
     if weights is not None:
         low = np.where(weights > 0, values, np.inf)
@@ -278,9 +279,9 @@ def _varies(values: FloatArray, weights: FloatArray | None, *, finite: bool = Fa
 
 
 def _standard(values: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """The values of every row around their mean, at most 1 in size; what does not count is 0.
+    """Return every row's values around their mean, at most 1 in size; 0 for points of weight 0.
 
-    So squares of tiny or huge scores stay within the range of a float.
+    Scaling keeps squares of tiny or huge scores within the range of a float.
     """
     if not values.shape[1]:
         return values
@@ -288,19 +289,19 @@ def _standard(values: FloatArray, weights: FloatArray | None) -> FloatArray:
         centred = values - values.mean(axis=1, keepdims=True)
     else:
         counts = weights > 0
-        known = np.where(counts, values, 0.0)
-        means = (weights * known).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
-        centred = np.where(counts, known - means, 0.0)
+        counted = np.where(counts, values, 0.0)
+        means = (weights * counted).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
+        centred = np.where(counts, counted - means, 0.0)
     scaled: FloatArray = centred / np.abs(centred).max(axis=1, keepdims=True, initial=0.0)
     return scaled
 
 
 def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Ranks from 1 within every row, equal values sharing the mean of theirs.
+    """Return ranks from 1 within every row, equal values sharing their mean rank.
 
     Args:
         values: B × n or 1 × n.
-        weights: how often each point counts, B × n or 1 × n.
+        weights: count of each point, B × n or 1 × n.
     """
     if not values.shape[1]:
         return values
@@ -321,7 +322,7 @@ def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _take(values: FloatArray, places: IntArray) -> FloatArray:
-    """The values at the places of each row; one row of places serves all."""
+    """Return the values at the places of each row; one row of places serves all."""
     if len(places) == 1:
         return values[:, places[0]]
     return np.take_along_axis(values, places, 1)
@@ -330,20 +331,20 @@ def _take(values: FloatArray, places: IntArray) -> FloatArray:
 def _pair_sums(
     x: FloatArray, y: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For every row the balance of its pairs, and those untied in x and in y; see `tau_of_pairs`.
+    """Return every row's balance of pairs and its pairs untied in x and in y (`tau_of_pairs`).
 
-    Copies of one point are a tie on both sides, and so add nothing.
+    Copies of a point tie on both sides, and so add nothing.
     """
     first, second = np.triu_indices(x.shape[1], 1)
     rows = max(len(x), len(y), 1 if weights is None else len(weights))
 
     def sums(part: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-        one, two, held = (
+        left, right, held = (
             side if side is None or len(side) == 1 else side[part] for side in (x, y, weights)
         )
-        assert one is not None  # the weights alone may be
-        assert two is not None
-        a, b = signs(one[:, first], one[:, second]), signs(two[:, first], two[:, second])
+        assert left is not None  # the weights alone may be
+        assert right is not None
+        a, b = signs(left[:, first], left[:, second]), signs(right[:, first], right[:, second])
         times = None if held is None else held[:, first] * held[:, second]
         return _totals(a * b, times), _totals(a * a, times), _totals(b * b, times)
 
@@ -351,29 +352,29 @@ def _pair_sums(
     parts = list(blocks(rows, len(first)))
     if len(parts) < 2:
         return sums(slice(None))
-    found = np.empty((3, rows))
+    totals = np.empty((3, rows))
     for part in parts:
-        for row, total in zip(found, sums(part), strict=True):
+        for row, total in zip(totals, sums(part), strict=True):
             row[part] = total
-    return found[0], found[1], found[2]
+    return totals[0], totals[1], totals[2]
 
 
 def _long_taus(
     x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
 ) -> FloatArray:
-    """τ-b of the defined rows, one by one."""
+    """Return τ-b of the defined rows, computed one by one."""
     from scipy.stats import kendalltau
 
-    found = np.full(len(defined), np.nan)
+    tau = np.full(len(defined), np.nan)
     for row, a, b in _long_rows(x, y, weights, defined):
-        found[row] = kendalltau(a, b).statistic
-    return found
+        tau[row] = kendalltau(a, b).statistic
+    return tau
 
 
 def _long_rows(
     x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
 ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """The defined rows, every point as often as it counts."""
+    """Yield the defined rows, every point as often as it counts."""
     a, b = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
     for row in np.flatnonzero(defined).tolist():
         times = 1 if weights is None else weights[row].astype(np.int64)
@@ -383,23 +384,23 @@ def _long_rows(
 def _long_balance(
     x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Balance of the pairs of each defined row, and those untied in x, without a look at each.
+    """Return each defined row's balance of pairs and those untied in x, in n log n steps.
 
     τ-b is the balance divided by the root of the pairs untied on either side. All three are whole
-    numbers below 2⁵³ and so are found exactly, τ being exact to its last digits.
+    numbers below 2⁵³, so that rounding recovers them exactly from τ.
     """
     from scipy.stats import kendalltau
 
     balance, untied = np.full((2, len(defined)), np.nan)
     for row, a, b in _long_rows(x, y, weights, defined):
-        one, two = _untied(a), _untied(b)
-        balance[row] = round(kendalltau(a, b).statistic * math.sqrt(one) * math.sqrt(two))
-        untied[row] = one
+        untied_a, untied_b = _untied(a), _untied(b)
+        balance[row] = round(kendalltau(a, b).statistic * math.sqrt(untied_a) * math.sqrt(untied_b))
+        untied[row] = untied_a
     return balance, untied
 
 
 def _untied(values: FloatArray) -> int:
-    """Pairs of different values."""
+    """Return the number of pairs of different values."""
     _, counts = np.unique(values, return_counts=True)
     return math.comb(len(values), 2) - int((counts * (counts - 1) // 2).sum())
 
@@ -407,7 +408,7 @@ def _untied(values: FloatArray) -> int:
 def correlations(
     human: FloatArray, metric: FloatArray, systems: IntArray | None = None
 ) -> dict[str, FloatArray]:
-    """All system-level correlations of every draw.
+    """Return all system-level correlations of every draw.
 
     Args:
         human: B × S, or 1 × S where the scores stay as they are.
@@ -426,12 +427,12 @@ def correlations(
     if systems is not None:
         x, y = np.take_along_axis(x, systems, 1), np.take_along_axis(y, systems, 1)
         few = (draw_weights(systems, width) > 0).sum(axis=1) < 3
-    found = {
+    by_name = {
         "pearson": pearsons(x, y),
         "spearman": spearmans(x, y),
         "kendall": taus(x, y),
         "pairwise_accuracy": pairwise_accuracies(x, y),
     }
-    for values in found.values():
+    for values in by_name.values():
         values[few] = np.nan
-    return found
+    return by_name

@@ -1,4 +1,4 @@
-"""Precision, recall and F from counts; what they are where nothing was counted is an argument."""
+"""Precision, recall and F from counts; their values without any count are an argument."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gecjury.arrays import FloatArray
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:
-    """Elementwise `part / whole` in their common shape, and `empty` where `whole` is 0."""
+    """Return elementwise `part / whole` in their common shape, and `empty` where `whole` is 0."""
     whole = np.asarray(whole, dtype=np.float64)
     result = np.full(np.broadcast_shapes(np.shape(part), whole.shape), empty)
     np.divide(part, whole, out=result, where=whole != 0)
@@ -19,11 +19,11 @@ def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:
 
 
 def f_beta(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray:
-    """Weighted harmonic mean of precision and recall; 0 where both are 0.
+    """Return the weighted harmonic mean of precision and recall; 0 where both are 0.
 
     Args:
         precision: any shape.
-        recall: the same shape.
+        recall: array of the same shape.
         beta: weight of recall against precision; 0 gives precision alone.
     """
     square = beta * beta
@@ -33,7 +33,7 @@ def f_beta(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray
 def precision_recall_f(
     tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any], *, beta: float, empty: float = 1.0
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Precision, recall and F_β of counts or weights of one shape.
+    """Return precision, recall and F_β of counts or weights of one shape.
 
     Each is 0 to 1, higher is better, unless counts are negative (UOT-ERRANT's may be).
 
@@ -43,8 +43,8 @@ def precision_recall_f(
         fn: false negatives.
         beta: weight of recall.
         empty: precision where nothing is proposed, and recall where nothing is wanted. 1 is the
-            rule of ERRANT's scorer, which CLEME and UOT-ERRANT share: who rightly changes
-            nothing is perfect. GoToScorer's authors have 0.
+            rule of ERRANT's scorer, which CLEME and UOT-ERRANT share: a system that rightly
+            changes nothing is perfect. GoToScorer's authors have 0.
     """
     precision, recall = ratio(tp, tp + fp, empty), ratio(tp, tp + fn, empty)
     return precision, recall, f_beta(precision, recall, beta)
@@ -53,11 +53,11 @@ def precision_recall_f(
 def f_of_counts(
     correct: NDArray[Any], proposed: NDArray[Any], wanted: NDArray[Any], beta: float
 ) -> FloatArray:
-    """F_β as one quotient, (1 + β²)·correct / (β²·wanted + proposed), 0 to 1, higher is better.
+    """Return F_β as one quotient, (1 + β²)·correct / (β²·wanted + proposed), from 0 to 1.
 
-    The same as `precision_recall_f` gives but for its last digits, by which the official M2
-    scorer, which computes it so, tells references apart. 1 where nothing is proposed and nothing
-    wanted, 0 where only one of the two is nothing.
+    It equals that of `precision_recall_f` except for the last digits. The official M2 scorer
+    computes it in this way and tells references apart by those digits. It is 1 where nothing is
+    proposed and nothing wanted, 0 where only one of the two is nothing.
 
     Returns:
         In the common shape of the three.

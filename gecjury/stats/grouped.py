@@ -29,7 +29,7 @@ _MEASURES = {"pearson": pearsons, "spearman": spearmans, "kendall": taus}
 
 
 def _rows(table: FloatArray, group_by: GroupBy) -> FloatArray:
-    """A table systems × sentences as groups × outputs."""
+    """Return a table systems × sentences as groups × outputs."""
     return {"none": table.reshape(1, -1), "item": table.T, "system": table}[group_by]
 
 
@@ -49,14 +49,14 @@ def group_correlations(
     group_by: GroupBy = "none",
     measure: Literal["pearson", "spearman", "kendall"] = "pearson",
 ) -> FloatArray:
-    """Correlation of each group of outputs, whose mean is what mt-metrics-eval reports.
+    """Return the correlation of each group of outputs; mt-metrics-eval reports their mean.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, likewise.
-        group_by: see `GroupBy`.
+        group_by: the grouping, a `GroupBy`.
         measure: Pearson's r, Spearman's ρ or Kendall's τ-b. Two points make a correlation here
-            (of 1 or −1), as they do there.
+            (of 1 or −1), as in mt-metrics-eval.
 
     Returns:
         Between −1 and 1, a number a group: one of all outputs, or one a sentence or a system; NaN
@@ -68,8 +68,8 @@ def group_correlations(
     if measure not in _MEASURES:
         raise OptionError(f"measure={measure!r}: expected {', '.join(_MEASURES)}")
     _checked(human, metric, group_by)
-    known = ~(np.isnan(human) | np.isnan(metric))
-    rows = (_rows(table, group_by) for table in (human, metric, known.astype(np.float64)))
+    both = ~(np.isnan(human) | np.isnan(metric))
+    rows = (_rows(table, group_by) for table in (human, metric, both.astype(np.float64)))
     return _MEASURES[measure](*rows)
 
 
@@ -91,12 +91,12 @@ class GroupedPairs:
 
 
 def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> GroupedPairs:
-    """Every two outputs of every group that are rated and scored.
+    """Return every two outputs of every group that are rated and scored.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, likewise.
-        group_by: see `GroupBy`; groups are numbered as systems or sentences are.
+        group_by: the grouping, a `GroupBy`; groups are numbered as systems or sentences are.
 
     Raises:
         OptionError: an unknown grouping, or shapes that do not fit.
@@ -104,53 +104,53 @@ def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> G
     _checked(human, metric, group_by)
     parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
     for human_row, metric_row in zip(_rows(human, group_by), _rows(metric, group_by), strict=True):
-        known = np.flatnonzero(~(np.isnan(human_row) | np.isnan(metric_row)))
-        first, second = (known[side] for side in np.triu_indices(len(known), 1))
+        places = np.flatnonzero(~(np.isnan(human_row) | np.isnan(metric_row)))
+        first, second = (places[side] for side in np.triu_indices(len(places), 1))
         sign = signs(human_row[first], human_row[second]).astype(np.int64)
         parts.append((sign, metric_row[first], metric_row[second]))
     sign = np.concatenate([part[0] for part in parts])
-    one, two = (np.concatenate([part[side] for part in parts]) for side in (1, 2))
+    left, right = (np.concatenate([part[side] for part in parts]) for side in (1, 2))
     labels = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
-    return GroupedPairs(sign, one, two, labels)
+    return GroupedPairs(sign, left, right, labels)
 
 
 def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> PreferenceAgreement:
-    """Pairwise accuracy with ties (acc_eq), the mean over the groups that have pairs.
+    """Return pairwise accuracy with ties (acc_eq), the mean over the groups that have pairs.
 
     Args:
-        pairs: see `grouped_pairs`; over all outputs there are (systems · sentences)² / 2 of them.
+        pairs: pairs of `grouped_pairs`; over all outputs there are (systems · sentences)² / 2.
         calibrated: choose the threshold of ties; otherwise only equal scores are a tie.
 
     Returns:
         `accuracy` is the mean over the groups, `epsilon` the threshold.
     """
-    sign, one, two = pairs.preference, pairs.first, pairs.second
+    sign, left, other = pairs.preference, pairs.first, pairs.second
     if calibrated:
-        return preference_agreement(sign, one, two, ties="calibrated", groups=pairs.group)
+        return preference_agreement(sign, left, other, ties="calibrated", groups=pairs.group)
     # Whether a pair is judged alike, tie or not, is itself put as a preference to be met.
-    right = np.where(np.isnan(one) | np.isnan(two), np.nan, signs(one, two) == sign)
+    right = np.where(np.isnan(left) | np.isnan(other), np.nan, signs(left, other) == sign)
     return preference_agreement(
         np.ones(len(right), dtype=np.int64), right, 1 - right, ties="loss", groups=pairs.group
     )
 
 
 def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
-    """Kendall's τ-b of every group by its number; NaN where either side ties all.
+    """Return Kendall's τ-b of every group by its number; NaN where either side ties all.
 
     Args:
         pairs: every two outputs of every group.
-        groups: how many groups there are; some may have no pair.
+        groups: number of groups; some may have no pair.
 
     Returns:
         Shape (groups,).
     """
-    given = signs(pairs.first, pairs.second)
+    metric = signs(pairs.first, pairs.second)
 
     def total(values: NDArray[Any]) -> FloatArray:
         return np.asarray(np.bincount(pairs.group, values, minlength=groups), dtype=np.float64)
 
-    balance = total(pairs.preference * given)
-    return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(given)))
+    balance = total(pairs.preference * metric)
+    return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(metric)))
 
 
 @dataclass(frozen=True, slots=True)

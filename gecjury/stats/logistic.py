@@ -1,10 +1,10 @@
-"""A pairwise logistic model: weights under which the preferred of two things scores higher.
+"""A pairwise logistic model: weights under which the preferred of two items scores higher.
 
-The probability that a thing with features x is preferred to one with features y is σ(w·(x − y)).
-Only differences enter, so nothing that the two share moves the weights.
+The probability that an item with features x is preferred to one with features y is σ(w·(x − y)).
+Only differences enter, so that what the two share does not move the weights.
 
-Not scikit-learn's logistic regression, which pulls weights to zero alone and knows no lower bounds
-on them.
+scikit-learn's logistic regression does not serve here: it penalises the distance from zero alone,
+and has no lower bounds on weights.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ def fit_preferences(
     least: float | FloatArray | None = 0.0,
     mass: FloatArray | None = None,
 ) -> FloatArray:
-    """Weights of least penalised logistic loss.
+    """Return the weights of least penalised logistic loss.
 
-    Minimised is Σ mass · log(1 + exp(−w·gap)) + strength/2 · |w − anchor|² over all w ≥ least.
+    They minimise Σ mass · log(1 + exp(−w·gap)) + strength/2 · |w − anchor|² over all w ≥ least.
 
     Args:
         gaps: features of the preferred minus those of the other, pairs × features.
-        strength: of the pull towards the anchor, above 0: then the minimum is unique, also where
-            features are collinear or separate the pairs.
+        strength: the strength of the pull towards the anchor, above 0. The minimum is then unique,
+            also where features are collinear or separate the pairs.
         anchor: one number a feature, where the pull goes to.
         least: the least weight that is allowed, for all or one a feature; None for any.
-        mass: how much each pair counts; None for 1 each.
+        mass: weight of each pair; None for 1 each.
 
     Returns:
         One weight a feature.
@@ -48,8 +48,9 @@ def fit_preferences(
     if not strength > 0:
         raise OptionError(f"strength {strength:g}: expected more than 0")
 
-    def loss(found: FloatArray) -> tuple[float, FloatArray]:
-        margins, away = gaps @ found, found - anchor
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        margins, away = gaps @ weights, weights - anchor
+        # Logarithms keep the loss and its gradient finite, however large a margin grows.
         wrong = np.exp(-np.logaddexp(0.0, margins))
         value = counts @ np.logaddexp(0.0, -margins) + strength / 2 * (away @ away)
         return float(value), strength * away - gaps.T @ (counts * wrong)
@@ -71,12 +72,12 @@ def fit_preferences(
 def equal_weights(
     gaps: FloatArray, directed: BoolArray | None = None, mass: FloatArray | None = None
 ) -> FloatArray:
-    """The best of all weights that are equal to each other and not negative.
+    """Return the best of all weights that are equal to each other and not negative.
 
     Args:
-        gaps: as in `fit_preferences`.
+        gaps: the gaps of `fit_preferences`.
         directed: features of which more is meant to be better; the others get 0. None for all.
-        mass: how much each pair counts.
+        mass: weight of each pair.
     """
     meant = np.ones(gaps.shape[1], dtype=bool) if directed is None else directed
     result = np.zeros(gaps.shape[1])
@@ -88,18 +89,18 @@ def equal_weights(
 
 
 def pair_agreement(gaps: FloatArray, found: FloatArray) -> FloatArray:
-    """1 where the weights prefer what people preferred, 0.5 for a tie, else 0; shape (pairs,)."""
+    """Return 1 where the weights prefer what people preferred, 0.5 for a tie, else 0; (pairs,)."""
     result: FloatArray = (np.sign((gaps @ found).round(_DIGITS)) + 1) / 2
     return result
 
 
 def folds_of(groups: IntArray, count: int, seed: int) -> IntArray:
-    """A fold for every entry, such that entries of one group are never apart.
+    """Assign every entry to a fold, all entries of a group to the same one.
 
     Args:
         groups: number of the group of each entry.
-        count: how many folds; groups are spread evenly.
-        seed: of the shuffle.
+        count: number of folds; groups are spread evenly.
+        seed: the seed of the shuffle.
 
     Returns:
         Shape (entries,), from 0.
@@ -122,9 +123,9 @@ def impute(gaps: FloatArray, present: FloatArray) -> FloatArray:
     Returns:
         The pairs without NaN; a pair without any feature becomes 0.
     """
-    known = ~np.isnan(present)
-    filled = np.where(known, present, 0.0)
-    both = known.T.astype(np.float64) @ known.astype(np.float64)
+    defined = ~np.isnan(present)
+    filled = np.where(defined, present, 0.0)
+    both = defined.T.astype(np.float64) @ defined.astype(np.float64)
     moments = filled.T @ filled / np.maximum(both, 1)
     result = gaps.copy()
     holes = np.isnan(gaps)

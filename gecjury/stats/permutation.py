@@ -38,12 +38,12 @@ _MOST_T = 1e6  # a difference that no system changes has no standard error
 def permutation_signs(
     width: int, permutations: int = PERMUTATIONS, seed: int | np.random.Generator = 0
 ) -> tuple[FloatArray, bool]:
-    """Which of `width` pairs are swapped (−1) in each permutation.
+    """Return signs: −1 for each of `width` pairs that a permutation swaps, 1 for the others.
 
     Args:
         width: number of pairs.
         permutations: K; where 2^width is not more, all of them are listed instead.
-        seed: of the generator, or a generator.
+        seed: the seed of the generator, or a generator.
 
     Returns:
         Signs, K × width, and whether they are all that there are.
@@ -60,9 +60,9 @@ def permutation_signs(
 
 
 def _signs(swapped: NDArray[Any]) -> FloatArray:
-    """−1 for 1, and 1 for 0: reckoned in single bytes, which are an eighth as long to move."""
-    found: FloatArray = (1 - 2 * swapped.astype(np.int8)).astype(np.float64)
-    return found
+    """Return −1 for 1, and 1 for 0; computed in single bytes, an eighth as much memory to move."""
+    signs: FloatArray = (1 - 2 * swapped.astype(np.int8)).astype(np.float64)
+    return signs
 
 
 def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
@@ -71,7 +71,7 @@ def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> Float
     Args:
         null: K × tests.
         observed: shape (tests,).
-        exact: whether `null` holds every permutation. If not, the observed one is counted in as
+        exact: True if `null` holds every permutation. If not, the observed one is counted in as
             well, (count + 1)/(K + 1), so that p is never 0 (Phipson and Smyth 2010).
     """
     null, observed = np.abs(null), np.abs(observed)
@@ -92,7 +92,7 @@ def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
     Args:
         null: K × tests.
         observed: shape (tests,); NaN was not tested.
-        exact: whether `null` holds every permutation.
+        exact: True if `null` holds every permutation.
     """
     from scipy.special import ndtr
 
@@ -109,15 +109,15 @@ def swapped_means(differences: FloatArray, signs: FloatArray) -> tuple[FloatArra
     """Return mean differences of two systems when they swap their outputs of some sentences.
 
     Args:
-        differences: of sentence scores, sentences × tests; NaN is left out.
+        differences: the differences of sentence scores, sentences × tests; NaN is left out.
         signs: K × sentences; −1 swaps a sentence.
 
     Returns:
         Permuted differences, K × tests, and those observed, shape (tests,); NaN without sentences.
     """
-    known = ~np.isnan(differences)
-    total = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
-    held = np.where(known, differences, 0.0)
+    scored = ~np.isnan(differences)
+    total = np.where(scored.any(axis=0), scored.sum(axis=0), np.nan)
+    held = np.where(scored, differences, 0.0)
     return signs @ held / total, held.sum(axis=0) / total
 
 
@@ -160,22 +160,22 @@ def perm_both(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
-    """PERM-BOTH of Deutsch, Dror and Roth (2021): do two metrics correlate differently with humans?
+    """Test whether metrics correlate differently with humans (PERM-BOTH, Deutsch et al. 2021).
 
     Both metrics' cells (a system on a sentence) are standardised, every cell is swapped between
     the two metrics with probability one half, and the difference of the correlations is computed
     again. The test takes these systems as they are; `perm_systems` lets systems vary.
 
-    Before cells are swapped, what a sentence is worth to all systems is taken off them
-    (`within_sentences`): it moves no correlation, but swapped it is noise that hides differences.
+    Before cells are swapped, the effect of a sentence on all systems is subtracted
+    (`within_sentences`): it moves no correlation, but its swaps are noise that hides differences.
 
     Args:
         human: human scores of the systems, shape (S,).
         cells: for each of M metrics a table S × N; a system's score is the mean of its row. NaN
             leaves the cell out, for both metrics of a comparison.
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
-        permutations: how many; all 2^(S·N) where there are not more.
-        seed: of the permutations.
+        permutations: number of permutations; all 2^(S·N) where there are not more.
+        seed: the seed of the permutations.
 
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
@@ -229,10 +229,10 @@ def perm_systems(
 
     Args:
         human: human scores of the systems, shape (S,).
-        scores: of M metrics, M × S.
+        scores: scores of M metrics, M × S.
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
-        permutations: how many; all 2^(S − 1) different ones where there are not more.
-        seed: of the permutations.
+        permutations: number of permutations; all 2^(S − 1) different ones where there are not more.
+        seed: the seed of the permutations.
 
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
@@ -260,8 +260,8 @@ def perm_systems(
     for number, (i, j) in enumerate(duels):
         observed = compare(human, scores[i][None], scores[j][None])
         shares = []
-        for one, two in zip(aligned[i], aligned[j], strict=True):
-            middle, half = (one + two) / 2, (one - two) / 2
+        for first, second in zip(aligned[i], aligned[j], strict=True):
+            middle, half = (first + second) / 2, (first - second) / 2
             null = compare(human, middle + signs * half, middle - signs * half)
             shares.append(share_at_least(null[:, None], observed, exact)[0])
         p[number] = max(shares)
@@ -308,13 +308,13 @@ def _studentised_gap(human: FloatArray, one: FloatArray, two: FloatArray) -> Flo
     Args:
         human: shape (S,).
         one: scores of a metric in K permutations, K × S.
-        two: of the other, likewise.
+        two: scores of the other metric, likewise.
 
     Returns:
         Shape (K,); 0 where a metric is constant.
     """
     systems = len(human)
-    (whole_one, parts_one), (whole_two, parts_two) = (_fisher_z(human, each) for each in (one, two))
+    (whole_one, parts_one), (whole_two, parts_two) = (_fisher_z(human, side) for side in (one, two))
     gap, parts = whole_one - whole_two, parts_one - parts_two
     away = parts - parts.mean(axis=1, keepdims=True)
     error = np.sqrt((systems - 1) / systems * (away**2).sum(axis=1))
@@ -345,26 +345,26 @@ def _z_of(xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatArray:
 
 
 def standardise(table: FloatArray) -> FloatArray:
-    """Scores less their mean, in standard deviations; zeros for a constant, NaN stays NaN.
+    """Return scores minus their mean, in standard deviations; 0 for a constant, NaN stays NaN.
 
     Returns:
         Of the table's shape.
     """
-    known = table[~np.isnan(table)]
-    spread = float(known.std()) if len(known) else 0.0
+    defined = table[~np.isnan(table)]
+    spread = float(defined.std()) if len(defined) else 0.0
     if not spread > 0:
         return table * 0.0
-    scaled: FloatArray = (table - known.mean()) / spread
+    scaled: FloatArray = (table - defined.mean()) / spread
     return scaled
 
 
 def within_sentences(table: FloatArray) -> FloatArray:
-    """Cells less their sentence's mean, as far from their system's mean as if that were known.
+    """Return cells minus their sentence's mean, rescaled to keep their variance.
 
-    A sentence's mean over S systems takes part of every cell's own noise with it: what is left
-    varies (S − 1)/S as much, and a test that swaps it would reject too often, the fewer the systems
-    the more. The rest is drawn out by √(S/(S − 1)), by which the level comes back (`python -m speed
-    calibration` shows both); system means keep their distances.
+    A sentence's mean over S systems contains part of every cell's own noise. What is left varies
+    (S − 1)/S as much, and a test that swaps it would reject too often, the more so the fewer the
+    systems. Scaling by √(S/(S − 1)) restores the level (`python -m speed calibration` shows both);
+    differences of system means are kept.
 
     Args:
         table: systems × sentences, NaN where there is no cell.
@@ -372,28 +372,28 @@ def within_sentences(table: FloatArray) -> FloatArray:
     Returns:
         The same shape.
     """
-    known = ~np.isnan(table)
-    count = known.sum(axis=0)
-    sums = np.where(known, table, 0.0).sum(axis=0)
+    defined = ~np.isnan(table)
+    count = defined.sum(axis=0)
+    sums = np.where(defined, table, 0.0).sum(axis=0)
     centred = table - np.divide(sums, count, out=np.zeros(len(count)), where=count > 0)
     means = _means(centred)[:, None]
     drawn = np.sqrt(np.divide(count, count - 1, out=np.zeros(len(count)), where=count > 1))
     rest = (centred - means) * drawn
-    found: FloatArray = means + rest - np.nan_to_num(_means(rest))[:, None]
-    return found
+    rescaled: FloatArray = means + rest - np.nan_to_num(_means(rest))[:, None]
+    return rescaled
 
 
 def _means(table: FloatArray) -> FloatArray:
-    known = ~np.isnan(table)
-    counts = known.sum(axis=1)
-    means: FloatArray = np.where(known, table, 0.0).sum(axis=1) / np.where(counts, counts, np.nan)
+    defined = ~np.isnan(table)
+    counts = defined.sum(axis=1)
+    means: FloatArray = np.where(defined, table, 0.0).sum(axis=1) / np.where(counts, counts, np.nan)
     return means
 
 
 def _halves(
     scaled: Sequence[FloatArray], duels: Sequence[tuple[int, int]]
 ) -> tuple[FloatArray, FloatArray]:
-    """For each duel the systems' mean score of both metrics, and half the cells' differences.
+    """Return each duel's mean of both metrics by system, and half the differences of cells.
 
     Returns:
         Shapes (S, duels) and (S, N, duels); the latter divided by the number of the row's cells.
@@ -416,14 +416,14 @@ def _difference(
     middle: FloatArray,
     swing: FloatArray,
 ) -> FloatArray:
-    """Difference of the two correlations of every duel (last axis); `swing` S × ... × duels."""
+    """Return the difference of both correlations by duel (last axis); `swing` S × ... × duels."""
     shape = swing.shape[1:]
     centre = middle if swing.ndim == 2 else middle[:, None, :]
-    one = (centre + swing).reshape(len(middle), -1).T
-    two = (centre - swing).reshape(len(middle), -1).T
-    rows = np.broadcast_to(human, one.shape)
-    found: FloatArray = (measure(rows, one) - measure(rows, two)).reshape(shape)
-    return found
+    left = (centre + swing).reshape(len(middle), -1).T
+    right = (centre - swing).reshape(len(middle), -1).T
+    rows = np.broadcast_to(human, left.shape)
+    gaps: FloatArray = (measure(rows, left) - measure(rows, right)).reshape(shape)
+    return gaps
 
 
 def swapped_cells(
@@ -443,7 +443,7 @@ def swapped_cells(
         systems: rows of the table of cells.
         width: sentences.
         permutations: K; where there are not more in all, each is taken once.
-        seed: of the signs.
+        seed: the seed of the signs.
         chunk: permutations whose random bits are drawn together, on which the signs depend.
         at_once: numbers held at once, on which nothing depends.
     """
@@ -463,22 +463,22 @@ def swapped_cells(
 
 
 def random_signs(size: int, width: int, rng: np.random.Generator) -> FloatArray:
-    """Signs, size × width, each −1 with probability one half."""
+    """Return signs, size × width, each −1 with probability one half."""
     return unpacked_signs(packed_signs(size, width, rng), width)
 
 
 def packed_signs(size: int, width: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Signs as bits, eight in a byte, a sixty-fourth as long; see `unpacked_signs`."""
+    """Return signs as bits, eight in a byte, for `unpacked_signs` to read."""
     return rng.integers(256, size=(size, -(-width // 8)), dtype=np.uint8)
 
 
 def unpacked_signs(packed: NDArray[np.uint8], width: int) -> FloatArray:
-    """Signs, rows × width, from their bits."""
+    """Return signs, rows × width, from their bits."""
     return _signs(np.unpackbits(packed, axis=1, count=width))
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """P values adjusted for testing several times by Holm's step-down procedure.
+    """Adjust p values for multiple tests by Holm's step-down procedure.
 
     Args:
         p: shape (tests,); NaN was not tested and is not counted.
@@ -487,15 +487,15 @@ def holm(p: FloatArray) -> FloatArray:
         Adjusted p: rejecting those of at most α keeps the chance of any false rejection below α.
     """
     adjusted = np.full(p.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
     steps = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
 
 
 def holm_matrix(p: FloatArray) -> FloatArray:
-    """Holm's adjustment of the tests in the upper triangle of a symmetric matrix, mirrored.
+    """Return Holm's adjustment of the tests in a symmetric matrix, each of them counted once.
 
     Returns:
         Metrics × metrics like `p`; NaN on the diagonal.
@@ -506,21 +506,21 @@ def holm_matrix(p: FloatArray) -> FloatArray:
 
 
 def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> list[int | None]:
-    """Significance clusters as in the metrics tasks of WMT: 1 for the best.
+    """Return significance clusters as in the metrics tasks of WMT: 1 for the best.
 
     From the best value down, a new cluster begins with the first that is significantly worse than
     any member of the present one. Metrics of one value stand in one cluster, whatever their order:
     a new one begins with all of them if any of them is significantly worse.
 
     Args:
-        values: what is compared, higher is better; NaN belongs to no cluster.
+        values: the values compared, higher is better; NaN belongs to no cluster.
         p: symmetric matrix of (adjusted) p values.
-        level: of significance.
+        level: the level of significance.
 
     Returns:
         The cluster of each, None without one.
     """
-    found: list[int | None] = [None] * len(values)
+    clusters: list[int | None] = [None] * len(values)
     members: list[int] = []
     rank = 0
     compared = settled(values)
@@ -531,33 +531,33 @@ def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> lis
             rank += 1
         members += alike
         for index in alike:
-            found[index] = rank
-    return found
+            clusters[index] = rank
+    return clusters
 
 
 def rank_ranges(
     scores: FloatArray, p: FloatArray, level: float = 0.05
 ) -> tuple[tuple[int, int] | None, ...]:
-    """Return the ranks that the tests leave open, as the translation tasks of WMT print them.
+    """Return the range of ranks that the tests leave open, as in the translation tasks of WMT.
 
     The best is one more than the systems that are significantly better, the worst the number of
     systems less those that are significantly worse.
 
     Args:
-        scores: of each system, higher is better; NaN has no rank.
+        scores: the scores of each system, higher is better; NaN has no rank.
         p: symmetric matrix of (adjusted) p values.
-        level: of significance.
+        level: the level of significance.
     """
-    known = ~np.isnan(scores)
+    scored = ~np.isnan(scores)
     significant = np.nan_to_num(p, nan=1.0) <= level
     ranges: list[tuple[int, int] | None] = []
     for row, score in enumerate(scores):
-        if not known[row]:
+        if not scored[row]:
             ranges.append(None)
             continue
-        better = int(np.count_nonzero(significant[row] & known & (scores > score)))
-        worse = int(np.count_nonzero(significant[row] & known & (scores < score)))
-        ranges.append((better + 1, int(known.sum()) - worse))
+        better = int(np.count_nonzero(significant[row] & scored & (scores > score)))
+        worse = int(np.count_nonzero(significant[row] & scored & (scores < score)))
+        ranges.append((better + 1, int(scored.sum()) - worse))
     return tuple(ranges)
 
 
@@ -569,8 +569,8 @@ def wmt_clusters(
     So every system of a cluster is significantly better than every one of the clusters below.
 
     Args:
-        scores: of each system.
-        ranks: see `rank_ranges`.
+        scores: the scores of each system.
+        ranks: the ranges of `rank_ranges`.
     """
     order = [
         row for row in np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable").tolist()

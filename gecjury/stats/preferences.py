@@ -1,4 +1,4 @@
-"""Pairs that people preferred or tied, and what a metric's scores say of them."""
+"""Pairs that people judged, and agreement of a metric's scores with their preferences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreferenceAgreement:
-    """How often a metric prefers what the annotator preferred.
+    """Agreement of a metric with an annotator's preferences.
 
     Attributes:
         accuracy: between 0 and 1; NaN without pairs.
@@ -48,12 +48,12 @@ class PreferenceAgreement:
 
     @property
     def tied_share(self) -> float:
-        """Share of pairs that the metric ties; NaN without pairs."""
+        """Return the share of pairs that the metric ties; NaN without pairs."""
         return self.tied / self.pairs if self.pairs else float("nan")
 
 
 def _weights(groups: NDArray[Any] | None, kept: BoolArray) -> FloatArray:
-    """Weights of the kept pairs that make a weighted sum their mean, or the mean over groups."""
+    """Return weights under which the sum of kept pairs is their mean, or that over groups."""
     count = int(np.count_nonzero(kept))
     if groups is None or count == 0:
         return np.full(count, 1 / max(count, 1))
@@ -62,7 +62,7 @@ def _weights(groups: NDArray[Any] | None, kept: BoolArray) -> FloatArray:
 
 
 def _mean(values: FloatArray, groups: NDArray[Any] | None, kept: BoolArray) -> float:
-    """Mean of the kept values, or of their means over groups; NaN without any."""
+    """Return the mean of the kept values, or of their means over groups; NaN without any."""
     if not kept.any():
         return float("nan")
     if groups is None:  # The sum of halves is exact, that of weighted halves is not.
@@ -98,7 +98,7 @@ def preference_agreement(
     ties: TieRule = "half",
     groups: NDArray[Any] | None = None,
 ) -> PreferenceAgreement:
-    """Agreement of a metric with human preferences between two corrections.
+    """Return a metric's agreement with human preferences between two corrections.
 
     Rules for a pair that the metric ties:
 
@@ -130,6 +130,7 @@ def preference_agreement(
     """
     outcomes = pair_outcomes(human, first, second, ties=ties, groups=groups)
     labels = None if groups is None else np.asarray(groups)[outcomes.kept]
+    # Only `calibrated` counts pairs that the annotator tied: the others drop them beforehand.
     in_play = len(outcomes.kept) if ties == "calibrated" else int(np.count_nonzero(human))
     return PreferenceAgreement(
         accuracy=_mean(outcomes.right, labels, outcomes.used),
@@ -151,10 +152,10 @@ def preference_agreement(
 def agreement_in_parts(
     parts: Iterable[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]], *, ties: TieRule = "half"
 ) -> PreferenceAgreement:
-    """`preference_agreement` of pairs that come in parts, of which one is held at a time.
+    """Return `preference_agreement` of pairs in parts, of which one is held at a time.
 
-    What is summed are halves, so that the parts make no difference. Under `calibrated`, whose ε is
-    chosen on all pairs, all are held.
+    The terms are multiples of one half, so that the sums are exact whatever the parts. Under
+    `calibrated`, whose ε is chosen on all pairs, all are held.
 
     Args:
         parts: preferences, scores of the first and scores of the second corrections; at least one.
@@ -166,13 +167,13 @@ def agreement_in_parts(
     right = balance = 0.0
     used = agree = tied = pairs = in_play = 0
     for human, first, second in parts:
-        found = pair_outcomes(human, first, second, ties=ties)
-        right += float(found.right[found.used].sum())
-        balance += float(found.balance[found.used].sum())
-        used += int(np.count_nonzero(found.used))
-        agree += int(np.count_nonzero(found.sign == found.wanted))
-        tied += int(np.count_nonzero(found.sign == 0))
-        pairs += len(found.wanted)
+        outcomes = pair_outcomes(human, first, second, ties=ties)
+        right += float(outcomes.right[outcomes.used].sum())
+        balance += float(outcomes.balance[outcomes.used].sum())
+        used += int(np.count_nonzero(outcomes.used))
+        agree += int(np.count_nonzero(outcomes.sign == outcomes.wanted))
+        tied += int(np.count_nonzero(outcomes.sign == 0))
+        pairs += len(outcomes.wanted)
         in_play += int(np.count_nonzero(human))
     return PreferenceAgreement(
         accuracy=right / used if used else float("nan"),
@@ -188,13 +189,13 @@ def agreement_in_parts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairOutcomes:
-    """What a tie rule makes of every pair; the accuracy is the mean of `right` over `used`.
+    """Outcomes of every pair under a tie rule; the accuracy is the mean of `right` over `used`.
 
     Attributes:
         kept: pairs that the rule looks at and that have both scores, shape (all pairs,).
         wanted: the annotator's preference on the kept pairs, as are all that follow.
         sign: the metric's, 0 for a tie (under `calibrated` for all within `epsilon`).
-        raw_sign: the same, 0 only where the scores are equal.
+        raw_sign: the metric's sign, 0 only where the scores are equal.
         gap: absolute difference of the metric's scores; exactly 0 where they are equal.
         right: share of agreement, 0 to 1.
         balance: contribution to τ, −1 to 1.
@@ -221,7 +222,7 @@ def pair_outcomes(
     ties: TieRule = "half",
     groups: NDArray[Any] | None = None,
 ) -> PairOutcomes:
-    """Agreement pair by pair; arguments, rules and errors are those of `preference_agreement`."""
+    """Return outcomes pair by pair; arguments, rules and errors as of `preference_agreement`."""
     if ties not in get_args(TieRule):
         raise OptionError(f"unknown tie rule {ties!r}: expected {', '.join(get_args(TieRule))}")
     wanted = np.asarray(human, dtype=np.int64)
@@ -301,7 +302,7 @@ def pair_table(
     size: int,
     ties: TieRule = "half",
 ) -> PairTable:
-    """Accuracy and count of pairs by two labels, e.g. by system or by rank in the human ranking.
+    """Return accuracy and count of pairs by two labels, such as system or human rank.
 
     By system the labels are `pairs.first` and `pairs.second`; by human rank, with
     `ranks = human_ranks(scores)`, they are `ranks[pairs.first]` and `ranks[pairs.second]`; by the
@@ -328,7 +329,7 @@ def pair_table(
 def table_in_parts(
     parts: Iterable[tuple[NDArray[Any], ...]], *, size: int, ties: TieRule = "half"
 ) -> PairTable:
-    """`pair_table` of pairs that come in parts, each as its first five arguments."""
+    """Return `pair_table` of pairs that come in parts, each as its first five arguments."""
     if ties == "calibrated":
         raise OptionError("pairwise analysis with ties='calibrated': choose half, loss, drop, ...")
     sums = np.zeros((2, size * size))
@@ -349,20 +350,20 @@ def _cell_sums(
     size: int,
     ties: TieRule,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sums of agreements, and pairs used, of the cells on and above the diagonal."""
-    one, two = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
+    """Return sums of agreements and counts of pairs, of the cells on and above the diagonal."""
+    left, right = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
     wanted = np.asarray(human, dtype=np.int64)
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if len({one.shape, two.shape, wanted.shape, a.shape, b.shape}) > 1:
+    if len({left.shape, right.shape, wanted.shape, a.shape, b.shape}) > 1:
         raise OptionError("pairs of different lengths: expected one label, preference and score")
-    if len(one) and max(one.max(), two.max()) >= size:
-        raise OptionError(f"label {max(one.max(), two.max())}: expected less than {size}")
-    found = pair_outcomes(wanted, a, b, ties=ties)
-    cell = np.minimum(one, two) * size + np.maximum(one, two)
-    counted = found.used & (np.minimum(one, two) >= 0)[found.kept]
-    places = cell[found.kept][counted]
+    if len(left) and max(left.max(), right.max()) >= size:
+        raise OptionError(f"label {max(left.max(), right.max())}: expected less than {size}")
+    outcomes = pair_outcomes(wanted, a, b, ties=ties)
+    cell = np.minimum(left, right) * size + np.maximum(left, right)
+    counted = outcomes.used & (np.minimum(left, right) >= 0)[outcomes.kept]
+    places = cell[outcomes.kept][counted]
     return (
-        np.bincount(places, found.right[counted], minlength=size * size).astype(np.float64),
+        np.bincount(places, outcomes.right[counted], minlength=size * size).astype(np.float64),
         np.bincount(places, minlength=size * size).astype(np.float64),
     )
 
@@ -380,8 +381,8 @@ def drawn_sums(
     """Return sums over judged pairs, each as often as a draw has its sentence and its two systems.
 
     Args:
-        values: of the pairs, multiples of one half, whose sums are exact in any order.
-        sentence: of each pair.
+        values: the values of the pairs, multiples of one half, whose sums are exact in any order.
+        sentence: the sentence of each pair.
         first: system of each pair.
         second: the other.
         counts: B × N, how often each draw holds each sentence, or one row for all draws.
@@ -396,12 +397,14 @@ def drawn_sums(
         return np.asarray(counts @ np.bincount(sentence, values, minlength=lines))
     draws, size = times.shape
     counts = np.broadcast_to(counts, (draws, lines))
+    # Few systems: all pairs of a sentence fit into a table, and draws into one matrix product.
     if max(lines, draws) * size * size <= at_once:
         cell = (sentence * size + first) * size + second
         table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
         pairs = (times[:, :, None] * times[:, None, :]).reshape(draws, -1)
         return np.asarray((counts @ table * pairs).sum(axis=1))
     total = np.zeros(draws)
+    # Many systems: tables pay only for sentences on which most of the pairs were judged.
     if len(values) * draws > at_once:
         rest, dense = dense_sums(values, sentence, first, second, counts, times)
         total += dense
@@ -431,16 +434,16 @@ def dense_sums(
     rest, total = np.ones(len(values), dtype=np.bool_), np.zeros(len(times))
     size = times.shape[1]
     for line in np.flatnonzero(np.bincount(sentence) > size):
-        here = np.flatnonzero(sentence == line)
-        low, high = first[here].min(), first[here].max() + 1
-        if (high - low) * size > 4 * len(here):
+        judged = np.flatnonzero(sentence == line)
+        low, high = first[judged].min(), first[judged].max() + 1
+        if (high - low) * size > 4 * len(judged):
             continue
-        cell = (first[here] - low) * size + second[here]
-        table = np.bincount(cell, values[here], minlength=(high - low) * size)
+        cell = (first[judged] - low) * size + second[judged]
+        table = np.bincount(cell, values[judged], minlength=(high - low) * size)
         drawn = times[:, low:high] @ table.reshape(-1, size)
         drawn *= times
         total += counts[:, line] * drawn.sum(axis=1)
-        rest[here] = False
+        rest[judged] = False
     return rest, total
 
 
@@ -459,7 +462,7 @@ def calibrated_sums(outcomes: PairOutcomes, weights: FloatArray) -> FloatArray:
 
     Args:
         outcomes: under the rule `calibrated`.
-        weights: of the kept pairs, draws × pairs.
+        weights: the weights of the kept pairs, draws × pairs.
     """
     order = np.argsort(outcomes.gap, kind="stable")
     gap = outcomes.gap[order]

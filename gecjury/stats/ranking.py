@@ -2,8 +2,8 @@
 
 `aggregate_scores` chooses among these and a metric's own corpus scores.
 
-What is not scored is not compared: such a pair is left out and counted, never a tie and never a
-loss.
+Unscored outputs are not compared: such a pair is left out and counted as missing, never as a tie
+or a loss.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AT_ONCE = 500_000  # comparisons that are laid out at a time
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One score a system, higher is better.
+    """Scores of systems, higher is better.
 
     Attributes:
         scores: shape (systems,); NaN for a system that could not be compared at all.
@@ -48,33 +48,33 @@ class Ranking:
 
 
 def _comparisons(scores: FloatArray) -> Iterator[tuple[list[int], list[int], list[int]]]:
-    """Outcomes of a table, a stretch of them at a time: sentences, then pairs of systems."""
+    """Yield the outcomes of a table in chunks: sentences in order, then pairs of systems."""
     first, second = np.triu_indices(len(scores), 1)
     lines = _AT_ONCE // max(len(first), 1)
     for part in blocks(scores.shape[1], 1, lines or 1):
         table = scores[:, part].T
         # The pairs of one sentence may be too many to be laid out at once.
         for pairs in blocks(len(first), 1, len(first) if lines else _AT_ONCE):
-            one, two = first[pairs], second[pairs]
-            a, b = table[:, one], table[:, two]
+            left, right = first[pairs], second[pairs]
+            a, b = table[:, left], table[:, right]
             sign = (a > b).astype(np.int8) - (a < b)
             kept = ~(np.isnan(a) | np.isnan(b))
             shape = kept.shape
             yield (
-                np.broadcast_to(one, shape)[kept].tolist(),
-                np.broadcast_to(two, shape)[kept].tolist(),
+                np.broadcast_to(left, shape)[kept].tolist(),
+                np.broadcast_to(right, shape)[kept].tolist(),
                 sign[kept].tolist(),
             )
 
 
 def _stream(scores: FloatArray) -> Iterator[Outcome]:
-    """Outcomes of a table one by one."""
+    """Yield the outcomes of a table one by one."""
     for first, second, sign in _comparisons(scores):
         yield from zip(first, second, sign, strict=True)
 
 
 def _table(scores: NDArray[Any]) -> FloatArray:
-    """The table as floats, its shape checked."""
+    """Return the table as floats, its shape checked."""
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:
         raise OptionError(f"scores of shape {table.shape}: expected (systems, sentences)")
@@ -82,7 +82,7 @@ def _table(scores: NDArray[Any]) -> FloatArray:
 
 
 def trueskill(scores: NDArray[Any], game: Game = _GAME) -> Ranking:
-    """TrueSkill over sentence scores: the higher score wins, equal scores draw.
+    """Return TrueSkill over sentence scores: the higher score wins, equal scores draw.
 
     One pass: sentences in order, and within a sentence the pairs of systems (0, 1), (0, 2), ...
     The result depends on both orders and on which systems take part; the published tables
@@ -111,7 +111,7 @@ def trueskill_shuffled(
     passes: int = 10,
     game: Game = _GAME,
 ) -> Ranking:
-    """TrueSkill, averaged over passes that each take the sentences in a random order.
+    """Return TrueSkill averaged over passes that each take the sentences in a random order.
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
@@ -124,7 +124,7 @@ def trueskill_shuffled(
         the standard deviations over the passes (0 for a single pass).
 
     Raises:
-        OptionError: as `trueskill`, or fewer than one pass.
+        OptionError: scores are no table, or there is fewer than one pass.
     """
     table = _table(scores)
     if passes < 1:
@@ -139,7 +139,7 @@ def trueskill_shuffled(
 
 
 def wins_to_scores(wins: IntArray) -> FloatArray:
-    """Expected Wins from a table of wins.
+    """Return Expected Wins from a table of wins.
 
     Args:
         wins: shape (systems, systems): how often the row won against the column.
@@ -157,10 +157,10 @@ def wins_to_scores(wins: IntArray) -> FloatArray:
 
 
 def expected_wins(scores: NDArray[Any]) -> Ranking:
-    """Expected Wins over sentence scores (Bojar et al. 2013, section 3.2).
+    """Return Expected Wins over sentence scores (Bojar et al. 2013, section 3.2).
 
-    For each system the mean over its opponents of wins / (wins + losses). Ties are left out, and
-    so is an opponent with whom every comparison is a tie or missing.
+    A system's score is the mean over its opponents of wins / (wins + losses). Ties are left out,
+    and so is an opponent with whom every comparison is a tie or missing.
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
@@ -174,9 +174,9 @@ def expected_wins(scores: NDArray[Any]) -> Ranking:
     table = _table(scores)
     size = len(table)
     wins = np.zeros((size, size), dtype=np.int64)
-    for one, two in combinations(range(size), 2):
-        wins[one, two] = np.count_nonzero(table[one] > table[two])
-        wins[two, one] = np.count_nonzero(table[one] < table[two])
+    for first, second in combinations(range(size), 2):
+        wins[first, second] = np.count_nonzero(table[first] > table[second])
+        wins[second, first] = np.count_nonzero(table[first] < table[second])
     present = (~np.isnan(table)).sum(axis=0)
     compared = int((present * (present - 1) // 2).sum())
     missing = math.comb(size, 2) * table.shape[1] - compared
@@ -184,7 +184,7 @@ def expected_wins(scores: NDArray[Any]) -> Ranking:
 
 
 def mean_score(scores: NDArray[Any]) -> Ranking:
-    """Mean over the sentences that are scored.
+    """Return the mean over the scored sentences.
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
@@ -211,7 +211,7 @@ def aggregate_scores(
     shuffles: int = 0,
     seed: int = 0,
 ) -> FloatArray:
-    """One score a system, higher is better.
+    """Return one score for each system, higher is better.
 
     Args:
         aggregate: `corpus` takes the metric's own corpus scores, `mean` the mean over scored
@@ -220,7 +220,7 @@ def aggregate_scores(
         corpus_scores: shape (systems,).
         shuffles: 0 for TrueSkill's one pass in the order of the sentences (the value depends on
             that order), otherwise the number of shuffled passes to average.
-        seed: of the shuffles.
+        seed: the seed of the shuffles.
 
     Raises:
         OptionError: there is no such aggregate.

@@ -1,6 +1,6 @@
-"""How uncertainty is measured: the settings of bootstrap and tests that all studies share.
+"""Settings of the bootstrap and the tests, shared by all studies.
 
-The seed is no part of them: it belongs to the study, which draws more than resamples with it.
+The seed belongs to the study instead, which uses it for more than resamples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OVER: tuple[Over, ...] = get_args(Over)
 
 
 def check_resamples(resamples: int, points: int = 0) -> None:
-    """Refuse more resamples than can be held, or would be of use.
+    """Refuse more resamples than fit in memory or are of use.
 
     Args:
         resamples: B.

@@ -1,8 +1,8 @@
 """Standard errors at several sizes of the data, and how much data a target takes.
 
-Whatever is a smooth function of N independent parts (sentences, systems) has a standard error of
-c / √N. c is measured twice: by leaving out one part after the other (the jackknife), and by a fit
-of the standard errors of resamples of several sizes.
+A smooth function of N independent parts (sentences, systems) has a standard error of c / √N. c is
+measured twice: by leaving out one part after the other (the jackknife), and by a fit of the
+standard errors of resamples of several sizes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Quantity:
     """Differences whose standard errors fall with the data.
 
     Attributes:
-        size: how many parts can be resampled.
+        size: number of parts that can be resampled.
         observed: the differences, one a pair; NaN where there is none.
         drawn: differences of resampled data.
         from_size: the least share of `size` that resamples count from, in the fit.
@@ -57,7 +57,7 @@ class Quantity:
         return values
 
     def errors(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
-        """Return the standard error of every pair, by resamples of so many parts."""
+        """Return the standard error of every pair, by resamples of a size."""
         return spread(self.sample(size, resamples, rng))
 
     def sample(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
@@ -92,18 +92,18 @@ def jackknife_deviation(influences: FloatArray, size: int) -> FloatArray:
 
 def spread(values: FloatArray) -> FloatArray:
     """Return the standard deviation of every column; NaN where fewer than two are known."""
-    known = np.ma.masked_invalid(values)
-    return np.asarray(known.std(axis=0, ddof=1).filled(np.nan))
+    defined = np.ma.masked_invalid(values)
+    return np.asarray(defined.std(axis=0, ddof=1).filled(np.nan))
 
 
 def needed(deviation: float, difference: float, power: float = 0.8, level: float = 0.05) -> int:
-    """Return how many units tell a difference with so much power: ((z₁₋ₗ/₂ + z_p) c / d)².
+    """Return how many units detect a difference with that power: ((z₁₋ₗ/₂ + z_p) c / d)².
 
     Args:
         deviation: c, the standard error times √n.
         difference: d, in the units of c.
         power: chance of telling it.
-        level: of the two-sided test.
+        level: the level of the two-sided test.
     """
     from scipy.special import ndtri
 
@@ -112,7 +112,7 @@ def needed(deviation: float, difference: float, power: float = 0.8, level: float
 
 
 def needed_for_width(deviation: float, width: float, level: float = 0.05) -> int:
-    """Return how many units give an interval of so much width: (2 z₁₋ₗ/₂ c / w)²."""
+    """Return how many units give an interval of that width: (2 z₁₋ₗ/₂ c / w)²."""
     from scipy.special import ndtri
 
     return _whole((2 * float(ndtri(1 - level / 2)) * deviation / width) ** 2)
@@ -144,23 +144,23 @@ def share_told(
     resamples: int,
     rng: np.random.Generator,
 ) -> float | None:
-    """Return the share of resamples of so many parts in which a difference so large is told.
+    """Return the share of resamples of a size that detect a difference.
 
-    The pair's own difference is taken off, and the one asked for put in its place. A resample tells
-    it where it is z standard errors from 0.
+    The pair's own difference is subtracted, and the one asked for added. A resample detects it
+    where it is z standard errors from 0.
 
     Args:
-        quantity: what is resampled.
+        quantity: the quantity to resample.
         pair: its column.
-        parts: of each resample.
+        parts: number of parts of each resample.
         deviation: c of the pair.
-        value: the difference to be told.
-        level: of the two-sided test.
-        resamples: how many.
+        value: the difference to detect.
+        level: the level of the two-sided test.
+        resamples: number of resamples.
         rng: source of the draws.
 
     Returns:
-        Between 0 and 1; None where so little says nothing, or so much cannot be drawn.
+        Between 0 and 1; None where so few parts say nothing, or so many cannot be drawn.
     """
     from scipy.special import ndtri
 

@@ -1,8 +1,8 @@
-"""Soft pairwise accuracy: whether a metric tells systems apart as confidently as humans do.
+"""Soft pairwise accuracy: agreement of a metric with humans on how sure an order of systems is.
 
-How confident, says p of a paired permutation test of every two systems: by permutations for a
-corpus (`confidence`), by their normal limit for resampled corpora and inside a test between two
-metrics (`normal_confidence`, `perm_both_spa`).
+Confidence is p of a paired permutation test of two systems. For a corpus it is computed by
+permutations (`confidence`), for resampled corpora and inside a test between two metrics by their
+normal limit (`normal_confidence`, `perm_both_spa`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CHUNK = 500  # permutations of cells whose random bits are drawn together
 
 
 def score_differences(scores: FloatArray) -> FloatArray:
-    """Sentence scores of the first minus those of the second system of every pair.
+    """Return sentence scores of the first minus those of the second system of every pair.
 
     Args:
         scores: systems × sentences, NaN where there is none.
@@ -47,7 +47,7 @@ def score_differences(scores: FloatArray) -> FloatArray:
 
 
 class Differences(Protocol):
-    """By sentence and pair of systems, how much better the first is: pairs made as they are needed.
+    """Differences of two systems by sentence and pair, computed when needed.
 
     All pairs of 2,000 systems on 1,000 sentences would take 16 GB.
     """
@@ -62,15 +62,15 @@ class Differences(Protocol):
 
     @property
     def compared(self) -> IntArray:
-        """Places of the pairs that may have a difference, ascending."""
+        """The places of the pairs that may have a difference, ascending."""
 
     def take(self, places: IntArray | slice) -> FloatArray:
-        """Sentences × pairs at these ascending places, NaN where there is none."""
+        """Return differences, sentences × pairs at these ascending places; NaN without one."""
 
 
 @dataclass(frozen=True)
 class ScoreDifferences:
-    """Differences of sentence scores, see `score_differences`.
+    """Differences of sentence scores, as of `score_differences`, computed when needed.
 
     Attributes:
         scores: systems × sentences, NaN where there is none.
@@ -99,7 +99,7 @@ class ScoreDifferences:
         return first, second
 
     def take(self, places: IntArray | slice) -> FloatArray:
-        """Sentences × pairs, NaN where either score is missing."""
+        """Return differences, sentences × pairs; NaN where either score is missing."""
         first, second = self._sides
         difference: FloatArray = (self.scores[first[places]] - self.scores[second[places]]).T
         return difference
@@ -111,8 +111,8 @@ class JudgedDifferences:
 
     Attributes:
         cell: place of the pair times `sentences`, plus the sentence; ascending, none twice.
-        difference: of each cell.
-        sentences: how many there are.
+        difference: the difference of each cell.
+        sentences: number of sentences.
         size: pairs of systems.
     """
 
@@ -127,21 +127,21 @@ class JudgedDifferences:
         return np.unique(self.cell // max(self.sentences, 1))
 
     def take(self, places: IntArray | slice) -> FloatArray:
-        """Sentences × pairs, NaN where nobody compared the two."""
+        """Return differences, sentences × pairs; NaN where nobody compared the two."""
         chosen = np.arange(self.size)[places] if isinstance(places, slice) else places
-        found = np.full((self.sentences, len(chosen)), np.nan)
+        differences = np.full((self.sentences, len(chosen)), np.nan)
         low, high = (np.searchsorted(self.cell, (chosen + k) * self.sentences) for k in (0, 1))
         held = high - low
         column = np.repeat(np.arange(len(chosen)), held)
         # Counts on from each pair's first cell.
         at = np.arange(len(column)) - np.repeat(held.cumsum() - held, held) + low[column]
-        found[self.cell[at] % max(self.sentences, 1), column] = self.difference[at]
-        return found
+        differences[self.cell[at] % max(self.sentences, 1), column] = self.difference[at]
+        return differences
 
 
 @dataclass(frozen=True)
 class _Whole:
-    """Differences that are there as one table, sentences × pairs."""
+    """Differences held as one table, sentences × pairs."""
 
     table: FloatArray
 
@@ -162,7 +162,7 @@ class _Whole:
 
 
 def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray | slice]:
-    """Places of pairs in stretches: all at once if they fit, else those that people compared."""
+    """Return places of pairs in chunks: all at once if they fit, else those with human data."""
     if wanted.size * width <= at_once:
         return [slice(0, wanted.size)]
     places = wanted.compared
@@ -171,7 +171,7 @@ def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray |
 
 
 def _where(wanted: FloatArray, given: FloatArray) -> FloatArray:
-    """What is given, where something is wanted."""
+    """Return a metric's differences where there are human ones, NaN elsewhere."""
     return np.where(np.isnan(wanted), np.nan, given)
 
 
@@ -182,7 +182,7 @@ def confidences(
     *,
     at_once: int = BLOCK,
 ) -> FloatArray:
-    """`confidence` of every pair of systems that humans compared.
+    """Return `confidence` of every pair of systems that humans compared.
 
     Args:
         wanted: human differences.
@@ -208,11 +208,11 @@ def resampled_soft_accuracy(
     *,
     at_once: int = BLOCK,
 ) -> list[FloatArray]:
-    """SPA of metrics on resampled corpora, by `normal_confidence`.
+    """Return SPA of metrics on resampled corpora, by `normal_confidence`.
 
     Args:
         wanted: human differences.
-        given: those of each metric, of which those count where there are human ones.
+        given: differences of each metric, used where there are human ones.
         counts: B × N, how often each draw holds each sentence.
         times: B × S, how often each system stands in each draw; None for once.
         at_once: numbers held at once.
@@ -226,9 +226,11 @@ def resampled_soft_accuracy(
         if times is None:
             return None
         drawn = times[rows]
-        found: FloatArray = drawn[:, first[part]] * drawn[:, second[part]]
-        return found
+        pairs: FloatArray = drawn[:, first[part]] * drawn[:, second[part]]
+        return pairs
 
+    # One pass if everything fits in memory. Otherwise stretches of pairs are the outer loop, since
+    # their differences are computed anew each time; SPA is a ratio of sums over pairs.
     lines, size = max(wanted.sentences, 1), len(counts)
     if wanted.size * max(lines, size) <= at_once:
         every = slice(0, wanted.size)
@@ -237,15 +239,15 @@ def resampled_soft_accuracy(
         return [
             np.atleast_1d(
                 soft_pairwise_accuracy(
-                    human, normal_confidence(_where(taken, each.take(every)), counts), weight
+                    human, normal_confidence(_where(taken, metric.take(every)), counts), weight
                 )
             )
-            for each in given
+            for metric in given
         ]
     far, total = np.zeros((2, len(given), size))
     for part in _parts(wanted, max(lines, size), at_once):
         taken = wanted.take(part)
-        tables = [_where(taken, each.take(part)) for each in given]
+        tables = [_where(taken, metric.take(part)) for metric in given]
         for rows in blocks(size, taken.shape[1], at_once // 4):
             weight, human = weights(part, rows), normal_confidence(taken, counts[rows])
             for number, table in enumerate(tables):
@@ -257,21 +259,22 @@ def resampled_soft_accuracy(
 
 
 def _systems(pairs: int) -> int:
-    """How many systems have so many pairs."""
+    """Return the number of systems that have this many pairs."""
     return (1 + math.isqrt(1 + 8 * pairs)) // 2
 
 
 def soft_signs(
     sentences: int, permutations: int | None = None, seed: int = 0, *, pairs: int = 1
 ) -> FloatArray:
-    """Permutations × sentences of ±1 for `confidence`, the same for humans and every metric.
+    """Return signs for `confidence`, permutations × sentences, for humans and every metric.
 
     Args:
         sentences: N.
-        permutations: how many; None for as many as are cheap, 1,000 to 10,000. With 1,000, as
-            Thompson et al. (2024) and mt-metrics-eval have, SPA moves by .003 with the seed.
-        seed: of the generator.
-        pairs: of systems that are to be tested.
+        permutations: number of permutations; None for as many as are cheap, 1,000 to 10,000. With
+            1,000, as in Thompson et al. (2024) and mt-metrics-eval, SPA varies by .003 with the
+            seed.
+        seed: the seed of the generator.
+        pairs: number of pairs of systems to be tested.
     """
     if permutations is None:
         cheap = min(_MOST_SIGNS, _MOST_PRODUCTS // max(pairs, 1)) // max(sentences, 1)
@@ -280,12 +283,12 @@ def soft_signs(
 
 
 def confidence(differences: FloatArray, signs: FloatArray, ties: float = 0.5) -> FloatArray:
-    """One-sided p of the paired permutation test that the first system of a pair is better.
+    """Return one-sided p of the paired permutation test that the first system of a pair is better.
 
     Args:
         differences: N × pairs, see `score_differences`; NaN takes no part.
         signs: K × N.
-        ties: how much a permuted sum counts that equals the observed one. One half (the mid-p
+        ties: weight of a permuted sum that equals the observed one. One half (the mid-p
             value) makes p of (a, b) and of (b, a) add up to 1, so that the order of the systems
             does not matter; 1 is mt-metrics-eval's rule. They differ only where scores are so
             coarse that sums coincide.
@@ -293,17 +296,17 @@ def confidence(differences: FloatArray, signs: FloatArray, ties: float = 0.5) ->
     Returns:
         p between 0 and 1, shape (pairs,); NaN for a pair without any sentence in common.
     """
-    known = ~np.isnan(differences)
-    values = np.where(known, differences, 0.0)
+    defined = ~np.isnan(differences)
+    values = np.where(defined, differences, 0.0)
     null, observed = signs @ values, values.sum(axis=0)
     slack = 1e-9 * np.abs(values).sum(axis=0)
     above, equal = null > observed + slack, np.abs(null - observed) <= slack
-    found = above.mean(axis=0) + ties * equal.mean(axis=0)
-    return np.where(known.any(axis=0), found, np.nan)
+    p = above.mean(axis=0) + ties * equal.mean(axis=0)
+    return np.where(defined.any(axis=0), p, np.nan)
 
 
 def normal_confidence(differences: FloatArray, counts: FloatArray) -> FloatArray:
-    """`confidence` of many resampled corpora, by the normal limit of the permutation distribution.
+    """Return `confidence` of resampled corpora, by the normal limit of the permutations.
 
     Args:
         differences: N × pairs.
@@ -312,17 +315,17 @@ def normal_confidence(differences: FloatArray, counts: FloatArray) -> FloatArray
     Returns:
         p, B × pairs; NaN for a pair without any sentence in common in the draw.
     """
-    known = ~np.isnan(differences)
-    values = np.where(known, differences, 0.0)
+    defined = ~np.isnan(differences)
+    values = np.where(defined, differences, 0.0)
     total, variance = counts @ values, counts @ values**2
-    common = counts @ known.astype(np.float64) > 0
+    common = counts @ defined.astype(np.float64) > 0
     return np.where(common, _normal_p(total, variance, variance > 0), np.nan)
 
 
 def _normal_p(total: FloatArray, square: FloatArray, some: BoolArray) -> FloatArray:
-    """One-sided p of Σd with variance Σd² under the null hypothesis.
+    """Return one-sided p of Σd with variance Σd² under the null hypothesis.
 
-    One half where not `some`: differences that are all 0 say nothing either way.
+    p is one half where not `some`: differences that are all 0 say nothing either way.
     """
     from scipy.special import ndtr
 
@@ -334,12 +337,12 @@ def _normal_p(total: FloatArray, square: FloatArray, some: BoolArray) -> FloatAr
 def soft_pairwise_accuracy(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None = None
 ) -> FloatArray:
-    """SPA = 1 − mean |p_human − p_metric| over pairs of systems (Thompson et al. 2024).
+    """Return SPA = 1 − mean |p_human − p_metric| over pairs of systems (Thompson et al. 2024).
 
     Args:
         human: p of humans, (..., pairs).
         metric: p of the metric, (..., pairs).
-        weights: how often each pair counts, (..., pairs); by default once.
+        weights: count of each pair, (..., pairs); by default once.
 
     Returns:
         Between 0 and 1, higher is better; NaN without any pair that both know.
@@ -350,7 +353,7 @@ def soft_pairwise_accuracy(
 def drawn_soft_accuracy(
     human: FloatArray, metric: FloatArray, times: FloatArray | None
 ) -> FloatArray:
-    """Return SPA of every draw of systems, its pairs as often as the draw has them.
+    """Return SPA of every draw of systems; a pair counts as often as the draw has it.
 
     Args:
         human: p of humans, shape (pairs,).
@@ -370,12 +373,12 @@ def drawn_soft_accuracy(
 def _gap_sums(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Weighted sums over pairs of |p_human − p_metric| and of the weights, where both are known."""
+    """Return weighted sums of |p_human − p_metric| and of weights, over pairs that both know."""
     gap = np.abs(human - metric)
-    known = ~np.isnan(gap)
-    weight = known * (1.0 if weights is None else weights)
+    defined = ~np.isnan(gap)
+    weight = defined * (1.0 if weights is None else weights)
     total = weight.sum(axis=-1)
-    far = (weight * np.where(known, gap, 0.0)).sum(axis=-1)
+    far = (weight * np.where(defined, gap, 0.0)).sum(axis=-1)
     return np.asarray(far), np.asarray(total)
 
 
@@ -392,7 +395,7 @@ def perm_both_spa(
     whole: bool = False,
     at_once: int = 8 * BLOCK,
 ) -> tuple[FloatArray, FloatArray]:
-    """Are two metrics' soft pairwise accuracies different? Two-sided, by PERM-BOTH or PERM-SYS.
+    """Test whether metrics' soft pairwise accuracies differ: two-sided, PERM-BOTH or PERM-SYS.
 
     As in `gecjury.stats.permutation.perm_both` every cell (a system on a sentence) of two
     standardised metrics is swapped with probability one half. SPA asks for a permutation test of
@@ -404,8 +407,8 @@ def perm_both_spa(
             nobody compared the two.
         cells: for each of M metrics its sentence scores, systems × sentences. NaN leaves the cell
             out, for both metrics of a comparison.
-        permutations: how many; all 2^(S·N) where there are not more.
-        seed: of the permutations.
+        permutations: number of permutations; all 2^(S·N) where there are not more.
+        seed: the seed of the permutations.
         whole: swap all cells of a system together, so that systems vary (PERM-SYS).
         at_once: numbers held at once.
 
@@ -429,6 +432,8 @@ def perm_both_spa(
     duels = defined_pairs(values)
     if not duels:
         return values, np.full((size, size), np.nan)
+    # Permutations that swap nothing give the observed difference by the same formula, so that
+    # rounding cannot set it apart from the permuted ones.
     difference = _difference_of(human, people, scaled, duels, at_once)
     observed = difference(np.ones((1, systems, width)))[0]
     if whole:
@@ -446,7 +451,7 @@ def perm_both_spa(
 
 
 def _limits(wanted: Differences, given: Differences | None, at_once: int) -> FloatArray:
-    """`confidences` in their normal limit."""
+    """Return `confidences` in their normal limit."""
     whole = np.ones((1, wanted.sentences))
     p = np.full(wanted.size, np.nan)
     for part in _parts(wanted, wanted.sentences, at_once):
@@ -463,7 +468,7 @@ def _difference_of(
     duels: Sequence[tuple[int, int]],
     at_once: int,
 ) -> Callable[[FloatArray], FloatArray]:
-    """From signs, K × systems × sentences, to the difference of SPA of every duel, K × duels.
+    """Return a function from signs, K × systems × sentences, to differences of SPA, K × duels.
 
     With m the mean of both metrics' cells and h half their difference, the swapped metrics are
     m + sh and m − sh. Of the difference of two systems, d = m_a − m_b ± (s_a h_a − s_b h_b), the
@@ -471,10 +476,10 @@ def _difference_of(
     three matrix products for each pair of systems.
     """
     width = scaled[0].shape[1]
-    one = np.stack([scaled[i] for i, _ in duels], axis=2)
-    two = np.stack([scaled[j] for _, j in duels], axis=2)
-    both = ~np.isnan(one + two)
-    middle, half = np.where(both, (one + two) / 2, 0.0), np.where(both, (one - two) / 2, 0.0)
+    x = np.stack([scaled[i] for i, _ in duels], axis=2)
+    y = np.stack([scaled[j] for _, j in duels], axis=2)
+    both = ~np.isnan(x + y)
+    middle, half = np.where(both, (x + y) / 2, 0.0), np.where(both, (x - y) / 2, 0.0)
     first, second = np.triu_indices(len(middle), 1)
     # Pairs that nobody compared add nothing.
     places = wanted.compared
@@ -488,11 +493,11 @@ def _difference_of(
                 a, b = first[number], second[number]
                 common = both[a] & both[b] & compared[:, None]
                 step, left, right = (
-                    np.where(common, each, 0.0)
-                    for each in (middle[a] - middle[b], half[a], half[b])
+                    np.where(common, cells, 0.0)
+                    for cells in (middle[a] - middle[b], half[a], half[b])
                 )
-                known = common.any(axis=0)
-                used += known
+                defined = common.any(axis=0)
+                used += defined
                 swing = signs[:, a] @ np.hstack([left, 2 * step * left])
                 swing -= signs[:, b] @ np.hstack([right, 2 * step * right])
                 cross = (signs[:, a] * signs[:, b]) @ (2 * left * right)
@@ -502,7 +507,7 @@ def _difference_of(
                     swapped = square + turn * bent - cross
                     # What is left of squares that cancel is rounding.
                     p = _normal_p(total + turn * turned, swapped, swapped > 1e-12 * square)
-                    gaps[side] += known * np.abs(np.nan_to_num(human[number]) - p)
+                    gaps[side] += defined * np.abs(np.nan_to_num(human[number]) - p)
         return np.asarray((gaps[1] - gaps[0]) / used)
 
     return difference

@@ -1,4 +1,4 @@
-"""TrueSkill for two players in closed form: of one stream of comparisons, or many resampled ones.
+"""TrueSkill for two players in closed form, for one stream of comparisons or many resampled ones.
 
 `rate` plays one comparison after the other in double precision. `rate_resampled` plays the
 sentences of many resampled corpora side by side, wave by wave, in single precision: the same rule
@@ -108,9 +108,9 @@ def rate(
     means = [game.mu] * systems
     variances = [game.sigma**2] * systems
     count = 0
-    for one, two, outcome in outcomes:
+    for system, opponent, outcome in outcomes:
         count += 1
-        first, second = (one, two) if outcome >= 0 else (two, one)
+        first, second = (system, opponent) if outcome >= 0 else (opponent, system)
         variance, other = variances[first] + drift, variances[second] + drift
         spread = noise + variance + other
         scale = sqrt(spread)
@@ -173,7 +173,7 @@ class ComparedWaves:
     Outcomes laid out take as much room as there are pairs of systems times sentences.
 
     Args:
-        scores: as for `score_waves`.
+        scores: the tables of `score_waves`.
     """
 
     def __init__(self, scores: Sequence[FloatArray]) -> None:
@@ -183,12 +183,12 @@ class ComparedWaves:
         self._ranks = np.full((size, len(scores), lines + 1), np.nan, dtype=np.float32)
         for metric, table in enumerate(scores):
             for line, column in enumerate(table.T):
-                known = ~np.isnan(column)
-                ranks = np.unique(column[known], return_inverse=True)[1]
-                self._ranks[known, metric, line] = ranks
+                scored = ~np.isnan(column)
+                ranks = np.unique(column[scored], return_inverse=True)[1]
+                self._ranks[scored, metric, line] = ranks
 
     def turn(self, now: IntArray, before: IntArray) -> Iterator[tuple[IntArray, Float32Array]]:
-        """The waves of one turn: rows of systems as in `Wave`, and outcomes.
+        """Yield the waves of one turn: rows of systems as in `Wave`, and outcomes.
 
         Args:
             now: the sentence whose turn it is in every draw.
@@ -198,21 +198,21 @@ class ComparedWaves:
         early, late = (self._ranks[:, :, line].reshape(size, -1) for line in (now, before))
         gaps = bool(np.isnan(early).any() or np.isnan(late).any())
         for number in range(size):
-            one, two = (_sides(total, size) for total in (number, number + size))
-            split = one.shape[1]
-            if not split + two.shape[1]:
+            now_sides, before_sides = (_sides(total, size) for total in (number, number + size))
+            split = now_sides.shape[1]
+            if not split + before_sides.shape[1]:
                 continue
-            codes = np.empty((split + two.shape[1], early.shape[1]), dtype=np.float32)
-            np.subtract(early[one[0]], early[one[1]], out=codes[:split])
-            np.subtract(late[two[0]], late[two[1]], out=codes[split:])
+            codes = np.empty((split + before_sides.shape[1], early.shape[1]), dtype=np.float32)
+            np.subtract(early[now_sides[0]], early[now_sides[1]], out=codes[:split])
+            np.subtract(late[before_sides[0]], late[before_sides[1]], out=codes[split:])
             np.sign(codes, out=codes)
             if gaps:
                 codes[np.isnan(codes)] = _MISSING
-            yield np.concatenate([one, two], axis=1).ravel(), codes.ravel()
+            yield np.concatenate([now_sides, before_sides], axis=1).ravel(), codes.ravel()
 
 
 def _sides(total: int, size: int) -> IntArray:
-    """Both systems of the pairs (i, j) with i + j = total, i < j < size: 2 × pairs."""
+    """Return both systems of the pairs (i, j) with i + j = total, i < j < size: 2 × pairs."""
     first = np.arange(max(0, total - size + 1), (total + 1) // 2)
     return np.stack([first, total - first])
 
@@ -220,7 +220,7 @@ def _sides(total: int, size: int) -> IntArray:
 def score_waves(
     scores: Sequence[FloatArray], *, at_once: int = 8 * BLOCK
 ) -> list[Wave] | ComparedWaves:
-    """Comparisons of all sentences, in the order of `gecjury.stats.ranking.trueskill`.
+    """Return the comparisons of all sentences, in the order of `gecjury.stats.ranking.trueskill`.
 
     The pairs of a sentence are (0, 1), (0, 2), ..., (1, 2), .... With n systems, pair (i, j) of the
     q-th sentence to be played is due at time n·q + i + j. So each system meets one opponent at a
@@ -230,7 +230,7 @@ def score_waves(
 
     Args:
         scores: for each of M metrics a table systems × sentences, NaN where not scored.
-        at_once: outcomes beyond which they are not laid out, but found when they are played.
+        at_once: outcomes beyond which they are not laid out, but computed when they are played.
 
     Returns:
         The waves of one turn.
@@ -246,9 +246,9 @@ def score_waves(
             sides.append(both)
             code = np.full((len(first), len(scores), lines + 1), _MISSING, dtype=np.float32)
             for metric, table in enumerate(scores):
-                one, two = table[first], table[second]
-                known = ~(np.isnan(one) | np.isnan(two))
-                code[:, metric, :lines] = np.where(known, (one > two) * 1.0 - (one < two), _MISSING)
+                a, b = table[first], table[second]
+                scored = ~(np.isnan(a) | np.isnan(b))
+                code[:, metric, :lines] = np.where(scored, (a > b) * 1.0 - (a < b), _MISSING)
             codes.append(code.reshape(-1, lines + 1))
         waves.append(Wave(np.concatenate(sides, axis=1).ravel(), *codes))
     return waves
@@ -264,11 +264,11 @@ def rate_resampled(
     workers: int = 1,
     at_once: int = _AT_ONCE,
 ) -> FloatArray:
-    """TrueSkill of every draw, as `rate` gives it for the sentences of the draw in order.
+    """Return TrueSkill of every draw: that of `rate` for the sentences of the draw in order.
 
-    A draw takes its sentences in the order of the file, one that it holds k times k times running.
-    All draws are played side by side, each at a sentence of its own.
-    Computed in single precision: skills are exact to about 1e-5.
+    A draw takes its sentences in the order of the file; one that it holds k times is played k times
+    running. All draws are played side by side, each at a sentence of its own. Single precision
+    keeps skills exact to about 1e-5.
 
     Args:
         waves: comparisons of all sentences.
@@ -277,7 +277,7 @@ def rate_resampled(
         game: the constants; `tau` must be 0 and a draw less likely than one half.
         metrics: M, how many metrics' comparisons `waves` hold.
         workers: threads; the result does not depend on it.
-        at_once: how many skills are held side by side, nor on this.
+        at_once: number of skills held side by side; the result does not depend on it.
 
     Returns:
         Means of the skills, M × B × S.
@@ -290,6 +290,8 @@ def rate_resampled(
             f"tau={game.tau}, draw_probability={game.draw_probability}: resampled TrueSkill needs "
             "tau=0 and a draw probability of at most 0.5"
         )
+    # Draws are split to bound the memory; threads run them side by side, since numpy's loops
+    # release the interpreter's lock.
     turns = _turns(counts.astype(np.int64))
     parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // at_once) or 1, axis=1)
     with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -299,16 +301,16 @@ def rate_resampled(
 
 
 def _turns(times: IntArray) -> IntArray:
-    """The sentences of every draw in order, turns × draws, then none (their number).
+    """Return the sentences of every draw in order, turns × draws, filled up with their number.
 
-    One turn more than any draw has sentences, for the late comparisons of the last.
+    There is one turn more than any draw has sentences, for the late comparisons of the last.
     """
     size, lines = times.shape
-    found = np.full((int(times.sum(axis=1).max(initial=0)) + 1, size), lines)
+    turns = np.full((int(times.sum(axis=1).max(initial=0)) + 1, size), lines)
     for column, row in enumerate(times):
         played = np.repeat(np.arange(lines), row)
-        found[: len(played), column] = played
-    return found
+        turns[: len(played), column] = played
+    return turns
 
 
 def _rate(
@@ -318,7 +320,7 @@ def _rate(
     metrics: int,
     game: Game,
 ) -> Float32Array:
-    """Means of the skills of some draws, S × M × draws."""
+    """Return means of the skills of some draws, S × M × draws."""
     # Skills in units of √2·β, so that the noise of a comparison is 1.
     unit = math.sqrt(2) * game.beta
     draws = turns.shape[1]
@@ -342,7 +344,7 @@ def _rate(
 def _laid(
     waves: Sequence[Wave], now: IntArray, before: IntArray
 ) -> Iterator[tuple[IntArray, Float32Array]]:
-    """The waves of one turn; see `ComparedWaves.turn`."""
+    """Yield the waves of one turn, as `ComparedWaves.turn` does."""
     for wave in waves:
         if len(wave.rows):
             start = len(wave.early)
@@ -362,12 +364,13 @@ def _play(
     """Update the skills of a wave's systems in place.
 
     Args:
-        means: of skills, systems × (M · draws).
+        means: the means of skills, systems × (M · draws).
         variances: likewise.
-        rows: see `Wave`.
+        rows: as of `Wave`.
         codes: outcomes of the wave's comparisons in every draw.
-        margin: of a draw.
+        margin: the margin of a draw.
     """
+    # The hot loop of resampled TrueSkill: everything is computed in place in the arrays taken here.
     mean = means.take(rows, axis=0).reshape(2, -1)
     variance = variances.take(rows, axis=0).reshape(2, -1)
     inverse = variance[0] + variance[1]
@@ -381,6 +384,7 @@ def _play(
     lead -= width
     v, w = _won(lead)
     v *= codes
+    # Draws need another correction, and a dearer one, than wins.
     drawn = np.flatnonzero(codes == 0)
     v[drawn], w[drawn] = _drawn(gap.take(drawn), width.take(drawn))
     absent = codes == _MISSING
@@ -401,10 +405,10 @@ def _play(
 
 @cache
 def _table() -> FloatArray:
-    """Chords of v(x) = φ(x)/Φ(x) between equidistant points.
+    """Return chords of v(x) = φ(x)/Φ(x) between equidistant points.
 
-    Each is two numbers in single precision, its height at 0 and its slope, kept as one in double
-    precision: what is looked up together is fetched together.
+    A chord is two numbers in single precision, its height at 0 and its slope. They are kept as one
+    number in double precision, so that one access fetches both.
     """
     from scipy.special import erfcx
 
@@ -417,7 +421,7 @@ def _table() -> FloatArray:
 
 
 def _won(x: Float32Array) -> tuple[Float32Array, Float32Array]:
-    """Corrections v and w of the winner, from how far it leads beyond the margin of a draw."""
+    """Return corrections v and w of the winner, from its lead beyond the margin of a draw."""
     place = x * _SCALE
     place -= _SCALE * np.float32(_LOW)
     index = place.astype(np.int32)
@@ -430,7 +434,7 @@ def _won(x: Float32Array) -> tuple[Float32Array, Float32Array]:
 
 
 def _drawn(gap: Float32Array, width: Float32Array) -> tuple[Float32Array, Float32Array]:
-    """Corrections of a draw: v = E(X) and w = 1 − Var(X) of a normal variable X within a width.
+    """Return corrections of a draw: v = E(X), w = 1 − Var(X) of a normal variable X within a width.
 
     X lies within `width` of −gap. With X = u − gap the density is exp(gap·u − u²/2) but for a
     factor, which is integrated over u by Gauss and Legendre's rule of five points.

@@ -1,8 +1,8 @@
 """autoJQE (Suzuki et al. 2022): Japanese corrections, each rated by three people.
 
-Corrections of sentences of TEC-JL and FLUTEC by systems that the files do not name, rated as a
-whole from 1 to 4. 0 is no rating: the release's own means leave it out, and give 0 where two of
-three raters did; such a correction has no rating here. `autojqe-test` holds the sources that
+Systems that the files do not name corrected sentences of TEC-JL and FLUTEC, and whole corrections
+were rated from 1 to 4. 0 is no rating: the release's own means leave it out, and are 0 where two of
+three raters gave 0; such a correction has no rating here. `autojqe-test` holds the sources that
 training on this set keeps for its test part.
 """
 
@@ -32,9 +32,9 @@ class RatedCorrection:
     """One row of a file.
 
     Attributes:
-        source: as written.
-        correction: as written.
-        ratings: of each rater, 1 to 4; NaN for 0.
+        source: text as written.
+        correction: text as written.
+        ratings: the ratings of each rater, 1 to 4; NaN for 0.
         rating: their mean; NaN where fewer than two rated it.
     """
 
@@ -44,9 +44,9 @@ class RatedCorrection:
 
     @property
     def rating(self) -> float:
-        """Mean of the ratings; NaN where most raters gave none."""
-        known = [value for value in self.ratings if value == value]
-        return sum(known) / len(known) if 2 * len(known) > len(self.ratings) else float("nan")
+        """Return the mean of the ratings; NaN where most raters gave none."""
+        ratings = [value for value in self.ratings if value == value]
+        return sum(ratings) / len(ratings) if 2 * len(ratings) > len(self.ratings) else float("nan")
 
 
 def read_autojqe(path: Path) -> list[RatedCorrection]:
@@ -60,7 +60,7 @@ def read_autojqe(path: Path) -> list[RatedCorrection]:
 
 
 def load_autojqe(request: LoadRequest) -> Benchmark:
-    """The whole set or its test part; see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load autoJQE or its test part for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     paths = request.folder.paths(AUTOJQE_FILES, wanted_by="autojqe")
     # A source of both files was corrected and rated twice: it is two sources here.

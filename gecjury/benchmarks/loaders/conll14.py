@@ -64,7 +64,7 @@ _CONTEXT_NOTE = (
 
 
 def load_seeda(request: LoadRequest) -> Benchmark:
-    """SEEDA (Kobayashi et al. 2024); see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load SEEDA (Kobayashi et al. 2024) for `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     every = info.system_sets["all"]
     # The corrections of every system: an item is judged as the annotator saw it.
@@ -118,7 +118,7 @@ def load_seeda(request: LoadRequest) -> Benchmark:
 
 
 def load_gjg15(request: LoadRequest) -> Benchmark:
-    """GJG15 (Grundkiewicz et al. 2015); see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load GJG15 (Grundkiewicz et al. 2015) for `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     names = info.system_sets[request.systems]
     outputs = {name: f"GJG15/data/original/official_submissions/{name}" for name in names}
@@ -161,7 +161,7 @@ def _corpus(
     versions: Mapping[str, Version],
     items: Sequence[RankedItem],
 ) -> Corpus:
-    """The corpus of some lines of the test set; `versions` may hold more systems than it."""
+    """Return the corpus of some lines of the test set; `versions` may hold other systems, too."""
     names = request.info.system_sets[request.systems]
     taken = {name: version.take(rows) for name, version in versions.items()}
     full = [block.source for block in blocks]
@@ -185,7 +185,7 @@ def _corpus(
 
 
 def _reference_files(request: LoadRequest) -> list[str]:
-    """The pinned files behind the gold edits and the reference sets asked for."""
+    """Return the pinned files of the gold edits and of the reference sets asked for."""
     files = [_OFFICIAL]
     for name in map(str, request.references):
         files += _TEN if name == "10refs" else _TEXTS.get(name, ())
@@ -193,10 +193,10 @@ def _reference_files(request: LoadRequest) -> list[str]:
 
 
 def _reference_set(folder: DataFolder, name: str, blocks: Sequence[M2Sentence]) -> list[Version]:
-    """A named set over all 1,312 lines.
+    """Return a named set over all 1,312 lines.
 
-    The edits of M2 references carry NUCLE's types and segmentation, which ERRANT's are not to be
-    compared with; so only the text is given, and the edits stand in the corpus' `gold`.
+    The edits of M2 references have NUCLE's types and segmentation, which must not be compared with
+    ERRANT's. So only the text is given, and the edits are in the corpus' `gold`.
     """
     if name in _TEXTS:
         return [Version(tuple(read_lines(folder.path(path)))) for path in _TEXTS[name]]
@@ -214,11 +214,11 @@ def _reference_set(folder: DataFolder, name: str, blocks: Sequence[M2Sentence]) 
 
 
 def _second(block: M2Sentence, agreed: bool) -> int:
-    """The annotator whose edits make the second official reference of a sentence.
+    """Return the annotator whose edits make the second official reference of a sentence.
 
-    An annotation that both annotators share is stored under annotator 0 alone; a sentence left
-    unchanged by annotator 1 alone has a noop of theirs. So with no line of annotator 1 the two
-    agree; published tables took such a sentence as left unchanged.
+    An annotation that both annotators share is stored under annotator 0 alone. A sentence that
+    annotator 1 alone left unchanged has a noop of theirs. Without a line of annotator 1 the two
+    therefore agree; published tables took such a sentence as left unchanged.
     """
     return 0 if agreed and 1 not in block.annotators else 1
 

@@ -1,4 +1,4 @@
-"""Corrections in running text whose edits, or which as a whole, were judged: AQUA and PEVData.
+"""AQUA and PEVData: corrections in running text, judged as a whole or edit by edit.
 
 AQUA (Shpagin): edits marked in the text, `They{ have to=> must:::FP3} deal`, each with the labels
 that annotators gave it, and a label of the whole correction. In the words of the annotation: `TP` a
@@ -41,7 +41,7 @@ _SPAN = re.compile(r"^\s*(?:\[[^\]]*\]\s*-\s*)?(?:\[\d+, \d+\]:)?")
 
 @dataclass(frozen=True)
 class _Edit:
-    """A marked edit: what was voted, and the votes by annotator; both may be missing."""
+    """A marked edit: the voted label, and the votes by annotator; both may be missing."""
 
     mark: Mark
     label: str
@@ -50,7 +50,7 @@ class _Edit:
 
 @dataclass(frozen=True)
 class _Row:
-    """One row of AQUA, by the number that it has in the file."""
+    """A row of AQUA and its number in the file."""
 
     line: int
     source: str
@@ -61,7 +61,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Pair:
-    """One entry of PEVData."""
+    """An entry of PEVData."""
 
     source: str
     correction: str
@@ -70,7 +70,7 @@ class _Pair:
 
 
 def load_aqua(request: LoadRequest) -> Benchmark:
-    """AQUA in one language; see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load AQUA in one language for `gecjury.benchmarks.load.load_benchmark`."""
     name = _AQUA[request.info.name]
     path = request.folder.paths([name], wanted_by=request.info.name)[name]
     rows = _read_aqua(path)
@@ -80,25 +80,25 @@ def load_aqua(request: LoadRequest) -> Benchmark:
     problems: list[VerdictProblem] = []
     for row, (place, number) in zip(rows, layout.cells, strict=True):
         source, correction = _texts(corpus, place, number)
-        found = token_edits(source, correction, [edit.mark for edit in row.edits])
-        if found is None:
+        edits = token_edits(source, correction, [edit.mark for edit in row.edits])
+        if edits is None:
             reason = "the marks do not turn the source into the correction: left out"
             problems.append(VerdictProblem(path.name, row.line, row.source, reason, read=False))
             continue
         used = set()
-        for each in found:
-            used |= set(each.marks)
-            marked = [row.edits[mark] for mark in each.marks]
+        for made in edits:
+            used |= set(made.marks)
+            marked = [row.edits[mark] for mark in made.marks]
             judged = partial(
                 HumanVerdict,
                 item=str(row.line),
                 sentence=source,
                 correction=correction,
                 target=place + 1,
-                start=each.edit.start,
-                end=each.edit.end,
-                old=" ".join(source.split()[each.edit.start : each.edit.end]),
-                new=each.edit.correction,
+                start=made.edit.start,
+                end=made.edit.end,
+                old=" ".join(source.split()[made.edit.start : made.edit.end]),
+                new=made.edit.correction,
                 row=number,
             )
             # Votes on several marks are not known to be in one order of annotators.
@@ -114,7 +114,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
             else:
                 reason = "an edit without a label: left out"
                 problems.append(
-                    VerdictProblem(path.name, row.line, each.edit.correction, reason, read=False)
+                    VerdictProblem(path.name, row.line, made.edit.correction, reason, read=False)
                 )
         problems += [
             VerdictProblem(
@@ -131,11 +131,11 @@ def load_aqua(request: LoadRequest) -> Benchmark:
         values=layout.words([row.label for row in rows]), true=_TRUE, false=_FALSE, others=_OTHERS
     )
     counts = Counter(row.label for row in rows)
-    told = ", ".join(f"{label} {counts[label]}" for label in (_TRUE, *_FALSE, *_OTHERS))
+    by_label = ", ".join(f"{label} {counts[label]}" for label in (_TRUE, *_FALSE, *_OTHERS))
     marks = [edit for row in rows for edit in row.edits]
     voted = Counter(edit.label or "none" for edit in marks)
     notes = (
-        f"{len(rows)} corrections of {len(layout.sources)} sources by label: {told}",
+        f"{len(rows)} corrections of {len(layout.sources)} sources by label: {by_label}",
         f"{len(marks)} marked edits by voted label: "
         + ", ".join(f"{label} {voted[label]}" for label in (_TRUE, *_FALSE, "none"))
         + "; at the edit level an edit is valid where most of its votes are TP",
@@ -173,10 +173,10 @@ def _marked(voted: str, detailed: str) -> tuple[_Edit, ...]:
 
 
 def load_pevdata(request: LoadRequest) -> Benchmark:
-    """PEVData; see `gecjury.benchmarks.load.load_benchmark`.
+    """Load PEVData for `gecjury.benchmarks.load.load_benchmark`.
 
-    The numbers of the `Edit` field count tokens of a tokeniser that is not told, and the field is
-    written in several ways; so the edit is what differs between the two sentences.
+    The numbers of the `Edit` field count tokens of an unnamed tokeniser, and the field is written
+    in several ways. The edit therefore is the difference between the two sentences.
     """
     path = request.folder.paths([_PEV], wanted_by="pevdata")[_PEV]
     rows = _read_pevdata(path)
@@ -186,7 +186,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     cell_of = dict(zip(keys, layout.cells, strict=True))
     verdicts: dict[tuple[str, str], dict[str, bool]] = {}
     problems: list[VerdictProblem] = []
-    found: list[HumanVerdict] = []
+    judged: list[HumanVerdict] = []
     otherwise = 0
     for number, row in enumerate(rows, 1):
         place, line = cell_of[row.source, row.correction]
@@ -206,7 +206,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
         if valid in seen.values():
             continue
         seen[str(number)] = valid
-        found.append(
+        judged.append(
             HumanVerdict(
                 annotator="JELV",
                 item=str(number),
@@ -223,12 +223,12 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
         )
     notes = (
         f"{len(rows)} pairs, {sum(row.valid for row in rows)} of them valid; "
-        f"{len(rows) - len(found) - len(problems)} repeat another with its verdict and count once",
+        f"{len(rows) - len(judged) - len(problems)} repeat another with its verdict and count once",
         "an edit is what differs between the two sentences of a pair; the text that the data name "
         f"as the edit spells {otherwise} of them otherwise",
         "one verdict an edit: there is no agreement between annotators to compare with",
     )
-    return _benchmark(request, corpus, layout, found, problems, notes)
+    return _benchmark(request, corpus, layout, judged, problems, notes)
 
 
 def _read_pevdata(path: Path) -> list[_Pair]:
@@ -239,7 +239,7 @@ def _read_pevdata(path: Path) -> list[_Pair]:
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many tokens the two begin with together."""
+    """Return how many tokens the two share at their beginning."""
     count = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -249,19 +249,19 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
-    """Return whether the edit that the data name holds what differs."""
+    """Return True if the edit that the data name holds the difference."""
     sides = field.split(" ->", 1)
     if len(sides) != 2:
         return False
-    shown = ["".join(_SPAN.sub("", side).split()) for side in sides]
-    return "".join(old) in shown[0] and "".join(new) in shown[1]
+    texts = ["".join(_SPAN.sub("", side).split()) for side in sides]
+    return "".join(old) in texts[0] and "".join(new) in texts[1]
 
 
 # ---- both
 
 
 def _texts(corpus: Corpus, place: int, row: int) -> tuple[str, str]:
-    """Source and correction, tokens joined by single blanks."""
+    """Return source and correction, tokens joined by single blanks."""
     correction = corpus.systems[corpus.names[place]].lines[row]
     return " ".join(corpus.sources[row].split()), " ".join(correction.split())
 

@@ -1,8 +1,8 @@
 """GECCC (Náplava et al. 2022): Czech of four domains, each sentence corrected by one or two people.
 
 The texts come twice, line by line: as written (`sentence.input`, `sentence.gold`) and as tokens
-with edits (`sentence.m2`). Leaving out blanks, both spell every source alike. Nobody judged
-systems on them, so this is no benchmark but a source of references, gold edits and training text.
+with edits (`sentence.m2`). Both spell every source alike except for blanks. Nobody judged systems
+on them, so that this is no benchmark but a source of references, gold edits and training text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class GecccSentences:
     """The sentences of one split; every field has an entry for each, in file order.
 
     Attributes:
-        sources: as written, not tokenised.
+        sources: texts as written, not tokenised.
         references: one or two corrections of each, as written; two may be the same, and a
             correction that deletes the sentence is empty.
         m2: tokens joined by single spaces, with the edits of annotator 0 and, where there are two
@@ -49,7 +49,7 @@ def read_geccc(folder: DataFolder, split: GecccSplit) -> GecccSentences:
     """Read one split of GECCC.
 
     Args:
-        folder: where the data lies; see `gecjury.benchmarks.data_folder.open_data`.
+        folder: the data folder; see `gecjury.benchmarks.data_folder.open_data`.
         split: `dev` (8,478 sentences) or `test` (7,907).
 
     Raises:

@@ -1,8 +1,8 @@
 """GMEG (Napoles et al. 2019): six systems on three domains, each output rated from 0 to 100.
 
-The score files have a column `ref` for the human correction: one of the four references, drawn
-for each sentence, and the release does not say which. Like Goto et al. (2026), the set `paper`
-takes the first reference as that system and the other three as references.
+The score files have a column `ref` for the human correction: one of the four references, drawn for
+each sentence, and the release does not say which. The set `paper` takes the first reference as that
+system and the other three as references, as Goto et al. (2026) do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLUMN = {"ref0": "ref"}
 
 
 def load_gmeg(request: LoadRequest) -> Benchmark:
-    """GMEG; see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load GMEG for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     _, split, domain = info.name.split("-")
     start = f"GMEG/data/{split}/{domain}"
@@ -73,18 +73,18 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
 
 
 def _reference_name(request: LoadRequest, references: list[str]) -> str:
-    """Two system sets have two official sets: the number tells them apart in a signature."""
+    """Return the name of the references, with their number, since two sets are called official."""
     if request.references == ("official",):
         return f"official-{len(references)}"
     return request.reference_name
 
 
 def _locate(request: LoadRequest, names: list[str], split: str, domain: str) -> dict[str, Path]:
-    """Pinned files as usual; of a domain that is not supplied, whatever the user put there."""
+    """Return the paths of pinned files and, of domains not in the manifest, of the user's files."""
     folder = request.folder
     absent = [name for name in names if name not in folder.files]
-    found = {name: folder.root / name for name in absent if (folder.root / name).is_file()}
-    missing = [name for name in absent if name not in found]
+    supplied = {name: folder.root / name for name in absent if (folder.root / name).is_file()}
+    missing = [name for name in absent if name not in supplied]
     if missing:
         why = (
             "the Yahoo text is given on request only (see the README of grammarly/GMEG)"
@@ -100,7 +100,7 @@ def _locate(request: LoadRequest, names: list[str], split: str, domain: str) -> 
             f"name a folder laid out so with --data. Missing now: {', '.join(missing)}"
         )
     pinned = [name for name in names if name in folder.files]
-    return found | folder.paths(pinned, wanted_by=request.info.name)
+    return supplied | folder.paths(pinned, wanted_by=request.info.name)
 
 
 def _of(table: Mapping[str, _T], system: str, path: Path) -> _T:
@@ -111,12 +111,12 @@ def _of(table: Mapping[str, _T], system: str, path: Path) -> _T:
 
 
 def _corpus_scores(path: Path) -> dict[str, float]:
-    """Mean human rating of each system over the sentences, 0 to 100."""
+    """Return the mean human rating of each system over the sentences, 0 to 100."""
     return {row["system"]: _number(row, "score") for row in read_table(path).rows}
 
 
 def _segment_scores(path: Path, lines: int) -> dict[str, NDArray[np.float64]]:
-    """Mean human ratings by column, shape (sentences,); NaN where the cell is empty."""
+    """Return mean human ratings by column, shape (sentences,); NaN where the cell is empty."""
     table = read_table(path, texts=True)
     if len(table.rows) != lines:
         raise InputError(f"{path}: {len(table.rows)} rows below the header, expected {lines}")

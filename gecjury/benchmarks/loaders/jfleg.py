@@ -1,8 +1,9 @@
 """JFLEG (Napoles et al. 2017): four systems, the source and one reference, ranked by two people.
 
-The release has the rankings but not the systems' outputs, so only source (`orig`) and reference
-(`turk`) can be scored from it; the set `all` wants the outputs in `jfleg/EACL_exp/outputs`. Which
-of the four references was shown is not told; here the first stands in for it.
+The release has the rankings but not the systems' outputs, so that only source (`orig`) and
+reference (`turk`) can be scored from it. The set `all` needs the outputs in
+`jfleg/EACL_exp/outputs`. The release does not say which of the four references was shown; the first
+stands in for it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _EXTRA = "NUS"  # Compared with one other system at a time, beside the ranking o
 
 
 def load_jfleg(request: LoadRequest) -> Benchmark:
-    """The judged sentences of JFLEG dev; see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load the judged sentences of JFLEG dev for `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     paths = folder.paths([_PAIRS, _SENTENCES, _SOURCE, *_REFERENCES], wanted_by="jfleg")
     line_of = _gug_lines(paths[_SENTENCES])
@@ -72,18 +73,18 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
 def _shown(
     taken: Mapping[str, Version], every: Sequence[str]
 ) -> Mapping[str, Sequence[str]] | None:
-    """The texts that annotators saw, if all are known."""
-    known = {name: version.lines for name, version in taken.items()}
-    return known if set(known) >= set(every) else None
+    """Return the texts that annotators saw, if all are known."""
+    texts = {name: version.lines for name, version in taken.items()}
+    return texts if set(texts) >= set(every) else None
 
 
 def _version(path: Path) -> Version:
-    """Blanks at line ends are cut off."""
+    """Read a version without blanks at line ends."""
     return Version(tuple(line.rstrip() for line in read_lines(path)))
 
 
 def _supplied(request: LoadRequest, name: str, lines: int) -> Version:
-    """A system's output, which is not among the pinned files."""
+    """Read a system's output, which is not among the pinned files."""
     place = request.folder.root / _OUTPUTS
     path = next((p for p in (place / name, place / f"{name}.txt") if p.is_file()), None)
     if path is None:

@@ -71,20 +71,20 @@ class _Named:
 
 @dataclass(frozen=True)
 class FolderLayout:
-    """Where the parts of an own benchmark lie.
+    """The places of an own benchmark's parts.
 
     Attributes:
-        name: how it is called in results.
+        name: name in results.
         source: sentences to correct.
         outputs: one file a system, in the order in which systems are compared.
         judgments: by view the file of judgments; none where single edits alone were judged.
         references: reference files in order.
         gold: M2 file with gold edits.
-        first_sentence: what the judgments call the first sentence, 1 or 0.
-        citation: what to cite.
+        first_sentence: number of the first sentence in the judgments, 1 or 0.
+        citation: the paper to cite.
         system_sets: names of systems by set.
-        unknown_systems: what becomes of judgments of systems without output, `refuse` or `skip`.
-        language: of the texts.
+        unknown_systems: treatment of judgments of systems without output, `refuse` or `skip`.
+        language: the language of the texts.
         verdicts: verdicts on single edits; see `read_own_verdicts`.
     """
 
@@ -126,7 +126,7 @@ def own_info(path: Path) -> BenchmarkInfo:
 
 
 def load_own(request: LoadRequest) -> Benchmark:
-    """An own benchmark; see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load an own benchmark for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
@@ -182,7 +182,7 @@ def load_own(request: LoadRequest) -> Benchmark:
 
 
 def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
-    """A note on the files that a table names outside its own folder."""
+    """Return a note on the files that a table names outside its own folder."""
     root = path if path.is_dir() else path.parent
     named = [layout.source, *layout.outputs, *layout.references, *layout.judgments.values()]
     named += [file for file in (layout.gold, layout.verdicts) if file is not None]
@@ -210,7 +210,7 @@ def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJu
 
 
 def _compares(judged: OwnJudgments, names: Collection[str]) -> bool:
-    """Return whether one annotator judged two of these systems on one sentence."""
+    """Return True if one annotator judged two of these systems on one sentence."""
     places = ((system for group in item.groups for system in group) for item in judged.items)
     return any(sum(system in names for system in item) > 1 for item in places)
 
@@ -247,7 +247,7 @@ def _edits_alone(
 
 
 def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
-    """Mean ratings, or what the rankings give; NaN for a system that was not judged."""
+    """Return mean ratings, or scores from the rankings; NaN for a system that was not judged."""
     if judged.raters:
         mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
         return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
@@ -304,7 +304,7 @@ def _read_toml(path: Path) -> _Named:
     except ValueError:
         # Python refuses to read integers of more than 4,300 digits, and dates that are none.
         raise InputError(f"{path}: not TOML: a number or date that cannot be read") from None
-    keys = [each.name for each in fields(_Named)]
+    keys = [key.name for key in fields(_Named)]
     for key in table:
         if key not in keys:
             raise InputError(f"{path}: unknown key {key!r:.60}: {nearest_of(key[:60], keys)}")
@@ -361,7 +361,7 @@ def _file(root: Path, name: str, key: str, where: Path) -> Path:
 
 
 def _place(root: Path, name: str, key: str, where: Path) -> Path:
-    """The place that a benchmark's table names.
+    """Return the path that a benchmark's table names.
 
     Raises:
         InputError: no file can have that name.
@@ -377,23 +377,23 @@ def _optional(path: Path) -> Path | None:
 
 
 def _single(root: Path, stem: str, where: Path) -> Path:
-    found = _visible(root, f"{stem}.*")
-    if len(found) != 1:
-        have = f"{len(found)} of them" if found else "none"
+    files = _visible(root, f"{stem}.*")
+    if len(files) != 1:
+        have = f"{len(files)} of them" if files else "none"
         raise InputError(f"{where}: expected one file {stem}.txt, found {have}; expected {_SHAPE}")
-    return found[0]
+    return files[0]
 
 
 def _visible(folder: Path, pattern: str = "*") -> list[Path]:
-    """Files in alphabetical order, those that a dot hides left out."""
+    """Return files in alphabetical order, without those hidden by a dot."""
     return sorted(p for p in folder.glob(pattern) if p.is_file() and not p.name.startswith("."))
 
 
 def _matching(root: Path, pattern: str, key: str, where: Path) -> list[Path]:
-    """The files that a pattern of a benchmark's table stands for.
+    """Return the files that a pattern of a benchmark's table stands for.
 
-    A pattern searches the folder alone and no folder of any depth: what is shared must not walk
-    through the machine of whoever reads it.
+    A pattern searches the folder alone, at no greater depth: a shared benchmark must not walk
+    through its reader's machine.
 
     Raises:
         InputError: it leads out of the folder, or has `**`.
@@ -443,9 +443,9 @@ def _judgments(root: Path, table: _Named, where: Path) -> dict[View, Path]:
     """Return the files of judgments by view; none may be there where edits have verdicts."""
     if not table.judgments:
         stems: dict[View, str] = {"edit": "judgments_edit", "sentence": "judgments_sentence"}
-        found = {view: _one_of_kind(root, stem, where) for view, stem in stems.items()}
+        by_view = {view: _one_of_kind(root, stem, where) for view, stem in stems.items()}
         plain = _one_of_kind(root, "judgments", where)
-        both = {view: path for view, path in found.items() if path is not None}
+        both = {view: path for view, path in by_view.items() if path is not None}
         if plain is not None and both:
             raise InputError(f"{where}: {plain.name} and {both.popitem()[1].name}: keep one kind")
         if plain is None and not both:
@@ -453,21 +453,21 @@ def _judgments(root: Path, table: _Named, where: Path) -> dict[View, Path]:
             near = [name for name in have if name.lower().startswith("judg")]
             if table.verdicts and not near:
                 return {}
-            there = f" (there is {near[0]}: another name or ending)" if near else ""
+            hint = f" (there is {near[0]}: another name or ending)" if near else ""
             raise InputError(
-                f"{where}: no judgments{there}; expected {_SHAPE}; where single edits alone were "
+                f"{where}: no judgments{hint}; expected {_SHAPE}; where single edits alone were "
                 f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
             )
         return both if plain is None else {"sentence": plain}
-    given = table.judgments
-    if isinstance(given, str):
-        given = {"sentence": given}
-    if not set(given) <= set(_VIEWS):
+    files = table.judgments
+    if isinstance(files, str):
+        files = {"sentence": files}
+    if not set(files) <= set(_VIEWS):
         raise InputError(
-            f"{where}: judgments is {given!r:.60}; expected a file name, or a table with edit and "
+            f"{where}: judgments is {files!r:.60}; expected a file name, or a table with edit and "
             "sentence"
         )
-    paths = {v: _file(root, given[v], "judgments", where) for v in _VIEWS if v in given}
+    paths = {v: _file(root, files[v], "judgments", where) for v in _VIEWS if v in files}
     for path in paths.values():
         if path.suffix.lower() not in _KINDS:
             raise InputError(f"{path}: expected judgments as {', '.join(_KINDS)}")
@@ -487,7 +487,7 @@ def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
 def _sets(
     sets: Mapping[str, tuple[str, ...]], systems: Sequence[str], where: Path
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the sets of systems; each has systems that are there, and none twice."""
+    """Return the sets of systems; their systems must exist, and none may stand in a set twice."""
     for key, names in sets.items():
         for name in names:
             if name not in systems:

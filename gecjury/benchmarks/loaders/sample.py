@@ -16,9 +16,10 @@ _VIEWS: tuple[View, ...] = ("edit", "sentence")
 
 
 def load_sample(request: LoadRequest) -> Benchmark:
-    """The sample; see `gecjury.benchmarks.load.load_benchmark`. It is never evidence."""
+    """Load the sample, which is never evidence, for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     names, every = info.system_sets[request.systems], info.system_sets["all"]
+    # Everything is read inside the context: a zipped package has its files on disk there alone.
     with importlib.resources.as_file(
         importlib.resources.files("gecjury.benchmarks") / "sample"
     ) as folder:
@@ -62,7 +63,7 @@ def _version(path: Path) -> Version:
 
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
-    """The human columns, computed from the rankings as the published ones of SEEDA were."""
+    """Return human columns, computed from the rankings as the published ones of SEEDA were."""
     from gecjury.benchmarks.human_scores import (
         human_columns,
         human_expected_wins,
@@ -74,7 +75,7 @@ def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
 
 
 def _contexts(path: Path, sources: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Previous and next sentence in the same document, "" at its edges."""
+    """Return the previous and next sentence in the same document, "" at its edges."""
     documents = [line.split("\t")[1] for line in read_lines(path)[1:]]
     last = len(sources) - 1
     return tuple(

@@ -38,7 +38,7 @@ _Entry = Mapping[str, Any]
 
 
 def load_swedish(request: LoadRequest) -> Benchmark:
-    """The Swedish benchmark; see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load the Swedish benchmark for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     names = info.system_sets[request.systems]
     _check_references(request, names)
@@ -120,7 +120,7 @@ def _reference_set(entries: Sequence[_Entry], name: str) -> list[Version]:
 
 
 def _ratings(entries: Sequence[_Entry], names: Sequence[str], rater: str, key: str) -> FloatArray:
-    """One rater's ratings, systems × sentences; NaN for 0 and where there is none."""
+    """Return one rater's ratings, systems × sentences; NaN for 0 and where there is none."""
     table = np.full((len(names), len(entries)), np.nan)
     for row, entry in enumerate(entries):
         for column, name in enumerate(names):
@@ -155,5 +155,5 @@ def _notes(
 
 
 def _tidy(text: str) -> str:
-    """Tokens joined by single spaces; two outputs have more."""
+    """Return tokens joined by single spaces; two outputs have more."""
     return " ".join(text.split())

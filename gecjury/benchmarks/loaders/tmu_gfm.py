@@ -25,7 +25,7 @@ _RATERS = 5
 
 
 def load_tmu_gfm(request: LoadRequest) -> Benchmark:
-    """TMU-GFM or its test part; see `gecjury.benchmarks.load.load_benchmark`."""
+    """Load TMU-GFM or its test part for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     names = info.system_sets[request.systems]
     path = request.folder.paths([_FILE], wanted_by="tmu-gfm")[_FILE]
@@ -72,7 +72,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
 
 
 def _test_part(rows: Sequence[Row]) -> list[Row]:
-    """The rows of the sources that training on this file keeps for its test part.
+    """Return the rows of the sources that training on this file keeps for its test part.
 
     Training draws among the rows it can use: those that at most half of the raters marked "other"
     in each aspect.

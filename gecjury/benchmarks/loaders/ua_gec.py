@@ -28,8 +28,8 @@ class UaGecSentences:
     """Sentences of one part and layer; every sequence has an entry for each, in document order.
 
     Attributes:
-        sources: as written.
-        references: as written, by annotator; one or two of each sentence.
+        sources: texts as written.
+        references: texts as written, by annotator; one or two of each sentence.
         m2: tokens with every annotator's edits, numbered from 0; types are the corpus' own.
         documents: name of the document that the sentence is from.
         left_out: sentences and documents that are not among them, by reason.
@@ -52,7 +52,7 @@ def read_ua_gec(
 
     Args:
         part: `test` (166 documents by two annotators each) or `train`.
-        layer: which corrections.
+        layer: the kind of corrections.
         package: the package, or what stands in for it; by default the one installed.
 
     Raises:
@@ -67,11 +67,12 @@ def read_ua_gec(
         documents.setdefault(document.doc_id, []).append(document)
     if not documents:
         raise DataError(f"ua-gec: no document in part {part}; install the package anew")
-    found: list[tuple[str, tuple[str, ...], M2Sentence, str]] = []
+    sentences: list[tuple[str, tuple[str, ...], M2Sentence, str]] = []
     left: dict[str, int] = {}
     for name, annotated in documents.items():
         annotated.sort(key=lambda document: int(document.meta.annotator_id))
         made = [_edits(document) for document in annotated]
+        # A document counts only if every annotator's marks give that annotator's correction.
         if None in made:
             reason = "documents whose marks do not give the correction"
             left[reason] = left.get(reason, 0) + 1
@@ -79,24 +80,25 @@ def read_ua_gec(
         first = annotated[0]
         tokens = [line.split() for line in first.source_sentences_tokenized]
         for row, source in enumerate(first.source_sentences):
-            edits = [_of_sentence(each or (), tokens, row) for each in made]
+            edits = [_of_sentence(whole or (), tokens, row) for whole in made]
             targets = [d.target_sentences_tokenized[row].split() for d in annotated]
+            # Edits must turn the tokens into the correction: sentences joined or parted have none.
             if any(
-                mine is None or apply_edits(tokens[row], mine) != target
-                for mine, target in zip(edits, targets, strict=True)
+                edit is None or apply_edits(tokens[row], edit) != target
+                for edit, target in zip(edits, targets, strict=True)
             ):
                 reason = "sentences that a correction joins or parts"
                 left[reason] = left.get(reason, 0) + 1
                 continue
             block = M2Sentence(
                 " ".join(tokens[row]),
-                tuple(a for at, mine in enumerate(edits) for a in _annotations(mine or (), at)),
+                tuple(a for at, edit in enumerate(edits) for a in _annotations(edit or (), at)),
             )
             references = tuple(document.target_sentences[row] for document in annotated)
-            found.append((source, references, block, name))
-    if not found:
+            sentences.append((source, references, block, name))
+    if not sentences:
         raise DataError(f"ua-gec: no sentence of part {part} can be read; install it anew")
-    sources, references_of, blocks, names = zip(*found, strict=True)
+    sources, references_of, blocks, names = zip(*sentences, strict=True)
     return UaGecSentences(
         sources=sources, references=references_of, m2=blocks, documents=names, left_out=left
     )
@@ -114,15 +116,15 @@ def _package() -> ModuleType:
 
 
 def _edits(document: Any) -> list[Edit] | None:
-    """One annotator's edits of a document, by tokens of all its sentences; None without fit."""
+    """Return an annotator's edits of a document, by tokens of all sentences; None without fit."""
     text = document.annotated.get_original_text()
     marks, types = [], []
-    for each in sorted(document.annotated.get_annotations(), key=lambda a: (a.start, a.end)):
+    for annotation in sorted(document.annotated.get_annotations(), key=lambda a: (a.start, a.end)):
         # A mark without a suggestion leaves the text as it is.
-        new = each.top_suggestion if each.suggestions else each.source_text
-        before = len("".join(text[: each.start].split()))
-        marks.append(Mark(before, text[each.start : each.end], new or ""))
-        types.append(str(each.meta.get("error_type", "")))
+        new = annotation.top_suggestion if annotation.suggestions else annotation.source_text
+        before = len("".join(text[: annotation.start].split()))
+        marks.append(Mark(before, text[annotation.start : annotation.end], new or ""))
+        types.append(str(annotation.meta.get("error_type", "")))
     made = token_edits(
         " ".join(document.source_sentences_tokenized),
         " ".join(document.target_sentences_tokenized),
@@ -130,19 +132,19 @@ def _edits(document: Any) -> list[Edit] | None:
     )
     if made is None:
         return None
-    return [replace(each.edit, type=types[each.marks[0]]) for each in made]
+    return [replace(edit.edit, type=types[edit.marks[0]]) for edit in made]
 
 
 def _of_sentence(
     edits: Sequence[Edit], tokens: Sequence[Sequence[str]], row: int
 ) -> list[Edit] | None:
-    """The edits of one sentence, counted in it; None where one reaches over its end.
+    """Return the edits of one sentence, counted in it; None where one reaches over its end.
 
     An insertion between two sentences belongs to the one that it ends.
     """
     starts = list(accumulate(map(len, tokens), initial=0))
     start, end = starts[row], starts[row + 1]
-    found = []
+    inner = []
     for edit in edits:
         if edit.start == edit.end:
             inside = start < edit.start <= end or edit.start == end == start
@@ -153,8 +155,8 @@ def _of_sentence(
             continue
         if edit.start < start or edit.end > end:
             return None
-        found.append(replace(edit, start=edit.start - start, end=edit.end - start))
-    return found
+        inner.append(replace(edit, start=edit.start - start, end=edit.end - start))
+    return inner
 
 
 def _annotations(edits: Sequence[Edit], annotator: int) -> list[M2Annotation]:

@@ -23,12 +23,12 @@ _JUDGES = "llmkobayashi24"
 
 
 def get_metric_ids() -> list[str]:
-    """The names that `get_metric` knows."""
+    """Return the names that `get_metric` knows."""
     return list(METRICS)
 
 
 def get_metric(name: str) -> type[MetricBase]:
-    """A metric's class by its name, which is the class name in lower case.
+    """Return a metric's class by its name, which is the class name in lower case.
 
     Raises:
         OptionError: (a ValueError) no such metric; names the nearest, or where a judge is found.
@@ -45,12 +45,12 @@ def get_metric(name: str) -> type[MetricBase]:
 
 
 def get_meta_eval_ids() -> list[str]:
-    """The names that `get_meta_eval` knows."""
+    """Return the names that `get_meta_eval` knows."""
     return list(META_EVALUATIONS)
 
 
 def get_meta_eval(name: str) -> type[MetaEvalBase]:
-    """A meta-evaluation's class by its name: `gjg` or `seeda`.
+    """Return a meta-evaluation's class by its name: `gjg` or `seeda`.
 
     Raises:
         OptionError: (a ValueError) no such meta-evaluation.

@@ -1,4 +1,4 @@
-"""gec-metrics' kinds of metrics, for its own calls and for metrics that users derive from them."""
+"""gec-metrics' base classes of metrics, for its calls and for metrics derived from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Score:
         tp: right edits.
         fp: wrong ones.
         fn: missed ones.
-        tn: what was rightly left.
+        tn: tokens rightly left unchanged.
         beta: weight of recall.
     """
 
@@ -56,24 +56,24 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Share of right edits among those made; 1 where none is wrong."""
+        """Return the share of right edits among those made; 1 where none is wrong."""
         return self.tp / (self.tp + self.fp) if self.fp else 1.0
 
     @property
     def recall(self) -> float:
-        """Share of wanted edits that were made; 1 where none is missed."""
+        """Return the share of wanted edits that were made; 1 where none is missed."""
         return self.tp / (self.tp + self.fn) if self.fn else 1.0
 
     @property
     def f(self) -> float:
-        """F-score, 0 to 1; 0 where recall is 0, also with β = 0."""
+        """Return the F-score, 0 to 1; 0 where recall is 0, also with β = 0."""
         precision, recall, square = self.precision, self.recall, self.beta**2
         both = square * precision + recall
         return (1 + square) * precision * recall / both if both else 0.0
 
     @property
     def accuracy(self) -> float:
-        """Share of what is right; 0 where nothing is counted."""
+        """Return the share of right decisions; 0 where nothing is counted."""
         whole = self.tp + self.fp + self.fn + self.tn
         return (self.tp + self.tn) / whole if whole else 0.0
 
@@ -108,7 +108,7 @@ class MetricBase(ABC):
         return sum(scores) / len(scores)
 
     def score_pairwise(self, *texts: Any, **named: Any) -> PairwiseScores:
-        """Return who wins on each sentence."""
+        """Return the outcome of each pair of systems on each sentence."""
         return self.make_pairwise_scores(self.sentence_scores(self._texts(texts, named)))
 
     def rank_systems(self, *texts: Any, **named: Any) -> list[float]:
@@ -116,31 +116,31 @@ class MetricBase(ABC):
 
         `aggregation`, the last argument, is `default` or `trueskill`.
         """
-        *given, aggregation = self._call(texts, named).args
+        *arguments, aggregation = self._call(texts, named).args
         if aggregation == "default":
-            return self.corpus_scores(self._texts(given, {}))
+            return self.corpus_scores(self._texts(arguments, {}))
         if aggregation == "trueskill":
-            return self.run_trueskill(self.score_pairwise(*given))
+            return self.run_trueskill(self.score_pairwise(*arguments))
         raise OptionError(f"aggregation={aggregation!r:.40}: expected default or trueskill")
 
     def corpus_scores(self, texts: Texts) -> list[float]:
         """Return a score a system."""
-        return [self.score_corpus(*one) for one in self._by_system(texts)]
+        return [self.score_corpus(*arguments) for arguments in self._by_system(texts)]
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """Return scores, systems × sentences."""
-        return [self.score_sentence(*one) for one in self._by_system(texts)]
+        return [self.score_sentence(*arguments) for arguments in self._by_system(texts)]
 
     def _by_system(self, texts: Texts) -> Iterator[list[Any]]:
         """Yield what `reads` names, of each system."""
         references = [list(lines) for lines in texts.references]
         for lines in texts.systems:
-            one = {
+            by_name = {
                 "sources": list(texts.sources),
                 "hypotheses": list(lines),
                 "references": references,
             }
-            yield [one[name] for name in self.reads]
+            yield [by_name[name] for name in self.reads]
 
     def _call(self, texts: Sequence[Any], named: Mapping[str, Any]) -> BoundArguments:
         """Return the arguments of a call, the usual aggregation included."""
@@ -152,18 +152,18 @@ class MetricBase(ABC):
 
     def _texts(self, texts: Sequence[Any], named: Mapping[str, Any]) -> Texts:
         """Return the texts of a call."""
-        given = self._call(texts, named).arguments
-        return Texts(given.get("sources", ()), given["hypotheses"], given.get("references", ()))
+        read = self._call(texts, named).arguments
+        return Texts(read.get("sources", ()), read["hypotheses"], read.get("references", ()))
 
     def make_pairwise_scores(self, scores: Sequence[Sequence[float]]) -> PairwiseScores:
-        """Who wins on each sentence, from sentence scores, systems × sentences."""
+        """Return the outcomes of pairs by sentence, from sentence scores, systems × sentences."""
         return [
-            [[(one > two) - (one < two) for two in column] for one in column]
+            [[(first > second) - (first < second) for second in column] for first in column]
             for column in zip(*scores, strict=True)
         ]
 
     def run_trueskill(self, pairwise_scores: PairwiseScores) -> list[float]:
-        """TrueSkill's means over verdicts on pairs, in their order; None is left out."""
+        """Return TrueSkill's means over verdicts on pairs, in their order; None is left out."""
         systems = len(pairwise_scores[0]) if pairwise_scores else 0
         pairs = list(itertools.combinations(range(systems), 2))
         outcomes = (
@@ -177,7 +177,7 @@ class MetricBase(ABC):
 
 
 class Texts(NamedTuple):
-    """What a call is about.
+    """The texts of a call.
 
     Attributes:
         sources: one a sentence.
@@ -192,7 +192,7 @@ class Texts(NamedTuple):
     def of_named_systems(
         self,
     ) -> tuple[Sequence[str], Mapping[str, Sequence[str]], Sequence[Sequence[str]]]:
-        """Return the same, systems under made-up names."""
+        """Return the texts with systems under made-up names."""
         names = {f"hypothesis {number}": lines for number, lines in enumerate(self.systems)}
         return self.sources, names, self.references
 
@@ -276,8 +276,8 @@ class _Scored(MetricBase):
 
     def _alone(self, texts: Sequence[Any], named: Mapping[str, Any]) -> Texts:
         """Return the texts of a call about one system."""
-        given: Any = self._texts(texts, named)
-        return Texts(given.sources, [given.systems], given.references)
+        call: Any = self._texts(texts, named)
+        return Texts(call.sources, [call.systems], call.references)
 
     def _numbers(self, scores: FloatArray) -> list[float]:
         return [int(score) if self.whole else float(score) for score in scores]

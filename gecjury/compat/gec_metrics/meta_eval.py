@@ -1,7 +1,8 @@
 """gec-metrics' meta-evaluations, SEEDA and GJG15, over this package's benchmarks and statistics.
 
-As there, a pair that a metric ties counts as won by the second system, and correlations are over
-corpus scores unless TrueSkill is asked for. `gecjury compare` and `gecjury.compare` tell more.
+A pair that a metric ties counts as won by the second system, and correlations are over corpus
+scores unless TrueSkill is asked for, as in that package. `gecjury compare` and `gecjury.compare`
+report more.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class MetaEvalBase(ABC):
 
     @dataclass
     class Output:
-        """What is returned."""
+        """The types of results."""
 
     def __init__(self, config: Any = None) -> None:
         self.config: Any = self.Config() if config is None else config
@@ -84,7 +85,7 @@ class MetaEvalBase(ABC):
 
     @abstractmethod
     def _load(self) -> Benchmark:
-        """The benchmark, as the settings say."""
+        """Return the benchmark of the settings."""
 
     def corr_system(self, metric: MetricBase, aggregation: str = "default") -> Any:
         """Return Pearson's r and Spearman's ρ over systems, for each column of human scores."""
@@ -105,20 +106,20 @@ class MetaEvalBase(ABC):
     def pairwise_analysis(
         self, metric: MetricBase
     ) -> dict[str, list[tuple[tuple[int, int], float]]]:
-        """By view the accuracy of each two ranks (as −rank, lower first), least first."""
-        found = {}
+        """Return the accuracy of each two ranks (as −rank, lower first) by view, least first."""
+        by_view = {}
         for name, (pairs, judged) in self._judged(metric).items():
             right = judged == pairs.preference
             ranks = -np.sort(-np.stack([pairs.first_rank, pairs.second_rank], axis=1), axis=1)
             rows = []
             for pair in np.unique(ranks, axis=0):
-                here = (ranks == pair).all(axis=1)
-                rows.append(((-int(pair[0]), -int(pair[1])), float(right[here].mean())))
-            found[name] = sorted(rows, key=lambda row: row[1])
-        return found
+                chosen = (ranks == pair).all(axis=1)
+                rows.append(((-int(pair[0]), -int(pair[1])), float(right[chosen].mean())))
+            by_view[name] = sorted(rows, key=lambda row: row[1])
+        return by_view
 
     def window_analysis_plot(self, results: Windows) -> Any:
-        """A matplotlib figure of one column of `window_analysis_system`."""
+        """Return a matplotlib figure of one column of `window_analysis_system`."""
         from matplotlib.figure import Figure
 
         figure = Figure()
@@ -149,26 +150,26 @@ class MetaEvalBase(ABC):
         }
 
     def _judged(self, metric: MetricBase) -> dict[str, tuple[JudgmentPairs, FloatArray]]:
-        """By view the pairs that people decided, and what the metric says of each."""
+        """Return the pairs that people decided by view, with the metric's preference on each."""
         data = self.sentence_data
         verdicts = metric.score_pairwise(
             **inputs_handler(metric, data["sources"], data["hypotheses"], data["references"])
         )
         table = np.array(verdicts, dtype=np.float64)  # None: not compared
         table[table == 0] = -1.0
-        found = {}
+        by_view = {}
         for name, view in self.VIEWS.items():
             pairs = judged_entries(self.benchmark.rankings[view], data["models"]).whole().decided
-            found[name] = pairs, table[pairs.sentence, pairs.first, pairs.second]
-        return found
+            by_view[name] = pairs, table[pairs.sentence, pairs.first, pairs.second]
+        return by_view
 
     def _agreement(self, pairs: JudgmentPairs, judged: FloatArray) -> _Corr:
         right = int(np.count_nonzero(judged == pairs.preference))
         return _Corr(accuracy=right / len(pairs), kendall=(2 * right - len(pairs)) / len(pairs))
 
     def _windows(self, corr: _Corr, size: int) -> Windows:
-        found = window_correlations(np.array(corr.human_scores), np.array(corr.metric_scores), size)
-        both = zip(found.pearson.tolist(), found.spearman.tolist(), strict=True)
+        runs = window_correlations(np.array(corr.human_scores), np.array(corr.metric_scores), size)
+        both = zip(runs.pearson.tolist(), runs.spearman.tolist(), strict=True)
         return {(start, start + size - 1): _Corr(r, rho) for start, (r, rho) in enumerate(both)}
 
 

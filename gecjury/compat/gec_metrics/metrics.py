@@ -1,7 +1,7 @@
-"""gec-metrics' metrics by its names: settings and defaults are that package's, the work this one's.
+"""gec-metrics' metrics by its names, with its settings and defaults, computed by this package.
 
-Nothing here is computed otherwise than by a metric of this package. `beta`, `n` and the like mean
-what they mean there.
+Every score comes from a metric of this package. `beta`, `n` and the like mean the same as in
+gec-metrics.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _DUMMY = "DUMMY:DUMMY"
 
 
 def _tagger(language: str) -> str:
-    """The tagger that errant loads for a language; the embedded one where it is not installed.
+    """Return the tagger that errant loads for a language; the embedded one if it is missing.
 
     Raises:
         OptionError: a language that errant has no rules for.
@@ -80,7 +80,7 @@ def _tagger(language: str) -> str:
 
 
 class ExtractedEdit(NamedTuple):
-    """An edit with the names that its fields have in the errant package."""
+    """An edit with the names of its fields in the errant package."""
 
     o_start: int
     o_end: int
@@ -101,19 +101,19 @@ class ERRANT(ByReference):
 
     @cached_property
     def tagger(self) -> str:
-        """The tagger that errant loads for the language; see `_tagger`."""
+        """The tagger that errant loads for the language, as `_tagger` chooses it."""
         return _tagger(self.config.language)
 
     def _scorer(self) -> Scorer:
         return load("errant", beta=self.config.beta, tagger=self.tagger)
 
     def edit_extraction(self, src: str, trg: str) -> list[ExtractedEdit]:
-        """The edits between a source and its correction that count."""
+        """Return the edits between a source and its correction that count."""
         tokens = src.split()
-        [[found]] = extract_edits([src], [[trg]], self.tagger)
+        [[edits]] = extract_edits([src], [[trg]], self.tagger)
         return [
             ExtractedEdit(e.start, e.end, " ".join(tokens[e.start : e.end]), e.correction, e.type)
-            for e in counted_edits(found)
+            for e in counted_edits(edits)
         ]
 
     def score_corpus_verbose(
@@ -135,7 +135,7 @@ class ERRANT(ByReference):
     def _counts(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> tuple[BestReference, FloatArray]:
-        """The metric, and its counts: 1 × sentences × references × 3."""
+        """Return the metric, and its counts: 1 × sentences × references × 3."""
         assert isinstance(self.scorer, BestReference)
         values = self.table(Texts(sources, [hypotheses], references)).statistics.values
         return self.scorer, values.astype(np.float64)
@@ -150,7 +150,7 @@ class BertScore(MetricBaseForSourceFree):
 
     @dataclass
     class Config(MetricBaseForSourceFree.Config):
-        """As that of the bert-score package; `score_type` f alone, no IDF, English."""
+        """Settings of the bert-score package; `score_type` f alone, no IDF, English."""
 
         model_type: str = _BERT
         num_layers: int | None = None
@@ -176,7 +176,7 @@ class BertScore(MetricBaseForSourceFree):
         )
 
     def score_sentence(self, hypotheses: list[str], references: list[list[str]]) -> list[float]:
-        """F1 by the best reference."""
+        """Return F1 by the best reference."""
         if not references:
             raise InputError("bertscore needs references: expected references × sentences")
         corpus_of_texts(hypotheses, {}, references)  # refuses lengths that differ
@@ -189,7 +189,7 @@ class BertScore(MetricBaseForSourceFree):
 
 
 def bert_of(config: BertScore.Config) -> str:
-    """The encoder as this package names it."""
+    """Return the encoder as this package names it."""
     return BERTScore.model if config.model_type == _BERT else config.model_type
 
 
@@ -288,22 +288,22 @@ class GLEU(ByReference):
         return load(self.counted, **settings)
 
     def corpus_scores(self, texts: Texts) -> list[float]:
-        """The mean over the draws, a system."""
+        """Return the mean over the draws for each system."""
         return self._numbers(self._plain.corpus_scores(self._statistics(texts)).score)
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
-        """Means over the references, systems × sentences."""
+        """Return means over the references, systems × sentences."""
         scores = self._plain.sentence_scores(self._statistics(texts)).score
         return [self._numbers(line) for line in scores]
 
     def _statistics(self, texts: Texts) -> Statistics:
         corpus = corpus_of_texts(*texts.of_named_systems())
         self.scorer.check(corpus)
-        found = self.scorer.statistics(corpus, self.runtime)
-        values = found.values.copy()
+        statistics = self.scorer.statistics(corpus, self.runtime)
+        values = statistics.values.copy()
         # Both lengths: there an empty text is one word long, in the sums of a corpus as well.
         values[..., :2] = np.maximum(values[..., :2], 1)
-        return replace(found, values=values)
+        return replace(statistics, values=values)
 
 
 class GLEUOfficial(GLEU):
@@ -348,7 +348,7 @@ class GoToScorer(ERRANT):
         )
 
     def generate_chunks(self, edits: Sequence[ExtractedEdit], tokens: Sequence[str]) -> list[Chunk]:
-        """The chunks of a source by the edits of a correction."""
+        """Return the chunks of a source by the edits of a correction."""
         types = {(edit.o_start, edit.o_end): edit.type for edit in edits}
         plain = [Edit(edit.o_start, edit.o_end, edit.c_str, edit.type) for edit in edits]
         return [
@@ -363,11 +363,11 @@ class GoToScorer(ERRANT):
         ]
 
     def corpus_scores(self, texts: Texts) -> list[float]:
-        """F of the summed counts, a system."""
+        """Return F of the summed counts for each system."""
         return self._numbers(self._f(self._weighed(texts).sum(axis=1)))
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
-        """F, systems × sentences."""
+        """Return F, systems × sentences."""
         return [self._numbers(line) for line in self._f(self._weighed(texts))]
 
     def score_corpus_verbose(
@@ -385,7 +385,7 @@ class GoToScorer(ERRANT):
         return [self._score(line) for line in counts]
 
     def _weighed(self, texts: Texts) -> FloatArray:
-        """Counts, systems × sentences × (tp, fp, fn, tn, weight)."""
+        """Return counts, systems × sentences × (tp, fp, fn, tn, weight)."""
         corpus = corpus_of_texts(*texts.of_named_systems())
         if not 0 <= self.config.ref_id < len(corpus.references):
             raise InputError(
@@ -404,7 +404,7 @@ class GoToScorer(ERRANT):
 
 
 def _chunk_weights(path: str) -> ChunkWeights:
-    """Weights from a file of gec-metrics: how many of its systems had each chunk right.
+    """Read weights from a file of gec-metrics: how many of its systems had each chunk right.
 
     Raises:
         InputError: the file cannot be read, or holds something else.
@@ -414,7 +414,7 @@ def _chunk_weights(path: str) -> ChunkWeights:
     try:
         right = [tuple(sum(chunk) for chunk in line["evaluations"]) for line in record]
         sizes = {len(chunk) for line in record for chunk in line["evaluations"]}
-        verdicts = {one for line in record for chunk in line["evaluations"] for one in chunk}
+        verdicts = {mark for line in record for chunk in line["evaluations"] for mark in chunk}
     except (TypeError, KeyError):
         raise InputError(f"{path} does not hold weights: expected {expected}") from None
     if len(sizes) != 1 or min(sizes) < 1 or not verdicts <= {0, 1}:
@@ -441,7 +441,7 @@ class SOME(WithoutReference):
 
     def _scorer(self) -> Scorer:
         c = self.config
-        folders = [Path(each) for each in (c.model_g, c.model_f, c.model_m)]
+        folders = [Path(name) for name in (c.model_g, c.model_f, c.model_m)]
         names = [folder.name for folder in folders]
         if len({folder.parent for folder in folders}) > 1 or names not in (
             ["grammer", "fluency", "meaning"],
@@ -486,14 +486,14 @@ class IMPARA(WithoutReference):
         )
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
-        """As usual; no cosine reaches a threshold above 1, so that all is 0 under it."""
+        """Return sentence scores; all 0 under a threshold above 1, which no cosine reaches."""
         if self.config.threshold > 1:
             corpus_of_texts(*texts.of_named_systems())
             return [[0.0] * len(texts.sources) for _ in texts.systems]
         return super().sentence_scores(texts)
 
     def corpus_scores(self, texts: Texts) -> list[float]:
-        """Means of the sentence scores."""
+        """Return means of the sentence scores."""
         if self.config.threshold > 1:
             return [0.0 for _ in self.sentence_scores(texts)]
         return super().corpus_scores(texts)

@@ -1,4 +1,4 @@
-"""Edit attribution: how much of a sentence score each edit is responsible for.
+"""Edit attribution: the contribution of each edit to a sentence score.
 
 Works with any metric that scores sentences by themselves. v(A) is the score of the source with the
 edits A applied, E are all edits:
@@ -34,7 +34,7 @@ EXACT_LIMIT = 10  # edits up to which Shapley values are exact: 2¹⁰ = 1,024 s
 
 @dataclass(frozen=True)
 class Attribution:
-    """What each edit contributes to a sentence score.
+    """The contributions of a hypothesis' edits to its sentence score.
 
     Attributes:
         method: `remove`, `add` or `shapley`.
@@ -43,7 +43,7 @@ class Attribution:
         errors: standard errors of sampled values; 0 where they are exact.
         empty: score of the source as it is.
         full: score of the hypothesis.
-        scored: how many different subsets of edits were scored.
+        scored: number of different subsets of edits that were scored.
         exact: False if Shapley values were sampled.
     """
 
@@ -58,17 +58,17 @@ class Attribution:
 
     @property
     def difference(self) -> float:
-        """The score difference to be explained."""
+        """Score of the hypothesis minus score of the source: the difference to be explained."""
         return self.full - self.empty
 
     @property
     def gap(self) -> float:
-        """How far the attributions' sum is from the difference: 0 for a faithful method."""
+        """Distance of the attributions' sum from the difference; 0 for a faithful method."""
         return self.difference - float(self.values.sum())
 
     @property
     def faithful(self) -> bool:
-        """Whether the attributions sum to the difference within 1e-9."""
+        """True if the attributions sum to the difference within 1e-9."""
         return abs(self.gap) <= 1e-9
 
 
@@ -93,12 +93,12 @@ def attribute(
         edits: the hypothesis' edits; they must not overlap.
         references: one-line versions.
         gold: M2 block, for metrics that match gold edits.
-        method: see the module.
+        method: one of `METHODS`, described in the module.
         samples: orders drawn (rounded up to an even number, since each is also taken backwards)
             where there are more than `EXACT_LIMIT` edits.
-        seed: of the orders.
+        seed: the seed of the orders.
         runtime: device, caches, progress.
-        language: of the texts.
+        language: the language of the texts.
 
     Raises:
         OptionError: the metric compares systems with each other, or `samples` is below 2.
@@ -112,6 +112,7 @@ def attribute(
     count = len(ordered)
     subsets = Subsets.plan(count, method, samples, seed)
     full = (1 << count) - 1
+    # Source and hypothesis are always scored: credit is held against their difference.
     masks = sorted({0, full, *subsets.masks})
     corpus = Corpus(
         (source,),
@@ -130,7 +131,7 @@ def attribute(
 
 @dataclass(frozen=True)
 class Subsets:
-    """Which subsets of a hypothesis' edits must be scored, and how credit follows from them.
+    """The subsets of a hypothesis' edits to be scored, and the credit that follows from them.
 
     A subset is a bit mask: bit i stands for the i-th edit.
 
@@ -146,7 +147,7 @@ class Subsets:
 
     @classmethod
     def plan(cls, count: int, method: Method, samples: int = 200, seed: int = 0) -> Subsets:
-        """Choose subsets; see `attribute` for the arguments.
+        """Choose the subsets to score; arguments as of `attribute`.
 
         Raises:
             OptionError: `samples` is below 2.
@@ -160,7 +161,7 @@ class Subsets:
 
     @property
     def masks(self) -> tuple[int, ...]:
-        """The subsets that `credit` reads, in ascending order."""
+        """Return the subsets that `credit` reads, in ascending order."""
         full = (1 << self.count) - 1
         if self.orders is not None:
             return tuple(sorted({0, *(m for order in self.orders for m in _prefixes(order))}))
@@ -171,7 +172,7 @@ class Subsets:
         return tuple(sorted({full, *(full ^ 1 << place for place in range(self.count))}))
 
     def credit(self, value: Mapping[int, float]) -> tuple[FloatArray, FloatArray]:
-        """Credit of each edit, and its standard error (0 where nothing is sampled).
+        """Return the credit of each edit and its standard error (0 where nothing is sampled).
 
         Args:
             value: score by subset; more subsets than `masks` do no harm.
@@ -196,7 +197,7 @@ def _version(source: str, edits: Sequence[Edit], mask: int) -> Version:
 
 
 def _exact(scores: FloatArray, count: int) -> FloatArray:
-    """Shapley values from the scores of all subsets, by bit mask."""
+    """Return exact Shapley values from the scores of all subsets, by bit mask."""
     masks = np.arange(1 << count)
     sizes = np.array([int(mask).bit_count() for mask in masks])
     weights = np.array(
@@ -211,7 +212,7 @@ def _exact(scores: FloatArray, count: int) -> FloatArray:
 
 
 def _orders(count: int, samples: int, rng: np.random.Generator) -> list[list[int]]:
-    """Random orders, each followed by its reverse: pairs vary less than single ones."""
+    """Return random orders, each followed by its reverse (antithetic pairs, which vary less)."""
     orders = []
     for _ in range((samples + 1) // 2):
         order = rng.permutation(count).tolist()
@@ -230,7 +231,7 @@ def _prefixes(order: Sequence[int]) -> list[int]:
 def _sampled(
     value: Mapping[int, float], orders: Sequence[Sequence[int]]
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean gains over the orders, and standard errors over pairs of orders."""
+    """Return mean gains over the orders, and standard errors over pairs of orders."""
     gains = np.zeros((len(orders), len(orders[0])))
     for row, order in enumerate(orders):
         before = 0

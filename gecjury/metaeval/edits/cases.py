@@ -97,7 +97,7 @@ def unused_verdicts(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def cases_print(cases: Sequence[EditCase]) -> str:
-    """Fingerprint of the edits judged and of their corrections, verdicts left out."""
+    """Return a fingerprint of the judged edits and their corrections, without the verdicts."""
     return fingerprint(
         repr((case.row, case.source, case.context, case.edit, case.edits)) for case in cases
     )
@@ -106,7 +106,7 @@ def cases_print(cases: Sequence[EditCase]) -> str:
 def annotator_pairs(
     benchmark: Benchmark, cases: Sequence[EditCase]
 ) -> tuple[list[EditCase], FloatArray, IntArray]:
-    """Edits that several annotators judged, one annotator as the truth and another as the score.
+    """Return edits of several annotators: one annotator is the truth, another the score.
 
     Each pair of annotators stands in it both ways round, so that neither is the better one. An
     annotator who accepted and rejected the same edit of the same correction has no verdict.
@@ -128,7 +128,7 @@ def annotator_pairs(
         by_annotator.setdefault(verdict.annotator, []).append(verdict.valid)
     pairs: list[tuple[int, float, float]] = []
     for number, by_annotator in votes.items():
-        shares = [sum(given) / len(given) for given in by_annotator.values()]
+        shares = [sum(verdicts) / len(verdicts) for verdicts in by_annotator.values()]
         clear = [float(round(share)) for share in shares if share != 0.5]
         pairs += [(number, truth, score) for truth, score in permutations(clear, 2)]
     return (
@@ -141,7 +141,7 @@ def annotator_pairs(
 def edit_types(
     cases: Sequence[EditCase], runtime: Runtime, language: Language = ENGLISH
 ) -> tuple[str, ...]:
-    """The type of each judged edit; empty where extraction cuts the correction otherwise.
+    """Return the type of each judged edit; empty where extraction cuts the correction otherwise.
 
     Types are ERRANT's for English, for others those of the language's tagger.
 
@@ -153,10 +153,10 @@ def edit_types(
     pairs = list(dict.fromkeys((case.source, case.edits) for case in cases))
     texts = [" ".join(apply_edits(source.split(), edits)) for source, edits in pairs]
     sources = [source for source, _ in pairs]
-    (found,) = extract(sources, [texts], language.tagger, runtime=runtime).edits
+    (extracted,) = extract(sources, [texts], language.tagger, runtime=runtime).edits
     types = {
         (source, edits, (edit.start, edit.end, edit.correction)): edit.type
-        for (source, edits), made in zip(pairs, found, strict=True)
+        for (source, edits), made in zip(pairs, extracted, strict=True)
         for edit in made
     }
     return tuple(
@@ -166,7 +166,7 @@ def edit_types(
 
 
 def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dict[str, FloatArray]:
-    """Scores that know nothing of an edit, or nothing but its type or how many made it.
+    """Return scores from chance, or from an edit's type or frequency alone.
 
     `constant`; `random`; `frequent-type` (how many judged edits have the type), where types are
     known; `same-edit` (share of the source's judged corrections that hold the edit).
@@ -174,21 +174,21 @@ def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dic
     Returns:
         By name an array of shape (cases,).
     """
-    found = {
+    scores = {
         "constant": np.zeros(len(cases)),
         "random": np.random.default_rng([seed, 2]).random(len(cases)),
     }
     if types:
         count = Counter(types)
-        found["frequent-type"] = np.array([float(count[kind]) for kind in types])
+        scores["frequent-type"] = np.array([float(count[kind]) for kind in types])
     corrections: defaultdict[tuple[int, str], set[tuple[Edit, ...]]] = defaultdict(set)
     for case in cases:
         corrections[case.row, case.source].add(case.edits)
     made = Counter((case.row, case.source, case.edit) for case in cases)
-    found["same-edit"] = np.array(
+    scores["same-edit"] = np.array(
         [
             made[case.row, case.source, case.edit] / len(corrections[case.row, case.source])
             for case in cases
         ]
     )
-    return found
+    return scores

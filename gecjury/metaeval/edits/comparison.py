@@ -1,7 +1,7 @@
 """The edit level of a comparison: metrics' credits for single edits against annotators' verdicts.
 
-What is tried is decided before any scoring (`edit_tasks`), so that a wrong wish costs nothing and
-judges' requests can be counted (`plan_edits`).
+`edit_tasks` chooses metrics and credits before any scoring, so that a wrong option costs nothing
+and `plan_edits` can count the judges' requests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BESIDE = ("auc", "average_precision", "average_precision_invalid", "balanced")
 
 @dataclass(frozen=True)
 class EditTasks:
-    """What is to be tried at the edit level.
+    """Metrics to be compared at the edit level.
 
     Attributes:
         chosen: metrics, each with how its credits are made; the same metric may stand in it
@@ -54,11 +54,11 @@ class EditResult:
 
     Attributes:
         label: the metric with the settings that are not the defaults.
-        family: where it belongs.
-        credit: how its credits were made.
+        family: the metric's family.
+        credit: the way its credits were made.
         agreement: over all judged edits.
         beside_ceiling: measures on the edits and verdicts that the ceiling is made of.
-        seconds: how long the credits took; 0 where they were read from a file.
+        seconds: time that the credits took; 0 where they were read from a file.
     """
 
     label: str
@@ -70,18 +70,18 @@ class EditResult:
 
     @property
     def human(self) -> str:
-        """What people gave: the view in which they judged edits."""
+        """The human judgments compared with: the view in which edits were judged."""
         return "edit"
 
     @property
     def drawn(self) -> Mapping[str, FloatArray]:
-        """By measure its values on every draw of sources."""
+        """Values on every draw of sources, by measure."""
         return self.agreement.drawn
 
 
 @dataclass(frozen=True)
 class EditBaseline:
-    """Scores that know nothing of an edit, see `gecjury.metaeval.edits.cases.baselines`."""
+    """A baseline that knows nothing of an edit (`gecjury.metaeval.edits.cases.baselines`)."""
 
     agreement: EditAgreement
     beside_ceiling: Mapping[str, float]
@@ -92,8 +92,8 @@ class EditCeiling:
     """One annotator's verdicts against another's.
 
     Attributes:
-        edits: how many have verdicts of more than one annotator.
-        pairs: of annotators on one edit, each both ways round.
+        edits: number of edits that have verdicts of more than one annotator.
+        pairs: the pairs of annotators on one edit, each both ways round.
         agreement: over these pairs.
     """
 
@@ -109,11 +109,11 @@ class EditComparison:
     Attributes:
         results: one a metric and way to credit.
         chance: baselines by name.
-        ceiling: how far annotators agree.
+        ceiling: the annotators' agreement.
         edits: judged edits.
-        corrections: that hold them.
+        corrections: number of corrections that hold them.
         sources: distinct texts that were corrected, which intervals resample.
-        typed: whether error types are known, so that the agreements tell them apart.
+        typed: True if error types are known, so that the agreements tell them apart.
         resamples: for the intervals.
         untried: metrics that were left out because they would cost much.
         notes: remarks for the user.
@@ -132,12 +132,12 @@ class EditComparison:
 
     @property
     def missing(self) -> int:
-        """Credits that could not be had, over all results."""
+        """Number of missing credits over all results."""
         return sum(result.agreement.missing for result in self.results)
 
 
 def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settings) -> EditTasks:
-    """What is to be tried, where the benchmark has verdicts on edits.
+    """Choose the metrics and credits to compare; none if the benchmark has no verdicts on edits.
 
     With `level="all"` only what costs little is tried unasked: metrics that count edits without a
     neural model, and scorers that judge edits.
@@ -172,7 +172,7 @@ def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settin
 
 
 def plan_edits(tasks: EditTasks, benchmark: Benchmark, runtime: Runtime) -> list[Plan]:
-    """What the edit level would send to a paid service."""
+    """Return the requests that the edit level would send to paid services."""
     if not tasks.chosen:
         return []
     cases = edit_cases(benchmark)
@@ -195,7 +195,7 @@ def compare_edits(
         benchmark: with verdicts on edits.
         runtime: device, workers and the like.
         settings: the seed, and how many resamples the intervals rest on.
-        folder: where files of credits lie; None keeps none.
+        folder: folder of the files of credits; None keeps none.
         types_of: gives the error types of judged edits; by default the language's tagger.
 
     Raises:
@@ -235,14 +235,14 @@ def compare_edits(
 
 @dataclass(frozen=True)
 class _Trial:
-    """What every metric is tried on.
+    """The edits and settings that are the same for every metric.
 
     Attributes:
         cases: judged edits.
         types: ERRANT's types of them; empty where no tagger is installed.
-        pairs: see `gecjury.metaeval.edits.cases.annotator_pairs`.
+        pairs: result of `gecjury.metaeval.edits.cases.annotator_pairs`.
         resamples: for intervals.
-        seed: of halves, resamples and the random row.
+        seed: the seed of halves, resamples and the random row.
         notes: remarks for the user.
     """
 
@@ -290,10 +290,10 @@ class _Trial:
         )
 
     def beside_ceiling(self, scores: FloatArray) -> dict[str, float]:
-        """A metric on the edits and verdicts that the ceiling is made of."""
+        """Return a metric's measures on the edits and verdicts that the ceiling is made of."""
         pairs, _, place = self.pairs
-        found = edit_agreement(pairs, scores[place], threshold=None, seed=self.seed)
-        return {key: getattr(found, key) for key in _BESIDE}
+        agreement = edit_agreement(pairs, scores[place], threshold=None, seed=self.seed)
+        return {key: getattr(agreement, key) for key in _BESIDE}
 
     def ceiling(self) -> EditCeiling:
         pairs, verdicts, place = self.pairs

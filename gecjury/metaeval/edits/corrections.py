@@ -1,9 +1,9 @@
-"""Labels of whole corrections: how well a metric's scores tell good corrections from bad ones.
+"""Labels of whole corrections, and the AUC of a metric's scores against them.
 
-By class of bad corrections the AUC: the probability that a good correction scores above a bad one,
-ties one half. Corrections of different sources are compared, so that a score must mean the same
-everywhere; the gain over the score of the uncorrected source is tried as well, where a metric
-scores single texts. Intervals come from resampled sources with all their corrections.
+The AUC of a class of bad corrections is the probability that a good correction scores above a bad
+one, ties one half. It compares corrections of different sources, so that a score must mean the same
+everywhere. Where a metric scores single texts, the gain over the score of the uncorrected source is
+compared as well. Intervals come from resampled sources with all their corrections.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LabelAgreement:
         auc: probability that a good correction scores above a bad one; NaN without either.
         good: good corrections that have a score.
         bad: bad ones of the class that have.
-        missing: of both, those without a score.
+        missing: corrections of both kinds without a score.
     """
 
     auc: float
@@ -58,8 +58,8 @@ class Labelled:
 
     Attributes:
         label: metric with its settings.
-        family: where it belongs; `chance` for what knows nothing.
-        score: what was compared.
+        family: the metric's family; `chance` for what knows nothing.
+        score: what was compared: scores or gains.
         human: the class, a label or `any`.
         agreement: the figures.
         intervals: of `auc`; empty without resampled sentences.
@@ -80,7 +80,7 @@ class LabelComparison:
     """Metrics against the labels of whole corrections.
 
     Attributes:
-        labels: what annotators said.
+        labels: the annotators' labels.
         rows: metrics, then chance, by class of bad corrections.
     """
 
@@ -89,14 +89,14 @@ class LabelComparison:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Corrections by label, in the order of the labels."""
+        """Count corrections by label, in the order of the labels."""
         labels = self.labels
-        known = Counter(value for line in labels.values for value in line if value)
-        return {name: known[name] for name in (labels.true, *labels.false, *labels.others)}
+        counter = Counter(value for line in labels.values for value in line if value)
+        return {name: counter[name] for name in (labels.true, *labels.false, *labels.others)}
 
     @property
     def few(self) -> Mapping[str, int]:
-        """The classes of bad corrections that have few, with their numbers."""
+        """Return the classes with few bad corrections, and their counts."""
         counts = self.counts
         return {name: counts[name] for name in self.labels.false if counts[name] < FEW_BAD}
 
@@ -107,13 +107,13 @@ def compare_labels(
     tables: Sequence[ScoreTable],
     runtime: Runtime,
 ) -> LabelComparison | None:
-    """Return how scores tell good corrections from bad ones, by metric and class.
+    """Return the AUC of scores against labels, by metric and class of bad corrections.
 
     None without labels, and where the level was not asked for.
 
     Args:
         study: the benchmark, and how is resampled.
-        metrics: what was compared.
+        metrics: the metrics compared.
         tables: the scores of each.
         runtime: device, workers and the like.
     """
@@ -147,7 +147,7 @@ def label_agreements(
     Args:
         labels: by system and sentence.
         scores: systems × sentences, higher for better corrections, NaN where there is none.
-        counts: how often each source stands in each draw, draws × sentences; None for no draws.
+        counts: counts of each source in each draw, draws × sentences; None for no draws.
 
     Yields:
         `any` and each label of bad corrections with its agreement, and the AUC on every draw, NaN
@@ -181,7 +181,7 @@ def label_agreements(
 
 
 def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArray:
-    """AUC under each row's weights, scores ascending; NaN without good or without bad ones."""
+    """Return the AUC under each row's weights, scores ascending; NaN without good or bad ones."""
     if not len(score):
         return np.full(len(weights), np.nan)
     starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
@@ -191,7 +191,7 @@ def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArra
 
 
 def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> FloatArray | None:
-    """A metric's scores of the uncorrected sources, shape (sentences,).
+    """Return a metric's scores of the uncorrected sources, shape (sentences,).
 
     None for a metric that scores no single new text (hypotheses side by side, finished scores), or
     that would ask a paid service once more.
@@ -213,7 +213,7 @@ def _uncorrected(corpus: Corpus) -> Corpus:
 def kinds_of_scores(
     sentences: FloatArray, sources: FloatArray | None
 ) -> Sequence[tuple[ScoreKind, FloatArray]]:
-    """What of a metric is compared: its scores and, where those of sources are known, gains."""
+    """Yield a metric's scores and, where those of sources exist, its gains over them."""
     if sources is None:
         return (("score", sentences),)
     return (("score", sentences), ("gain", sentences - sources))

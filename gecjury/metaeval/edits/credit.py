@@ -44,9 +44,9 @@ class Credited:
 
     Attributes:
         values: shape (N,), higher for better edits, NaN where there is none.
-        kind: how they were made: one of `CREDIT_KINDS`, or `verdicts` for scorers that judge edits.
+        kind: one of `CREDIT_KINDS`, or `verdicts` for scorers that judge edits.
         notes: remarks for the user.
-        seconds: how long it took; 0 where they were read from a file.
+        seconds: time that it took; 0 where they were read from a file.
     """
 
     values: FloatArray
@@ -87,8 +87,8 @@ def credit_edits(
         corpus: the benchmark's, with references, gold edits and contexts.
         runtime: device, workers and the like.
         kind: from `credit_kind`.
-        folder: where files of credits lie; None neither reads nor writes one.
-        seed: of the orders drawn for long corrections' Shapley values.
+        folder: folder of the files of credits; None neither reads nor writes one.
+        seed: the seed of the orders drawn for long corrections' Shapley values.
 
     Raises:
         InputError: the corpus lacks what the metric needs, or a file is damaged or holds other

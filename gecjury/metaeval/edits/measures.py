@@ -1,4 +1,4 @@
-"""How well credits tell valid edits from invalid ones: AUC, average precision, accuracy, by type.
+"""Agreement of credits with verdicts on edits: AUC, average precision, accuracy, by type.
 
 Intervals come from resampled sources with all their edits: edits of one source are alike, and the
 same edit stands in several corrections of it.
@@ -39,25 +39,25 @@ class TypeAgreement:
 
 @dataclass(frozen=True)
 class EditAgreement:
-    """How far scores tell valid from invalid edits.
+    """Agreement of scores with verdicts of valid and invalid edits.
 
     Attributes:
         auc: probability that a valid edit scores above an invalid one, ties one half.
         average_precision: mean precision of valid edits, highest scores first (ties together).
-        average_precision_invalid: the same of invalid edits, lowest scores first.
+        average_precision_invalid: mean precision of invalid edits, lowest scores first.
         accuracy: share of edits on the right side of the threshold.
         balanced: mean of the accuracies over valid and over invalid edits.
         kappa: Cohen's κ of saying valid or invalid.
         threshold: `fixed`, or `other-half`: the threshold that is best on one half of the sources
             (for `accuracy`, `balanced` and `kappa` each its own) is tried on the other, both ways,
             and the two results are averaged.
-        thresholds: those used, by measure; scores above count as valid.
+        thresholds: the thresholds used, by measure; scores above count as valid.
         cases: edits compared.
-        valid: how many of them the annotators accepted.
+        valid: number of edits that the annotators accepted.
         missing: edits without a score, left out.
         split: edits on which annotators are evenly split, left out.
         ci95: 95% intervals of the measures, thresholds held fixed; empty without resamples.
-        by_type: the same by error type, common types first; thresholds are those of all edits.
+        by_type: agreement by error type, common types first; thresholds are those of all edits.
         drawn: by measure its values on every draw of sources; the same draws for all scores.
     """
 
@@ -79,7 +79,7 @@ class EditAgreement:
 
 
 def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """AUC, average precision of valid and of invalid edits, from weights by distinct score.
+    """Return AUC and average precision of valid and of invalid edits, from weights by score.
 
     Args:
         pos: ... × K weights of valid edits at K distinct scores, lowest first.
@@ -101,7 +101,7 @@ def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, Floa
 
 
 def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolArray, int]:
-    """The sources of edits, split into two halves.
+    """Split the sources of edits into two halves.
 
     Returns:
         The source of each case, as numbers from 0, and whether it is in the first half, both of
@@ -120,7 +120,7 @@ class _Sample:
 
     Attributes:
         score: N scores, lowest first.
-        truth: whether annotators accepted each.
+        truth: True for each edit that annotators accepted.
         source: its source.
         half: 0 or 1; all 0 where nothing is held out.
         types: error types; empty where there are none.
@@ -138,7 +138,7 @@ class _Sample:
         )
 
     def ranking(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """See `ranking_measures`; weights B × N."""
+        """Return the measures of `ranking_measures` under weights of shape B × N."""
         starts = np.flatnonzero(np.diff(self.score, prepend=np.nan) != 0)
         pos = np.add.reduceat(weights * self.truth, starts, axis=1)
         neg = np.add.reduceat(weights * ~self.truth, starts, axis=1)
@@ -154,7 +154,7 @@ def edit_agreement(
     resamples: int = 0,
     seed: int = 0,
 ) -> EditAgreement:
-    """Hold scores against verdicts.
+    """Compare scores with verdicts.
 
     Args:
         cases: N judged edits.
@@ -162,14 +162,15 @@ def edit_agreement(
         threshold: scores above it count as valid, a score equal to it as half right; None chooses
             it on the other half of the sources.
         types: N error types, for the table by type; see `pooled_types`.
-        resamples: of the sources, for intervals.
-        seed: of the split into halves and of the resamples.
+        resamples: the resamples of the sources, for intervals.
+        seed: the seed of the split into halves and of the resamples.
     """
     votes = np.array([case.valid for case in cases])
     source, first, sources = source_halves(cases, seed)
     split = votes == 0.5
     missing = np.isnan(scores) & ~split
     used = np.flatnonzero(~split & ~missing)
+    # Sorted once: every resample only weights the sorted edits anew.
     used = used[np.argsort(scores[used], kind="stable")]
     sample = _Sample(
         scores[used].astype(np.float64),
@@ -181,6 +182,7 @@ def edit_agreement(
     said, thresholds = _said(sample, threshold)
     ones = np.ones((1, len(used)))
     measured = {k: float(v[0]) for k, v in _measures(sample, said, ones).items()}
+    # Resamples have a random stream of their own, independent of the split into halves.
     draws = group_counts(sources, resamples, [seed, 1])
     drawn = _drawn(sample, said, draws)
     return EditAgreement(
@@ -200,7 +202,7 @@ def edit_agreement(
 def _said(
     sample: _Sample, threshold: float | None
 ) -> tuple[dict[str, FloatArray], dict[str, tuple[float, ...]]]:
-    """What the thresholds say of each edit (1 valid, ½ undecided), and the thresholds."""
+    """Return the classification of each edit (1 valid, ½ undecided), and the thresholds."""
     names = _MEASURES[-3:]
     if threshold is not None:
         at = np.where(sample.score == threshold, 0.5, sample.score > threshold).astype(np.float64)
@@ -215,7 +217,7 @@ def _said(
 
 
 def _best_cut(sample: _Sample, name: str) -> float:
-    """The threshold with the best accuracy, the lowest of equals; NaN without edits to choose by.
+    """Return the threshold of best accuracy, the lowest of equals; NaN without edits to choose by.
 
     Candidates lie half-way between neighbouring scores, below all and above all.
     """
@@ -244,7 +246,7 @@ def _best_cut(sample: _Sample, name: str) -> float:
 def _measures(
     sample: _Sample, said: Mapping[str, FloatArray], weights: FloatArray
 ) -> dict[str, FloatArray]:
-    """Every measure for B weightings of the edits."""
+    """Return every measure under B weightings of the edits."""
     if not len(sample.score):
         return dict.fromkeys(_MEASURES, np.full(len(weights), np.nan))
     halves = [sample.half == half for half in np.unique(sample.half)]
@@ -276,7 +278,7 @@ _MEASURES = (
 def _chance_corrected(
     agreed: FloatArray, said: FloatArray, pos: FloatArray, neg: FloatArray
 ) -> FloatArray:
-    """Cohen's κ from the shares agreed on and said valid, and the weights of both kinds."""
+    """Return Cohen's κ from the shares agreed on and called valid, and both kinds' weights."""
     share = ratio(pos, pos + neg, np.nan)
     chance = said * share + (1 - said) * (1 - share)
     return ratio(agreed - chance, np.maximum(1 - chance, 0.0), np.nan)
@@ -295,7 +297,7 @@ def _weightings(sample: _Sample, draws: FloatArray) -> Iterator[FloatArray]:
 def _drawn(
     sample: _Sample, said: Mapping[str, FloatArray], draws: FloatArray
 ) -> dict[str, FloatArray]:
-    """Measures on every draw; none without draws."""
+    """Return the measures on every draw; empty without draws."""
     if not len(draws):
         return {}
     parts = [_measures(sample, said, weights) for weights in _weightings(sample, draws)]
@@ -307,20 +309,20 @@ def _by_type(
 ) -> tuple[TypeAgreement, ...]:
     rows = []
     for name, count in Counter(sample.types).most_common():
-        chosen = np.array([one == name for one in sample.types])
-        one_type = sample.take(chosen)
+        chosen = np.array([kind == name for kind in sample.types])
+        part = sample.take(chosen)
         ones = np.ones((1, count))
-        ranks = [one_type.ranking(weights)[0] for weights in _weightings(one_type, draws)]
+        ranks = [part.ranking(weights)[0] for weights in _weightings(part, draws)]
         right = {
-            key: np.where(one_type.truth, one[chosen], 1 - one[chosen]) for key, one in said.items()
+            key: np.where(part.truth, vote[chosen], 1 - vote[chosen]) for key, vote in said.items()
         }
-        sides = [_mean(right["balanced"], ones, side) for side in (one_type.truth, ~one_type.truth)]
+        sides = [_mean(right["balanced"], ones, side) for side in (part.truth, ~part.truth)]
         rows.append(
             TypeAgreement(
                 name,
                 count,
-                int(one_type.truth.sum()),
-                float(one_type.ranking(ones)[0][0]),
+                int(part.truth.sum()),
+                float(part.ranking(ones)[0][0]),
                 interval(np.concatenate(ranks) if ranks else np.empty(0), CONFIDENCE)[0],
                 float(right["accuracy"].mean()),
                 float(np.mean(sides)),
@@ -330,11 +332,11 @@ def _by_type(
 
 
 def pooled_types(types: Sequence[str], cases: Sequence[EditCase]) -> tuple[str, ...]:
-    """Error types without their operation (`R:VERB:TENSE` → `VERB:TENSE`), rare ones as `rest`.
+    """Return error types without operation (`R:VERB:TENSE` → `VERB:TENSE`), rare ones as `rest`.
 
     Args:
         types: ERRANT's type of each case, empty where it is not known.
-        cases: says which edits are invalid; those evenly split count for nothing.
+        cases: the judged edits, some of them invalid; those evenly split count for nothing.
     """
     plain = [kind.partition(":")[2] or kind for kind in types]
     counted = [(k, c.valid) for k, c in zip(plain, cases, strict=True) if c.valid != 0.5]

@@ -1,4 +1,4 @@
-"""Credit of judged edits by attribution: any sentence metric, all variants scored in one pass.
+"""Credit of judged edits by attribution, for any sentence metric, in one pass over all variants.
 
 A variant is the source with some edits of a correction applied. Every distinct variant of a source
 is scored once, however many corrections share it:
@@ -38,25 +38,25 @@ _TOGETHER = 5
 
 @dataclass(frozen=True)
 class _Correction:
-    """One correction: its row, its edits, and where its judged edits stand among the cases."""
+    """A correction: its row, its edits, and the positions of its judged edits among the cases."""
 
     row: int
     edits: tuple[Edit, ...]
     places: tuple[tuple[int, int], ...]  # case, edit
 
     def made(self, mask: int) -> tuple[Edit, ...]:
-        """The edits of a subset."""
+        """Return the edits of a subset."""
         return tuple(edit for place, edit in enumerate(self.edits) if mask >> place & 1)
 
 
 @dataclass(frozen=True)
 class Variants:
-    """A corpus of variants, and where the score of each is found.
+    """A corpus of variants, and the cell that holds the score of each.
 
     Attributes:
-        corpus: what is to be scored.
+        corpus: the corpus to score.
         corrections: the corrections whose edits were judged.
-        subsets: which subsets each correction needs.
+        subsets: the subsets that each correction needs.
         cells: for each correction by subset (system, row), or with groups (system, group);
             subsets that are compared across groups do not occur.
         anchors: for each correction, by subset, the cell of the variant it is compared with;
@@ -71,12 +71,12 @@ class Variants:
 
 
 def check_attribution(scorer: Scorer, method: str) -> None:
-    """Refuse scorers whose scores of variants mean nothing, or cannot be had.
+    """Refuse scorers whose scores of variants mean nothing or cannot be computed.
 
     Args:
         scorer: the metric.
-        method: of `METHODS`, by its name here or in `gecjury.metaeval.edits.attribution`; others
-            are let pass.
+        method: one of `METHODS`, by its name here or in `gecjury.metaeval.edits.attribution`; other
+            names are not checked.
 
     Raises:
         OptionError: it weighs systems against each other, which variants are not; or Shapley
@@ -105,15 +105,15 @@ def variant_corpus(
     samples: int = 200,
     seed: int = 0,
 ) -> Variants:
-    """The corpus that attribution scores.
+    """Return the corpus that attribution scores.
 
     Args:
-        scorer: says whether variants are scored one by one or side by side.
+        scorer: the metric, which scores variants one by one or side by side.
         cases: judged edits; those of sources outside the corpus are left out.
         corpus: the benchmark's, with references, gold edits and contexts.
-        method: which variants are needed.
+        method: the method, which decides the variants needed.
         samples: orders drawn for corrections too long for exact Shapley values.
-        seed: of the orders.
+        seed: the seed of the orders.
 
     Raises:
         OptionError: no case is in the corpus, or see `check_attribution`.
@@ -130,7 +130,7 @@ def variant_corpus(
 
 
 def _corrections(cases: Sequence[EditCase]) -> tuple[_Correction, ...]:
-    """The distinct corrections, sources together."""
+    """Return the distinct corrections, those of one source side by side."""
     places_of: dict[tuple[int, tuple[Edit, ...]], list[tuple[int, int]]] = {}
     for number, case in enumerate(cases):
         if case.row >= 0:
@@ -146,21 +146,21 @@ def _corrections(cases: Sequence[EditCase]) -> tuple[_Correction, ...]:
 def _one_by_one(
     corpus: Corpus, corrections: tuple[_Correction, ...], subsets: tuple[Subsets, ...]
 ) -> Variants:
-    """One row a distinct variant, one system."""
+    """Return a corpus of one system, with a row for each distinct variant."""
     tokens = [source.split() for source in corpus.sources]
     places: dict[tuple[int, str], int] = {}
     edits: list[tuple[Edit, ...]] = []
     cells = []
     for correction, needed in zip(corrections, subsets, strict=True):
-        mine = {}
+        by_mask = {}
         for mask in needed.masks:
             made = correction.made(mask)
             text = " ".join(apply_edits(tokens[correction.row], made))
             place = places.setdefault((correction.row, text), len(places))
             if place == len(edits):
                 edits.append(made)
-            mine[mask] = (0, place)
-        cells.append(mine)
+            by_mask[mask] = (0, place)
+        cells.append(by_mask)
     lines = tuple(text for _, text in places)
     rows = [row for row, _ in places]
     systems = {"variant": Version(lines, tuple(edits))}
@@ -170,37 +170,37 @@ def _one_by_one(
 def _side_by_side(
     corpus: Corpus, corrections: tuple[_Correction, ...], subsets: tuple[Subsets, ...], size: int
 ) -> Variants:
-    """One row a group: the variant that the others are compared with, and up to size − 1 others."""
+    """Return a corpus with a row for each group: a variant and up to size − 1 compared with it."""
     tokens = [source.split() for source in corpus.sources]
     rows: list[int] = []
-    shown: list[list[tuple[str, tuple[Edit, ...]]]] = []
+    lines: list[list[tuple[str, tuple[Edit, ...]]]] = []
     cells: list[dict[int, tuple[int, int]]] = []
     anchors: list[dict[int, tuple[int, int]]] = []
     for correction, needed in zip(corrections, subsets, strict=True):
         anchor = max(needed.masks) if needed.method == "remove" else 0
         others = [mask for mask in needed.masks if mask != anchor]
-        mine: dict[int, tuple[int, int]] = {}
+        by_mask: dict[int, tuple[int, int]] = {}
         compared: dict[int, tuple[int, int]] = {}
         for start in range(0, len(others), size - 1):
             together = [anchor, *others[start : start + size - 1]]
             made = [correction.made(mask) for mask in together]
             texts = [" ".join(apply_edits(tokens[correction.row], edits)) for edits in made]
             for place, mask in enumerate(together):
-                mine[mask] = (place, len(rows))
+                by_mask[mask] = (place, len(rows))
                 compared[mask] = (0, len(rows))
             rows.append(correction.row)
             # Groups that are not full repeat the first variant, which then shares its place.
             both = list(zip(texts, made, strict=True))
-            shown.append(both + both[:1] * (size - len(both)))
-        cells.append(mine)
+            lines.append(both + both[:1] * (size - len(both)))
+        cells.append(by_mask)
         anchors.append(compared)
     systems = {
         f"variant {n + 1}": Version(
-            tuple(line[n][0] for line in shown), tuple(line[n][1] for line in shown)
+            tuple(line[n][0] for line in lines), tuple(line[n][1] for line in lines)
         )
         for n in range(size)
     }
-    groups = tuple(_group(number, line, tuple(systems)) for number, line in enumerate(shown))
+    groups = tuple(_group(number, line, tuple(systems)) for number, line in enumerate(lines))
     taken = _taken(corpus, rows, systems, groups)
     return Variants(taken, corrections, subsets, tuple(cells), tuple(anchors))
 
@@ -218,7 +218,7 @@ def _taken(
     systems: Mapping[str, Version],
     groups: tuple[Group, ...] | None = None,
 ) -> Corpus:
-    """Some sources of a corpus, repeated as often as named, with other systems."""
+    """Return the named rows of a corpus, in that order and with repeats, with other systems."""
     return Corpus(
         tuple(corpus.sources[row] for row in rows),
         systems,
@@ -242,16 +242,16 @@ def attribute_edits(
     samples: int = 200,
     seed: int = 0,
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Credit of every case by attribution; see the module.
+    """Credit every case by attribution.
 
     Args:
         scorer: any metric that scores sentences.
         cases: N judged edits.
         corpus: the benchmark's, with references, gold edits and contexts.
         runtime: device, caches, progress.
-        method: see the module.
+        method: one of `METHODS`, described in the module.
         samples: orders drawn for corrections too long for exact Shapley values.
-        seed: of the orders.
+        seed: the seed of the orders.
 
     Returns:
         Credits, shape (N,), higher for better edits and NaN where a score is missing, and notes
@@ -283,5 +283,5 @@ def plan_attribution(
     runtime: Runtime,
     method: Method,
 ) -> Plan | None:
-    """What attribution would send to a paid service; None if nothing."""
+    """Return the requests that attribution would send to a paid service; None if there are none."""
     return scorer.plan(variant_corpus(scorer, cases, corpus, method).corpus, runtime)

@@ -26,12 +26,12 @@ Fate = Literal["equal", "delete", "insert"]
 
 @dataclass(frozen=True)
 class Part:
-    """Words of a correction that share a fate.
+    """Adjacent words of a correction that were all kept, deleted or inserted.
 
     Attributes:
-        kind: what became of them.
-        words: as the language writes them.
-        behind: what parts them from those that follow.
+        kind: kept, deleted or inserted.
+        words: text of the words.
+        behind: separator before the next words.
     """
 
     kind: Fate
@@ -44,16 +44,16 @@ _COMPARED = 4_000_000
 
 
 def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[Part]:
-    """Return a correction with what was deleted from and inserted into it, in reading order."""
+    """Return a correction with its deleted and inserted words, in reading order."""
     parts = _parts(source.split(), correction.split())
-    shown = []
+    marked = []
     for (kind, words), after in zip(parts, [*parts[1:], None], strict=True):
         gap = " "
         if after is not None:
             ends = words.split()[-1], after[1].split()[0]
             gap = language.joined(" ".join(ends))[len(ends[0]) : -len(ends[1])]
-        shown.append(Part(kind, language.joined(words), gap))
-    return shown
+        marked.append(Part(kind, language.joined(words), gap))
+    return marked
 
 
 def _parts(old: Sequence[str], new: Sequence[str]) -> list[tuple[Fate, str]]:
@@ -77,14 +77,14 @@ def sentence_browser(
     budget: int,
     language: Language = ENGLISH,
 ) -> list[Markup]:
-    """Sentences as foldable blocks, those with most disagreement first.
+    """Return sentences as foldable blocks, in the order given.
 
     Args:
         sentences: in the order to show.
         metrics: labels, one a score of each correction.
-        views: of the human judgments.
+        views: the views of the human judgments.
         budget: bytes that the blocks may take.
-        language: of the sentences.
+        language: the language of the sentences.
 
     Returns:
         The blocks that fit.
@@ -144,15 +144,15 @@ def _plain(value: float) -> str:
 
 
 def _digits(scores: Sequence[float]) -> int:
-    """Three digits, or as many more as it takes to tell different scores apart."""
-    known = {score for score in scores if not math.isnan(score)}
-    found = (d for d in range(3, 6) if len({f"{score:.{d}f}" for score in known}) == len(known))
-    return next(found, 6)
+    """Return three digits, or as many more as different scores need to look different."""
+    values = {score for score in scores if not math.isnan(score)}
+    digits = (d for d in range(3, 6) if len({f"{score:.{d}f}" for score in values}) == len(values))
+    return next(digits, 6)
 
 
 @dataclass(frozen=True)
 class _Score:
-    """What a metric gives a correction, and its place among the corrections, "" for none."""
+    """A metric's score of a correction, and its rank among the corrections, "" for none."""
 
     shown: str
     place: str = ""
@@ -164,8 +164,8 @@ class _Row:
     """A correction as shown.
 
     Attributes:
-        systems: whose it is.
-        changed: whether it differs from the source.
+        systems: the systems that made it.
+        changed: True if it differs from the source.
         parts: its words.
         preferred: by people, one a view.
         scores: one a metric.

@@ -1,4 +1,4 @@
-"""How templates become HTML: all text is escaped, and a value that is missing is an error."""
+"""The environment of templates: all text is escaped, and a missing value is an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BREAK = re.compile(r"\s*\n\s*")
 
 
 class _Joined(Extension):
-    """Leaves out the line breaks and the indentation of templates, which serve who reads them.
+    """An extension that drops line breaks and indentation of templates, which serve their readers.
 
     A page has a limit of bytes, and each table cell stands on a line of its own. A break between
     two words, or between two attributes, becomes a blank; one beside a tag, an expression or a
@@ -32,10 +32,10 @@ class _Joined(Extension):
 
 @cache
 def environment(finalize: Callable[[object], object]) -> Environment:
-    """The one environment of all pages.
+    """Return the environment of all pages.
 
     Args:
-        finalize: what becomes of a value before it is escaped and written.
+        finalize: converts a value before it is escaped and written.
     """
     made = Environment(
         loader=PackageLoader("gecjury.report.page"),

@@ -1,4 +1,4 @@
-"""What words on the comparison page mean, and metrics by their full names and papers."""
+"""Meanings of words on the comparison page, and metrics by their full names and papers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Term:
 
     Attributes:
         key: the card's anchor.
-        word: as tables have it.
+        word: spelling in tables.
         meaning: a sentence or two.
     """
 
@@ -89,12 +89,12 @@ TERMS: tuple[Term, ...] = (
 
 
 def term(key: str) -> Term:
-    """The term of a key.
+    """Return the term of a key.
 
     Raises:
         KeyError: there is none.
     """
-    return {each.key: each for each in TERMS}[key]
+    return {entry.key: entry for entry in TERMS}[key]
 
 
 NAMES: Mapping[str, str] = {
@@ -149,13 +149,13 @@ ADDRESSES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric spelt out.
+    """A metric's full name and paper.
 
     Attributes:
-        name: as it is called on the command line.
-        words: what the name stands for, or what the metric does.
-        paper: author and year, "" where it tells none.
-        address: of the paper, "" where it is not known.
+        name: name on the command line.
+        words: the full name, or a description of the metric.
+        paper: author and year, "" without one.
+        address: address of the paper, "" where not known.
     """
 
     name: str
@@ -165,15 +165,15 @@ class MetricName:
 
 
 def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[MetricName]:
-    """The metrics of rows, each once; those that are not registered are left out."""
+    """Return the metrics of rows, each once; those that are not registered are left out."""
     plain = [str(row.get("signature") or row["metric"]).partition("|")[0] for row in rows]
-    found = []
-    for name in dict.fromkeys(each.partition(":")[0] for each in plain):
+    metrics = []
+    for name in dict.fromkeys(label.partition(":")[0] for label in plain):
         try:
             scorer = scorer_class(name)
         except (OptionError, MissingExtraError):
             continue
         # Another package may not take the name of a metric of ours, so its paper is never ours.
         address = ADDRESSES.get(name, "") if name in METRICS else ""
-        found.append(MetricName(name, NAMES.get(name, scorer.summary), scorer.paper, address))
-    return found
+        metrics.append(MetricName(name, NAMES.get(name, scorer.summary), scorer.paper, address))
+    return metrics

@@ -1,4 +1,4 @@
-"""Pages from templates: the tags stand in `templates/`, and whatever fills them is escaped.
+"""Pages from templates: the tags are in `templates/`, and all values are escaped.
 
 jinja2 is imported only when a page is written.
 """
@@ -21,12 +21,12 @@ _REPLACED |= dict.fromkeys(range(55296, 57344), "�")
 
 
 def clean(text: str) -> str:
-    """Text without characters that a page may not hold; each is replaced by U+FFFD."""
+    """Replace characters that a page must not hold by U+FFFD."""
     return text.translate(_REPLACED)
 
 
 def finalize(value: object) -> object:
-    """What an expression writes, before it is escaped."""
+    """Return the text of an expression's value, before it is escaped."""
     if value is None:
         return ""
     if isinstance(value, str) and not isinstance(value, Markup):
@@ -35,7 +35,7 @@ def finalize(value: object) -> object:
 
 
 def lang_attribute(code: str) -> Markup:
-    """The attribute that tells a browser a text's language: letters, lines and voices follow it.
+    """Return the attribute of a text's language, by which browsers choose letters and voices.
 
     Args:
         code: ISO code; of `en`, which all pages are in, no attribute is needed, and of `und` it
@@ -47,11 +47,11 @@ def lang_attribute(code: str) -> Markup:
 
 
 def render(template: str, /, **values: Any) -> Markup:
-    """A template as HTML.
+    """Return a template as HTML.
 
     Args:
         template: its file in `templates/`, without `.html.jinja`.
-        **values: what it names. A string is escaped unless it is `Markup`; None is written as
+        **values: values of its names. A string is escaped unless it is `Markup`; None is written as
             nothing.
 
     Raises:
@@ -65,17 +65,17 @@ def render(template: str, /, **values: Any) -> Markup:
 def render_page(
     template: str, /, *, title: str, scripted: bool = False, rules: str = "", **values: Any
 ) -> str:
-    """A whole page, from a template that extends `base`; it asks no network for anything.
+    """Return a whole page from a template that extends `base`; it needs no network.
 
-    Its policy forbids the network, and lets only the one style and the one script take effect
-    whose hashes it names: text of learners and systems cannot become code.
+    Its policy forbids the network, and allows only the style and the script whose hashes it names:
+    text of learners and systems cannot become code.
 
     Args:
-        template: see `render`.
-        title: of the page.
-        scripted: whether the page's script goes with it.
+        template: template of `render`.
+        title: the title of the page.
+        scripted: include the page's script.
         rules: style of this page alone, after that of all pages.
-        **values: see `render`.
+        **values: values for `render`.
     """
     style = _read("report.css") + rules
     script = _read("report.js") if scripted else ""
@@ -101,5 +101,5 @@ def _read(name: str) -> str:
 
 
 def _sha256(text: str) -> str:
-    """What a policy calls a text that it allows."""
+    """Return the hash by which a policy allows a text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

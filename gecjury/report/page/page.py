@@ -1,7 +1,7 @@
 """The comparison as one self-contained HTML page that can be shared and read anywhere.
 
-Here its content is gathered from the result as plain values; `templates/` holds all its tags.
-Without a script everything is readable; the script sorts, filters and copies.
+This module gathers its content from the result as plain values; `templates/` holds all tags.
+Everything can be read without a script; the script sorts, filters and copies.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ def comparison_page(comparison: Comparison) -> str:
 
 @dataclass(frozen=True)
 class Material:
-    """What the run that made a comparison has beside its document.
+    """The parts of a comparison that its document does not hold.
 
     Attributes:
-        study: what was compared with.
+        study: the benchmark and settings of the comparison.
         tables: scores, one table a metric.
-        cautions: what a reader must know, by heading.
+        cautions: cautions for the reader, by heading.
     """
 
     study: Study
@@ -115,7 +115,7 @@ class Section:
         key: its anchor.
         short: its name in the list of contents.
         heading: above it.
-        content: what stands in it.
+        content: its HTML.
     """
 
     key: str
@@ -129,7 +129,7 @@ def report_page(document: Document, material: Material) -> str:
 
     Args:
         document: the comparison as JSON has it.
-        material: of the run that made it.
+        material: the material of the run that made it.
     """
     record: Document = plain(document)
     # What the page draws is left to `compare --format json`.
@@ -152,7 +152,7 @@ def sections(
 
     Args:
         document: the comparison as plain JSON values.
-        material: of the run that made it; without it there are no windows, pairs and sentences.
+        material: the material of its run; without it there are no windows, pairs and sentences.
         budget: bytes that the sections may take.
     """
     views = _views(document)
@@ -203,14 +203,14 @@ def _unwieldy(document: Document, material: Material | None = None) -> dict[str,
         about = material.study.benchmark
         names += [*about.corpus.names, about.name, about.systems, about.references, about.citation]
         names += [table.signature.label for table in material.tables]
-    shown = {str(name): shortened(clean(str(name))) for name in names}
-    return {name: short for name, short in shown.items() if short != clean(name)}
+    short_names = {str(name): shortened(clean(str(name))) for name in names}
+    return {name: short for name, short in short_names.items() if short != clean(name)}
 
 
 def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
-    """A part of the page in which unwieldy names, as templates and drawings escape them, are cut.
+    """Return a part of the page with its unwieldy names, escaped in two ways, shortened.
 
-    The longest are taken first: one may hold another.
+    The longest are replaced first, since one name may contain another.
     """
     text = str(part)
     for name in sorted(names, key=len, reverse=True):
@@ -220,7 +220,7 @@ def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
 
 
 def header(document: Document) -> dict[str, Any]:
-    """Return what stands above the list of contents.
+    """Return the part above the list of contents.
 
     Args:
         document: the comparison as plain JSON values.
@@ -246,7 +246,7 @@ def header(document: Document) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Card:
-    """Statements by topic, some of them folded; a careful one warns."""
+    """A card of statements on a topic, some of them folded; a careful one warns."""
 
     heading: str
     statements: Mapping[str, Sequence[str]]
@@ -255,10 +255,10 @@ class _Card:
 
     @classmethod
     def of(cls, heading: str, items: Sequence[Statement], careful: bool = False) -> _Card:
-        shown, folded = (
+        visible_texts, folded = (
             _by_topic([item for item in items if item.folded == waits]) for waits in (False, True)
         )
-        return cls(heading, shown, folded, careful)
+        return cls(heading, visible_texts, folded, careful)
 
 
 def _by_topic(items: Sequence[Statement]) -> dict[str, list[str]]:
@@ -303,14 +303,14 @@ _CAN_WAIT = ("Ties", "Notes")
 
 
 def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
-    """The cautions, and before their remarks those of the benchmark (the sample's is a caution)."""
+    """Return the cautions, the benchmark's notes first among their remarks."""
     remarks = () if document["sample"] else document.get("notes") or ()
     named = [caution for caution in cautions if caution.heading != "Notes"]
     rest = [caution for caution in cautions if caution.heading == "Notes"]
     every = [*named, *(Caution("Notes", str(remark)) for remark in remarks), *rest]
     topics: dict[str, list[str]] = {}
-    for each in every:
-        topics.setdefault(each.heading, []).append(f"{each.text.rstrip('.')}.")
+    for item in every:
+        topics.setdefault(item.heading, []).append(f"{item.text.rstrip('.')}.")
     return [
         Statement(heading, text, folded=heading in _CAN_WAIT)
         for heading, texts in topics.items()
@@ -323,18 +323,18 @@ _DIFFERENT = re.compile(r"(?<=\()(?:edit|sentence)(?=\))|(?<!\S)[0-9]+(?:\.[0-9]
 
 
 def _once(texts: Sequence[str]) -> list[str]:
-    """Remarks that say the same of both kinds of judgments said once: `159 / 57 of them`."""
+    """Merge remarks that say the same of both kinds of judgments: `159 / 57 of them`."""
     alike: dict[str, list[str]] = {}
     for text in texts:
         on_view = "(edit)" in text or "(sentence)" in text
         alike.setdefault(_DIFFERENT.sub("\0", text) if on_view else text, []).append(text)
-    found = []
+    remarks = []
     for same in alike.values():
         values = zip(*(_DIFFERENT.findall(text) for text in same), strict=True)
-        shown = [" / ".join(dict.fromkeys(each)) for each in values]
+        merged = [" / ".join(dict.fromkeys(variants)) for variants in values]
         between = _DIFFERENT.split(same[0])
-        found.append("".join(chain(*zip_longest(between, shown, fillvalue=""))))
-    return found
+        remarks.append("".join(chain(*zip_longest(between, merged, fillvalue=""))))
+    return remarks
 
 
 # What the first plots show is explained beside them, the rest beside the table.
@@ -361,9 +361,9 @@ def _metrics(document: Document, views: Sequence[str]) -> Markup:
 
 
 def _explained(tables: Iterable[PageTable]) -> list[Term]:
-    """The terms that stand above the columns of tables, and intervals."""
+    """Return the terms that head the columns of tables, and intervals."""
     words = {heading.text for table in tables for heading in table.headings}
-    return [each for each in TERMS if each.word in words or each.key == "interval"]
+    return [entry for entry in TERMS if entry.word in words or entry.key == "interval"]
 
 
 def _significance(document: Document, views: Sequence[View]) -> Markup | None:
@@ -378,8 +378,8 @@ def _significance(document: Document, views: Sequence[View]) -> Markup | None:
     listed = []
     for view in dict.fromkeys(str(test["human"]) for test in tests):
         heading = VIEWS.get(view, view).capitalize()
-        here = [test for test in tests if test["human"] == view]
-        listed += significance_tables(here, heading, significance_level(document))
+        tests_of_view = [test for test in tests if test["human"] == view]
+        listed += significance_tables(tests_of_view, heading, significance_level(document))
     return render("tabled", note=note, terms=[], listed=listed, folded="All p-values")
 
 
@@ -388,14 +388,14 @@ def _sentences(
 ) -> Markup | None:
     if not tables:
         return None
-    found = sentence_views(
+    sentences = sentence_views(
         study.benchmark.corpus,
         tables,
         {view: items for view, items in study.benchmark.rankings.items() if view in views},
     )
     metrics = [table.signature.label for table in tables]
     language = study.benchmark.corpus.language
-    blocks = sentence_browser(found, metrics, views, budget, language)
+    blocks = sentence_browser(sentences, metrics, views, budget, language)
     if not blocks:
         return None
     families = {table.signature.family for table in tables}
@@ -404,7 +404,7 @@ def _sentences(
         "sentences",
         who="families" if len(families) > 1 else "metrics",
         shown=number(len(blocks)),
-        candidates=number(len(found)),
+        candidates=number(len(sentences)),
         systems=[("", "any"), *((name, name) for name in study.benchmark.corpus.names)],
         sides=[("", "any"), *((side, FAMILY_NAMES.get(side, side)) for side in sides)],
         orders=[
@@ -446,13 +446,13 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
 
 
 def _uncertainty(document: Document) -> str:
-    found = document.get("uncertainty") or {}
-    if not found:
+    facts = document.get("uncertainty") or {}
+    if not facts:
         return ""
-    over = {"both": "sentences and systems"}.get(found.get("over", ""), found.get("over", ""))
+    over = {"both": "sentences and systems"}.get(facts.get("over", ""), facts.get("over", ""))
     return (
-        f"{100 * found.get('confidence', 0.95):.0f}% bootstrap, {found.get('resamples', '?')} "
-        f"resamples over {over}, seed {found.get('seed', '?')}"
+        f"{100 * facts.get('confidence', 0.95):.0f}% bootstrap, {facts.get('resamples', '?')} "
+        f"resamples over {over}, seed {facts.get('seed', '?')}"
     )
 
 

@@ -1,6 +1,6 @@
 """Plots of the page as pictures that can be saved: files of their own, in light colours.
 
-The address of a picture holds it whole, so that saving works without a script and asks nobody.
+The address of a picture holds all of it, so that saving needs no script and no network.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _SCALE = 2
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot, and how it is saved.
+    """A plot, and the file to save it as.
 
     Attributes:
-        plot: as it stands on the page.
+        plot: the plot on the page.
         address: `data:` and the picture as a file of its own.
-        file: what to call that file.
+        file: name of that file.
     """
 
     plot: Markup
@@ -52,11 +52,11 @@ class Picture:
 
 
 def picture(plot: Markup, *words: str) -> Picture:
-    """A plot with the picture to save.
+    """Return a plot with the picture to save.
 
     Args:
         plot: an `svg` element with a `viewBox`.
-        *words: what the file is called by; letters and digits of it are kept.
+        *words: name of the file; their letters and digits are kept.
     """
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', plot)[0]
     used = set(" ".join(re.findall(r'class="([^"]*)"', plot)).split())
@@ -72,5 +72,5 @@ def picture(plot: Markup, *words: str) -> Picture:
 
 
 def _file_name(words: tuple[str, ...]) -> str:
-    plain = (re.sub(r"[^a-z0-9]+", "-", each.lower()).strip("-")[:40] for each in words)
-    return f"{'-'.join(each for each in plain if each) or 'plot'}.svg"
+    plain = (re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:40] for word in words)
+    return f"{'-'.join(word for word in plain if word) or 'plot'}.svg"

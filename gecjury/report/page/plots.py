@@ -43,7 +43,7 @@ Shown = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Overview:
-    """All metrics at one level, against one view of the human judgments; "" for the only one."""
+    """A plot of all metrics at one level against one view; "" for the only view."""
 
     level: str
     judged: str
@@ -51,15 +51,15 @@ class Overview:
 
 
 def overviews(document: Document, views: Sequence[str], shown: Shown) -> list[Overview]:
-    """All metrics with their intervals, systems first, each level by every view."""
-    found = []
+    """Return plots of all metrics with their intervals, by level and view, systems first."""
+    plots = []
     for level in ("system", "sentence"):
         for view in views:
             drawn = _overview(document, view, level, shown)
             if drawn is not None:
                 file = picture(drawn, document["benchmark"], level, view)
-                found.append(Overview(f"{level.capitalize()} level", _judged(view, views), file))
-    return found
+                plots.append(Overview(f"{level.capitalize()} level", _judged(view, views), file))
+    return plots
 
 
 def _judged(view: str, views: Sequence[str]) -> str:
@@ -67,15 +67,15 @@ def _judged(view: str, views: Sequence[str]) -> str:
 
 
 def _overview(document: Document, view: str, level: str, shown: Shown) -> Markup | None:
-    """All metrics against one view at one level, with intervals, chance and people."""
+    """Return a plot of all metrics against one view at one level, with chance and people."""
     key = tested_measure(document, view, level)
-    found = best_rows(document, view, level, key)
-    if not found:
+    best = best_rows(document, view, level, key)
+    if not best:
         return None
-    names = [shown.get(each, each) for each in _short_names([r["metric"] for r in found])]
+    names = [shown.get(label, label) for label in _short_names([r["metric"] for r in best])]
     rows = [
         Estimate(name, row["family"], value_of(row, level, key), *_bounds(row, level, key))
-        for name, row in zip(names, found, strict=True)
+        for name, row in zip(names, best, strict=True)
     ]
     lines = []
     if level == "sentence":
@@ -87,7 +87,7 @@ def _overview(document: Document, view: str, level: str, shown: Shown) -> Markup
 
 
 def _short_names(metrics: Sequence[str]) -> list[str]:
-    """Names without settings, where no other metric has the same."""
+    """Return names without settings, where no other metric has the same."""
     bare = [metric.partition(":")[0] for metric in metrics]
     return [
         name if bare.count(name) == 1 else metric
@@ -96,8 +96,8 @@ def _short_names(metrics: Sequence[str]) -> list[str]:
 
 
 def _bounds(row: Mapping[str, Any], level: str, key: str) -> tuple[float, float]:
-    found = ((row.get(level) or {}).get("ci95") or {}).get(key) or (None, None)
-    return tuple(float("nan") if b is None else float(b) for b in found)  # type: ignore[return-value]  # two bounds
+    ends = ((row.get(level) or {}).get("ci95") or {}).get(key) or (None, None)
+    return tuple(float("nan") if b is None else float(b) for b in ends)  # type: ignore[return-value]  # two bounds
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class _PanelGroup:
 def scatters(
     document: Document, human: Mapping[str, Mapping[str, float]], shown: Shown
 ) -> Markup | None:
-    """A scatter plot for each metric and view; `human` holds scores by view and system."""
+    """Return a scatter plot for each metric and view; `human` holds scores by view and system."""
     groups = []
     for view, people in human.items():
         panels = []
@@ -147,7 +147,7 @@ def scatters(
 
 
 def _drawn(document: Document, view: str) -> list[Mapping[str, Any]]:
-    """Rows of a view that have system scores to draw."""
+    """Return rows of a view that have system scores to draw."""
     return [
         row
         for row in document["rows"]
@@ -160,7 +160,7 @@ def _heading(view: str, views: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def windows(document: Document, study: Study, views: Sequence[View], shown: Shown) -> Markup | None:
-    """A window plot for each metric and view; None with too few systems."""
+    """Return a window plot for each metric and view; None with too few systems."""
     groups = []
     for view in views:
         panels = []
@@ -170,7 +170,7 @@ def windows(document: Document, study: Study, views: Sequence[View], shown: Show
             curves = [
                 (size, study.windows(values, view, size).pearson.tolist()) for size in _WINDOWS
             ]
-            curves = [(size, found) for size, found in curves if found]
+            curves = [(size, values) for size, values in curves if values]
             if curves:
                 low = min((v for v in curves[0][1] if v == v), default=float("nan"))
                 metric = shown.get(row["metric"], row["metric"])
@@ -190,7 +190,7 @@ def windows(document: Document, study: Study, views: Sequence[View], shown: Show
 
 @dataclass(frozen=True)
 class _Matrix:
-    """Pairs of systems by one metric, and in words the one that it gets wrong most."""
+    """A metric's matrix of pairs of systems, and a sentence on the pair it gets wrong most."""
 
     metric: str
     worst: str
@@ -206,9 +206,9 @@ class _MatrixGroup:
 
 
 def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:
-    """A matrix of sentence accuracy by pair of systems for each metric and view.
+    """Return a matrix of sentence accuracy by pair of systems for each metric and view.
 
-    Of more than `MOST_NAMED` systems there are words instead, whatever was judged.
+    For more than `MOST_NAMED` systems a sentence takes the place of the matrix.
     """
     if study.settings.ties == "calibrated":
         return None
@@ -228,9 +228,9 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
         labels = [names[i] for i in order]
         matrices = []
         for table in tables:
-            found = study.pairwise(table, view, "system")
-            accuracy = found.accuracy[np.ix_(order, order)].tolist()
-            counts = found.counts[np.ix_(order, order)].tolist()
+            grid = study.pairwise(table, view, "system")
+            accuracy = grid.accuracy[np.ix_(order, order)].tolist()
+            counts = grid.counts[np.ix_(order, order)].tolist()
             matrices.append(
                 _Matrix(
                     table.signature.label,
@@ -249,7 +249,7 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
 def _worst(
     labels: Sequence[str], accuracy: Sequence[Sequence[float]], counts: Sequence[Sequence[int]]
 ) -> str:
-    """The pair of systems that a metric gets wrong most, among those judged 20 times or more."""
+    """Return the pair of systems a metric gets wrong most, among those judged 20 times or more."""
     cells = [
         (accuracy[i][j], labels[j], labels[i], counts[i][j])
         for i in range(len(labels))

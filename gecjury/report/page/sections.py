@@ -69,7 +69,7 @@ def edit_section(figures: Sequence[Figure], document: Mapping[str, Any]) -> Mark
 
 
 def rating_section(figures: Sequence[Figure]) -> Markup | None:
-    """Return how scores of single corrections follow people's ratings, by aspect."""
+    """Return correlations of scores of single corrections with people's ratings, by aspect."""
     note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
     return _section(_table("Ratings", figures, "rating", _RATINGS, "aspect", "corrections"), note)
 
@@ -89,7 +89,7 @@ def segment_section(figures: Sequence[Figure], document: Mapping[str, Any]) -> M
 
 
 def label_section(figures: Sequence[Figure]) -> Markup | None:
-    """Return how well scores tell good corrections from bad ones, by class of bad ones."""
+    """Return AUC of scores for good against bad corrections, by class of bad ones."""
     note = "AUC: how often a good correction scores above a bad one, ties one half."
     return _section(_table("Labels", figures, "label", {"auc": "AUC"}, "bad", "corrections"), note)
 
@@ -111,23 +111,24 @@ def _table(
     """Return the figures of a level, a statistic a column; None where there are none.
 
     Args:
-        label: what the table shows, for those who hear it.
-        figures: of a comparison.
-        level: whose figures are taken.
+        label: description of the table for screen readers.
+        figures: the figures of a comparison.
+        level: the level of the figures.
         statistics: headings by statistic; columns without a value are left out.
         human: heading of the column that says which judgments; empty for none.
         counted: heading of the number of things that a row rests on.
     """
-    here = [figure for figure in figures if figure.level == level]
+    used = [figure for figure in figures if figure.level == level]
     keys = [
-        key for key in statistics if any(f.statistic == key and f.value == f.value for f in here)
+        key for key in statistics if any(f.statistic == key and f.value == f.value for f in used)
     ]
     if not keys:
         return None
+    # Figures come one by one: those of a metric and a human column make a row.
     rows: dict[tuple[str, str], dict[str, Figure]] = {}
-    for figure in here:
+    for figure in used:
         rows.setdefault((figure.metric, figure.human), {})[figure.statistic] = figure
-    missing = any(figure.missing for figure in here)
+    missing = any(figure.missing for figure in used)
     parts: dict[bool, list[TableRow]] = {False: [], True: []}
     for (metric, judged), row in rows.items():
         first = next(iter(row.values()))

@@ -1,7 +1,7 @@
 """Plots as SVG: values with intervals, scatter plots with named points, runs of windows.
 
-Written with the standard library, not matplotlib: that is an extra, which a page must do without;
-its SVG says colours in `style` attributes, which the page's policy forbids; and these plots follow
+They are written with the standard library. matplotlib is an extra, which a page must do without,
+and its SVG sets colours in `style` attributes, which the page's policy forbids. These plots follow
 the page's light or dark colours by their classes.
 """
 
@@ -27,7 +27,7 @@ _LETTER = 0.58
 
 
 def text_width(words: str, size: float) -> float:
-    """About how wide words are in letters of a size."""
+    """Return the approximate width of words in letters of a size."""
     columns = [wide for _, wide in letters(words)]
     return columns.count(1) * size * _LETTER + columns.count(2) * size
 
@@ -38,10 +38,10 @@ def place_labels(
     frame: Box,
     size: float,
 ) -> list[Box]:
-    """Boxes for the names of points that cover each other and the points as little as possible.
+    """Return boxes for the names of points that overlap as little as possible.
 
-    The most crowded points choose first among places around them, near ones before far ones;
-    whoever comes later avoids what is taken.
+    The most crowded points choose first among places around them, near ones before far ones; later
+    points avoid the boxes taken.
 
     Args:
         points: positions.
@@ -71,7 +71,7 @@ def place_labels(
 
 
 def _places(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, Box]]:
-    """Places for a name, with what each costs."""
+    """Yield places for a name, and the cost of each."""
     for ring, gap in enumerate((6.0, 14.0, 24.0, 36.0)):
         cost = 14.0 * ring
         middle, above, below = y - height / 2, y - gap - height, y + gap
@@ -89,7 +89,7 @@ def _places(x: float, y: float, width: float, height: float) -> Iterator[tuple[f
 
 
 def _overlap(one: Box, other: Box) -> float:
-    """Area that two boxes share."""
+    """Return the area that two boxes share."""
     across = min(one[2], other[2]) - max(one[0], other[0])
     down = min(one[3], other[3]) - max(one[1], other[1])
     return across * down if across > 0 and down > 0 else 0.0
@@ -133,7 +133,7 @@ class Estimate:
 
 
 def _element(name: str, words: str | None = None, /, **attributes: object) -> Element:
-    """An element of a drawing; `class_` is written `class`, `font_size` is written `font-size`."""
+    """Return an element of a drawing; `class_` is written `class`, `font_size` `font-size`."""
     made = Element(
         name,
         {key.rstrip("_").replace("_", "-"): clean(str(value)) for key, value in attributes.items()},
@@ -144,7 +144,7 @@ def _element(name: str, words: str | None = None, /, **attributes: object) -> El
 
 
 def _drawing(children: Iterable[Element], **attributes: object) -> Markup:
-    """An `svg` element as text; whatever needs it is escaped."""
+    """Return an `svg` element as text, escaped where needed."""
     root = _element("svg", **attributes)
     root.extend(children)
     return Markup(tostring(root, encoding="unicode"))
@@ -172,7 +172,7 @@ def _text(
 
 
 def _told(words: str, parts: Iterable[Element], box: Box) -> Element:
-    """Parts whose values a pointer is told; it need only come within a box around them."""
+    """Return parts whose values a pointer shows anywhere within a box around them."""
     group = _element("g", class_="told")
     left, top, right, bottom = box
     group.append(_element("title", words))
@@ -191,12 +191,12 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:
 
 
 def mark(family: str) -> Markup:
-    """A family's mark as a drawing of its own, to stand beside the family's name."""
+    """Return a family's mark as a drawing of its own, to stand beside the family's name."""
     return _drawing([_marker(family, 6, 6)], viewBox="0 0 12 12", class_="mark", aria_hidden="true")
 
 
 def _marker(family: str, x: float, y: float, size: float = 4.0) -> Element:
-    """A family's mark: a shape and a colour of its own; others are a ring."""
+    """Return a family's mark: a shape and a colour of its own; a ring for other families."""
     class_ = f"m f-{family}"
     if family == "refbased":
         return _element("circle", cx=_n(x), cy=_n(y), r=_n(size), class_=class_)
@@ -212,7 +212,7 @@ def _marker(family: str, x: float, y: float, size: float = 4.0) -> Element:
 
 
 def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
-    """Round numbers between two ends, about as many as wanted."""
+    """Return round numbers between two ends, about as many as wanted."""
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
@@ -225,7 +225,7 @@ def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
 
 
 def _tick_texts(values: Sequence[float]) -> list[str]:
-    """All ticks with the digits that the narrowest gap needs."""
+    """Return all ticks with the digits that the narrowest gap needs."""
     gap = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
     digits = max(0, -math.floor(math.log10(gap) + 1e-9)) if gap > 0 else 2
     if digits and abs(round(gap, digits) - gap) > 1e-9 * abs(gap):
@@ -236,8 +236,8 @@ def _tick_texts(values: Sequence[float]) -> list[str]:
 
 
 def _padded(values: Sequence[float], share: float = 0.08) -> tuple[float, float]:
-    known = [value for value in values if math.isfinite(value)]
-    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     room = (high - low) * share or max(abs(high) * share, 0.5)
     return low - room, high + room
 
@@ -247,11 +247,11 @@ def intervals(
     label: str,
     lines: Sequence[tuple[str, float]] = (),
 ) -> Markup:
-    """Values with their intervals, one row each, and lines to hold them against.
+    """Draw values with their intervals, one row each, and vertical lines to compare them with.
 
     Args:
         rows: from the top.
-        label: what the plot shows, for those who hear it, and below the axis.
+        label: description of the plot for screen readers, and title of the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
     names = [cut(row.name, 21) for row in rows]
@@ -264,6 +264,7 @@ def intervals(
     def at(value: float) -> float:
         return left + (value - low) / (high - low) * (WIDTH - left - 42)
 
+    # What is drawn later covers what is drawn earlier: grid and lines first, then the rows.
     parts: list[Element] = []
     marks = ticks(low, high)
     for value, words in zip(marks, _tick_texts(marks), strict=True):
@@ -311,30 +312,30 @@ def scatter(
     family: str,
     labels: tuple[str, str],
 ) -> Markup:
-    """Human scores (across) against a metric's (up), every system named, with the line of best fit.
+    """Draw human scores (across) against a metric's (up), named, with the line of best fit.
 
-    Of more than `MOST_NAMED` systems none is named, of more than `MOST_DRAWN` so many are drawn.
+    Of more than `MOST_NAMED` systems none is named, and at most `MOST_DRAWN` are drawn.
 
     Args:
         human: one a system; systems without a finite pair of values are left out.
         scores: the metric's.
-        names: of the systems.
+        names: the names of the systems.
         family: the metric's, for colour and shape.
-        labels: of the two axes.
+        labels: the labels of the two axes.
     """
     drawn = [
         (x, y, name)
         for x, y, name in zip(human, scores, names, strict=True)
         if math.isfinite(x) and math.isfinite(y)
     ]
-    known = len(drawn)
-    if known > MOST_DRAWN:
+    count = len(drawn)
+    if count > MOST_DRAWN:
         # From the best to the worst system, so that all of the range is seen.
         ordered = sorted(drawn, reverse=True)
-        drawn = [ordered[place * known // MOST_DRAWN] for place in range(MOST_DRAWN)]
+        drawn = [ordered[place * count // MOST_DRAWN] for place in range(MOST_DRAWN)]
     frame = (34.0, 8.0, WIDTH - 6.0, 262.0)
-    spoken = f"{labels[1]} against {labels[0]}, {known} systems"
-    if known > MOST_DRAWN:
+    spoken = f"{labels[1]} against {labels[0]}, {count} systems"
+    if count > MOST_DRAWN:
         spoken += f", of which {MOST_DRAWN} are drawn"
     if not drawn:
         return _plot(
@@ -354,23 +355,23 @@ def scatter(
         (x1, y1), (x2, y2) = fit
         parts.append(_line(across(x1), up(y1), across(x2), up(y2), "fit"))
     points = [(across(x), up(y)) for x, y, _ in drawn]
-    shown = [cut(name, 22) for _, _, name in drawn] if known <= MOST_NAMED else []
+    texts = [cut(name, 22) for _, _, name in drawn] if count <= MOST_NAMED else []
     # Systems of like quality lie close together, so labels move and a line leads back to each.
-    named = points[: len(shown)]
-    boxes = place_labels(named, shown, frame, _LABEL)
+    named = points[: len(texts)]
+    boxes = place_labels(named, texts, frame, _LABEL)
     for (x, y), box in zip(named, boxes, strict=True):
         near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
         if math.dist((x, y), near) > 10:
             parts.append(_line(x, y, *near, "lead"))
-    for (x, y), (own, given, name) in zip(points, drawn, strict=True):
-        words = f"{name}: {labels[0]} {number(own)}, {labels[1]} {number(given)}"
+    for (x, y), (first, second, name) in zip(points, drawn, strict=True):
+        words = f"{name}: {labels[0]} {number(first)}, {labels[1]} {number(second)}"
         parts.append(_told(words, [_marker(family, x, y)], (x - 6, y - 6, x + 6, y + 6)))
-    parts += [_name(point, box, name) for point, box, name in zip(named, boxes, shown, strict=True)]
+    parts += [_name(point, box, name) for point, box, name in zip(named, boxes, texts, strict=True)]
     return _plot(300, spoken, parts)
 
 
 def _name(point: tuple[float, float], box: Box, name: str) -> Element:
-    """A name in its box, held at the side of its point: fonts differ in width."""
+    """Return a name in its box, anchored at the side of its point, since fonts differ in width."""
     middle = (box[0] + box[2]) / 2
     anchor, x = "middle", middle
     if abs(point[0] - middle) > 1:
@@ -404,7 +405,7 @@ def _best_fit(
     wide: tuple[float, float],
     tall: tuple[float, float],
 ) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """Ends of the least-squares line inside the frame; None where there is none."""
+    """Return the ends of the least-squares line inside the frame; None where there is none."""
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((x - mean_x) ** 2 for x in xs)
     if len(xs) < 3 or spread == 0 or len(set(ys)) < 2:
@@ -418,12 +419,12 @@ def _best_fit(
 
 
 def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, label: str) -> Markup:
-    """Correlation within runs of neighbouring systems, from the best to the worst.
+    """Draw correlations within runs of neighbouring systems, from the best to the worst.
 
     Args:
         curves: (systems in a window, one correlation a window); the second one is dashed.
         family: for the colour.
-        label: what the plot shows.
+        label: description of the plot.
     """
     frame = (34.0, 20.0, WIDTH - 8.0, 150.0)
     longest = max((len(values) for _, values in curves), default=1)
@@ -456,11 +457,11 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
 
 
 def _said(values: Sequence[float]) -> str:
-    """All values, or of very many the ends."""
+    """Return all values in words, or the two ends of very many."""
     if len(values) <= MOST_NAMED:
         return ", ".join(number(v, 2) for v in values)
-    known = [v for v in values if math.isfinite(v)] or [float("nan")]
-    return f"{len(values)}, from {number(min(known), 2)} to {number(max(known), 2)}"
+    finite = [v for v in values if math.isfinite(v)] or [float("nan")]
+    return f"{len(values)}, from {number(min(finite), 2)} to {number(max(finite), 2)}"
 
 
 def _curve(
@@ -471,7 +472,7 @@ def _curve(
     family: str,
     order: int,
 ) -> Iterator[Element]:
-    """A line that breaks where a value is not defined, with a mark at each of a few values."""
+    """Yield a line that breaks at undefined values, with a mark at each of a few values."""
     run: list[str] = []
     for place, value in enumerate([*values, float("nan")]):
         if math.isfinite(value):

@@ -53,12 +53,12 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        text: what is shown, besides the mark.
+        text: text of the cell, besides the mark.
         css: classes; `n` is a number.
-        sort: what the page's script sorts by; None for the text itself.
+        sort: key by which the page's script sorts; None for the text itself.
         strong: shown in bold.
         interval: shown below, "" for none.
-        mark: of a family.
+        mark: the mark of a family.
     """
 
     text: str = ""
@@ -79,7 +79,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class FamilyGroup:
-    """What stands above several headings; "" for nothing."""
+    """A heading above several headings; "" for nothing."""
 
     text: str
     columns: int
@@ -98,14 +98,14 @@ class PageTable:
     """A table in a box that scrolls sideways.
 
     Attributes:
-        label: what it shows, for those who hear it.
+        label: description for screen readers.
         css: classes; the page's script sorts a `sortable` one.
         headings: one more than a row has cells.
-        rows: those that are sorted.
+        rows: the rows that are sorted.
         below: rows that stay below the others; None for a table that has no such part.
         groups: a row above the headings.
         caption: shown above; "" for none.
-        spoken: whether the caption is for those who hear it alone.
+        spoken: True if the caption is for screen readers alone.
         heading: shown before the table; "" for none.
     """
 
@@ -121,19 +121,19 @@ class PageTable:
 
 
 def family_mark(family: str) -> FamilyMark:
-    """A family's mark and name; a family that is not known has the name that it was given."""
+    """Return a family's mark and name; an unknown family has its own name."""
     return FamilyMark(family, FAMILY_NAMES.get(family, family), mark(family))
 
 
 def family_cell(family: str) -> Cell:
-    """A cell with a family's mark, sorted by its name."""
+    """Return a cell with a family's mark, sorted by its name."""
     return Cell(css="", sort=FAMILY_NAMES.get(family, ""), mark=family_mark(family))
 
 
 def measure_cell(
     value: float, bounds: Sequence[float | None] | None = None, best: bool = False
 ) -> Cell:
-    """A number with its interval, and its plain value for sorting."""
+    """Return a cell with a number, its interval, and its plain value for sorting."""
     interval = ""
     if bounds and None not in bounds:
         low, high = (number(float(bound or 0), 2).replace("0.", ".", 1) for bound in bounds)
@@ -143,7 +143,7 @@ def measure_cell(
 
 
 def _columns(rows: Sequence[_Row]) -> list[tuple[str, str]]:
-    """(level, measure) of what any metric has."""
+    """Return (level, measure) of every figure that any metric has."""
     wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]
     wanted += [("sentence", key) for key in (*SENTENCE_STATISTICS, "cluster", "tied_share")]
     return [
@@ -154,26 +154,26 @@ def _columns(rows: Sequence[_Row]) -> list[tuple[str, str]]:
 
 
 def _in_order(rows: Sequence[_Row]) -> list[_Row]:
-    """By family, then the best first."""
+    """Return rows by family, the best of each first."""
 
     def place(row: _Row) -> tuple[int, str, float]:
         family = str(row["family"])
         value = value_of(row, "system", "pearson")
         if math.isnan(value):
             value = value_of(row, "sentence", "accuracy")
-        known = _ORDER.index(family) if family in _ORDER else len(_ORDER)
-        return known, family, math.inf if math.isnan(value) else -value
+        position = _ORDER.index(family) if family in _ORDER else len(_ORDER)
+        return position, family, math.inf if math.isnan(value) else -value
 
     return sorted(rows, key=place)
 
 
 def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str]) -> PageTable:
-    """All metrics against one view of the human judgments, with chance and people below.
+    """Return all metrics against one view of the human judgments, chance and people below.
 
     Args:
         document: the result of `compare`, as JSON has it.
-        view: which judgments.
-        costs: what a metric's judge cost, by signature.
+        view: the view of the judgments.
+        costs: costs of metrics' judges, by signature.
     """
     rows = [row for row in document["rows"] if row["human"] == view and is_compared(row)]
     columns = _columns(rows)
@@ -202,7 +202,7 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
 
 
 def judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
-    """What judges cost, by signature, as their audits say."""
+    """Return the costs of judges by signature, as their audits state them."""
     costs = {}
     for signature, audit in (document.get("audits") or {}).items():
         spent = [member.get("cost") or {} for member in audit.get("members") or ()]
@@ -217,7 +217,7 @@ def _has(row: _Row, level: str, key: str) -> bool:
 
 
 def _groups(columns: Sequence[tuple[str, str]], more: int) -> list[FamilyGroup]:
-    """The levels, above their columns."""
+    """Return the names of the levels, above their columns."""
     counts = {name: sum(level == name for level, _ in columns) for name in ("system", "sentence")}
     levels = [
         FamilyGroup(f"{name.capitalize()} level", count) for name, count in counts.items() if count
@@ -266,20 +266,20 @@ def _chance_rows(
     columns: Sequence[tuple[str, str]],
     more: int,
 ) -> list[TableRow]:
-    """Metrics that know nothing, and two annotators."""
+    """Return rows of metrics that know nothing, and of two annotators."""
     rest = [Cell("–")] * more
     rows = []
     for name, entry in (document.get("chance") or {}).items():
-        found = entry["human"].get(view) or {}
-        values = [_value(found, level, key) for level, key in columns]
+        agreement = entry["human"].get(view) or {}
+        values = [_value(agreement, level, key) for level, key in columns]
         rows.append(TableRow(name, [Cell(css="", mark=family_mark("chance")), *values, *rest]))
     ceiling = (document.get("ceiling") or {}).get(view)
     if ceiling:
         values = []
         for level, key in columns:
-            here = (level, key) == ("sentence", "accuracy")
-            bounds = (ceiling.get("ci95") or {}).get("accuracy") if here else None
-            values.append(measure_cell(_float(ceiling["accuracy"]) if here else math.nan, bounds))
+            same = (level, key) == ("sentence", "accuracy")
+            bounds = (ceiling.get("ci95") or {}).get("accuracy") if same else None
+            values.append(measure_cell(_float(ceiling["accuracy"]) if same else math.nan, bounds))
         mark_cell = Cell(css="", mark=family_mark("humans"))
         rows.append(TableRow("two annotators", [mark_cell, *values, *rest]))
     return rows
@@ -295,9 +295,9 @@ def significance_tables(
     """Return one table a test.
 
     Args:
-        tests: as a result document has them.
+        tests: tests of a result document.
         heading: above the first of them.
-        level: of significance; p values up to it are marked.
+        level: the level of significance; p values up to it are marked.
     """
     return [
         _significance_table(test, "" if place else heading, level)
@@ -306,19 +306,19 @@ def significance_tables(
 
 
 def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How each test was made, and in one sentence to what its differences extend."""
-    told = []
+    """Return a sentence for each test on what it swaps and to what its differences extend."""
+    said = []
     for test in tests:
         how = [proper(test["correction"])] if test.get("correction") else []
         how += [f"{number(test['resamples'])} resamples"] if test.get("resamples") else []
         words = proper(test["test"]) + (f" ({', '.join(how)})" if how else "")
         extent = generalises(test["test"])
-        told.append(f"{words}: significant differences extend {extent}." if extent else f"{words}.")
-    return list(dict.fromkeys(told))
+        said.append(f"{words}: significant differences extend {extent}." if extent else f"{words}.")
+    return list(dict.fromkeys(said))
 
 
 def _significance_table(test: Mapping[str, Any], heading: str, level: float) -> PageTable:
-    """p-values of all pairs of metrics; significant ones say whether the row's metric is better."""
+    """Return p-values of all pairs of metrics; significant ones show if the row's is better."""
     names = list(test["metrics"])
     table = test.get("adjusted") or test["p"]
     values = test.get("values") or [None] * len(names)
@@ -330,8 +330,8 @@ def _significance_table(test: Mapping[str, Any], heading: str, level: float) -> 
             for j in range(len(names))
         ]
         if clusters:
-            shown = "–" if clusters[i] is None else str(clusters[i])
-            cells.append(Cell(shown, "n cluster"))
+            cluster = "–" if clusters[i] is None else str(clusters[i])
+            cells.append(Cell(cluster, "n cluster"))
         rows.append(TableRow(name, cells))
     measure = SHOWN_MEASURES.get(str(test["statistic"]), str(test["statistic"]))
     label = f"{str(test['level']).capitalize()} level, {measure}: {proper(test['test'])}"
@@ -350,18 +350,18 @@ def _significance_table(test: Mapping[str, Any], heading: str, level: float) -> 
 def _p_cell(p: float | None, own: float | None, other: float | None, level: float) -> Cell:
     if p is None:
         return Cell("–")
-    shown = "<.001" if p < 0.0005 else number(float(p))
+    value = "<.001" if p < 0.0005 else number(float(p))
     if p > level:
-        return Cell(shown)
+        return Cell(value)
     if own is None or other is None or own > other:
-        return Cell(f"{shown} ▲", "n sig", strong=True)
-    return Cell(f"{shown} ▼", "n sig-worse", strong=True)
+        return Cell(f"{value} ▲", "n sig", strong=True)
+    return Cell(f"{value} ▼", "n sig-worse", strong=True)
 
 
 def pair_matrix(
     labels: Sequence[str], accuracy: Sequence[Sequence[float]], counts: Sequence[Sequence[int]]
 ) -> PageTable:
-    """Sentence accuracy by pair of systems, the lower half; `labels` from the best system down."""
+    """Return sentence accuracy by pair of systems, the lower half; `labels` begin with the best."""
     rows = []
     for i, name in enumerate(labels):
         cells = []
@@ -380,7 +380,7 @@ def pair_matrix(
 
 
 def _shade(value: float) -> str:
-    """One of five steps of blue above one half, of orange below."""
+    """Return one of five shades of blue above one half, of orange below."""
     value = round(value, 2)
     step = min(5, math.ceil(abs(value - 0.5) * 10 - 1e-9))
     return f"{'hi' if value > 0.5 else 'lo'}{step}" if step else ""

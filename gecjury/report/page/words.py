@@ -39,7 +39,7 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Statement:
-    """One paragraph: what it is about, and what is said; folded where it can wait."""
+    """A paragraph with its topic; folded where it can wait."""
 
     topic: str
     text: str
@@ -47,20 +47,20 @@ class Statement:
 
 
 def value_of(row: _Row, level: str, key: str) -> float:
-    """A row's measure; NaN where it is not there or not defined."""
-    found = (row.get(level) or {}).get(key)
-    return float("nan") if found is None else float(found)
+    """Return a row's measure; NaN where it is missing or undefined."""
+    value = (row.get(level) or {}).get(key)
+    return float("nan") if value is None else float(value)
 
 
 def best_rows(document: Document, view: str, level: str, key: str) -> list[_Row]:
-    """The metrics against one view, best first; those without a value are left out."""
+    """Return the metrics against one view, best first; those without a value are left out."""
     rows = [row for row in document["rows"] if row["human"] == view]
-    known = [row for row in rows if not math.isnan(value_of(row, level, key))]
-    return sorted(known, key=lambda row: -value_of(row, level, key))
+    defined = [row for row in rows if not math.isnan(value_of(row, level, key))]
+    return sorted(defined, key=lambda row: -value_of(row, level, key))
 
 
 def is_compared(row: _Row) -> bool:
-    """Whether a row has anything above the level of edits."""
+    """Return True if a row has a figure above the edit level."""
     return bool(row.get("system") or row.get("sentence"))
 
 
@@ -72,7 +72,7 @@ def _test(document: Document, view: str, level: str) -> Mapping[str, Any] | None
 
 
 def tested_measure(document: Document, view: str, level: str) -> str:
-    """What leads are told by: the measure that was tested, otherwise Pearson or accuracy."""
+    """Return the measure of leads: the one that was tested, otherwise Pearson or accuracy."""
     test = _test(document, view, level)
     statistic = str(test["statistic"]) if test else ""
     if statistic in SHOWN_MEASURES and best_rows(document, view, level, statistic):
@@ -81,35 +81,35 @@ def tested_measure(document: Document, view: str, level: str) -> str:
 
 
 def p_value(document: Document, view: str, level: str, one: str, other: str) -> float | None:
-    """The (corrected) p-value of a difference between two metrics; None if it was not tested."""
+    """Return the (corrected) p-value of a difference of two metrics; None if it was not tested."""
     test = _test(document, view, level)
     if test is None or one not in test["metrics"] or other not in test["metrics"]:
         return None
     table = test.get("adjusted") or test["p"]
     i, j = test["metrics"].index(one), test["metrics"].index(other)
     # One-sided tests leave the other half empty or near 1.
-    found = [p for p in (table[i][j], table[j][i]) if p is not None]
-    return min(found) if found else None
+    values = [p for p in (table[i][j], table[j][i]) if p is not None]
+    return min(values) if values else None
 
 
 def _paired(document: Document, view: str, level: str, key: str, one: str, other: str) -> str:
-    """The paired interval of how far a metric is ahead of another; "" where there is none."""
+    """Return the paired interval of a metric's lead over another; "" where there is none."""
     over = str((document.get("uncertainty") or {}).get("over", ""))
-    for each in document.get("differences") or ():
-        if (each["human"], each["level"], each["statistic"]) != (view, level, key):
+    for gap in document.get("differences") or ():
+        if (gap["human"], gap["level"], gap["statistic"]) != (view, level, key):
             continue
-        bounds = (each.get("ci95") or {}).get(over)
-        if {each["first"], each["second"]} != {one, other} or not bounds or None in bounds:
+        bounds = (gap.get("ci95") or {}).get(over)
+        if {gap["first"], gap["second"]} != {one, other} or not bounds or None in bounds:
             continue
         low, high = bounds
-        ahead = (low, high) if each["first"] == one else (-high, -low)
+        ahead = (low, high) if gap["first"] == one else (-high, -low)
         ends = " to ".join(number(float(bound)) for bound in ahead)
         return f" (paired {confidence_level(document)}: {ends})"
     return ""
 
 
 def confidence_level(document: Document) -> str:
-    """The confidence of the document's intervals, such as `95%`."""
+    """Return the confidence of the document's intervals, such as `95%`."""
     return f"{100 * float((document.get('uncertainty') or {}).get('confidence', 0.95)):g}%"
 
 
@@ -119,26 +119,26 @@ def significance_level(document: Document) -> float:
 
 
 def proper(name: object) -> str:
-    """How a test or a correction is written in running text."""
-    known = {
+    """Return the name of a test or a correction for running text."""
+    spellings = {
         "perm-both": "PERM-BOTH",
         "perm-systems": "PERM-SYS",
         "paired-permutation": "paired permutation",
         "holm": "Holm",
         "bonferroni": "Bonferroni",
     }
-    return known.get(str(name), str(name))
+    return spellings.get(str(name), str(name))
 
 
 def generalises(test: object) -> str:
-    """To what a significant difference by a test extends; "" for a test that is not known."""
+    """Return to what a significant difference of a test extends; "" for an unknown test."""
     sentences = "to other sentences by these systems"
-    known = {
+    extents = {
         "perm-systems": "to other systems as well",
         "perm-both": sentences,
         "paired-permutation": sentences,
     }
-    return known.get(str(test), "")
+    return extents.get(str(test), "")
 
 
 def summarise(
@@ -146,7 +146,7 @@ def summarise(
     human: Mapping[str, Mapping[str, float]],
     consensus: Mapping[str, Consensus | None],
 ) -> list[Statement]:
-    """What a reader should know first.
+    """Return the statements that a reader should see first.
 
     Args:
         document: the result of `compare`, as JSON has it.
@@ -225,7 +225,7 @@ def _significance(document: Document, view: str, level: str, rows: Sequence[_Row
 def _other_leaders(
     document: Document, view: str, level: str, key: str, leaders: Sequence[str]
 ) -> str:
-    """Who leads by the other measures of a level, where that is someone else."""
+    """Return who leads by the other measures of a level, if not the same metric."""
     if level != "system":
         return ""
     others: dict[str, list[str]] = {}
@@ -245,7 +245,7 @@ def _other_leaders(
 
 
 def _two_annotators(document: Document, view: str) -> str:
-    """How far people agree, what a metric could reach, and what metrics reach on the same pairs."""
+    """Return how far people agree, and what metrics could and do reach on the same pairs."""
     people = (document.get("ceiling") or {}).get(view)
     compared = best_rows(document, view, "sentence", "accuracy")
     if not compared or not people or people.get("accuracy") is None:
@@ -256,25 +256,25 @@ def _two_annotators(document: Document, view: str) -> str:
     perfect = people.get("perfect")
     if perfect is not None and not math.isnan(perfect):
         parts.append(f"a perfect metric would on {percent(agreed)} to {percent(perfect)}")
-    there = {
+    accuracies = {
         row["metric"]: row["sentence"]["doubly_judged"]["accuracy"]
         for row in document["rows"]
         if row["human"] == view and (row.get("sentence") or {}).get("doubly_judged")
     }
-    if there:
-        best = max(there.values())
-        names = [name for name, value in there.items() if best - value < SAME]
+    if accuracies:
+        best = max(accuracies.values())
+        names = [name for name, value in accuracies.items() if best - value < SAME]
         parts.append(f"{listed(names)} {'does' if len(names) == 1 else 'do'} on {percent(best)}")
     return "; ".join([text, ", ".join(parts)]) + "." if parts else f"{text}."
 
 
 def _first_system(document: Document, view: str, human: Mapping[str, float]) -> str:
-    known = {name: score for name, score in human.items() if not math.isnan(score)}
+    scored = {name: score for name, score in human.items() if not math.isnan(score)}
     rows = [row for row in document["rows"] if row["human"] == view and row.get("scores")]
-    if not known or not rows:
+    if not scored or not rows:
         return ""
-    top = max(known.values())
-    favoured = [name for name, score in known.items() if score == top]
+    top = max(scored.values())
+    favoured = [name for name, score in scored.items() if score == top]
     if len(favoured) > 1:
         return f"People put {listed(favoured)} first alike."
     agree: list[str] = []
@@ -309,15 +309,15 @@ def _agreement(document: Document, found: Consensus | None) -> str:
     text = f"All {who} agree on {percent(share)} of {number(found.pairs)} judged pairs"
     if found.united:
         text += f", people with them on {percent(found.right)} of these"
-    known = {n: r for n, r in found.split_right.items() if not math.isnan(r)}
-    if known:
-        best = max(known, key=lambda name: known[name])
-        text += f". Elsewhere {names[best]} is right most often ({percent(known[best])})"
+    defined = {n: r for n, r in found.split_right.items() if not math.isnan(r)}
+    if defined:
+        best = max(defined, key=lambda name: defined[name])
+        text += f". Elsewhere {names[best]} is right most often ({percent(defined[best])})"
     return text + "."
 
 
 def headline(document: Document, views: Sequence[str]) -> str:
-    """Who leads where, and whether significantly, a line a level; empty with nothing ranked."""
+    """Return a line for each level on who leads, and how significantly; empty without rankings."""
     parts = []
     for level in ("system", "sentence"):
         leaders: dict[str, list[str]] = {}
@@ -346,16 +346,16 @@ def _lead_verb(document: Document, view: str, level: str, rows: Sequence[_Row]) 
 
 
 def edit_statement(document: Document) -> Statement | None:
-    """Which metric tells valid from invalid edits best; None where no edits were tried."""
-    found = {
+    """Return which metric tells valid from invalid edits best; None without edits."""
+    aucs = {
         str(row["metric"]): float(row["edit"]["auc"])
         for row in document["rows"]
         if row.get("edit") and row["edit"].get("auc") is not None
     }
-    if not found:
+    if not aucs:
         return None
-    top = max(found.values())
-    names = [name for name, auc in found.items() if top - auc < SAME]
+    top = max(aucs.values())
+    names = [name for name, auc in aucs.items() if top - auc < SAME]
     text = (
         f"{listed(names)} {'tells' if len(names) == 1 else 'tell'} valid from invalid edits best: "
         f"AUC {number(top)} (chance 0.5"

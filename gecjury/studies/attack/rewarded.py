@@ -1,4 +1,4 @@
-"""How often damage raises a reward, without guards and with them."""
+"""Frequencies with which damage raises a reward, without guards and with them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rises(
     """Return how often the reward rises, one record a metric and kind of damage.
 
     The guarded reward is scaled: the range of the metric's scores of the undamaged texts becomes 0
-    to 1, and what lies beyond is cut off, so that a penalty of 1 outweighs every score.
+    to 1, and values beyond it are cut off, so that a penalty of 1 outweighs every score.
 
     Args:
         scored: damaged and undamaged scores of each metric.
@@ -45,6 +45,7 @@ def rises(
             gains, kept, hits = [], [], []
             for pair in (pair for pair in one.pairs if pair.damaged.attack == attack):
                 lines = pair.damaged.lines
+                # Every metric meets the same damaged texts; guards depend on the texts alone.
                 if lines not in after:
                     after[lines] = _hits(corpus, lines, rules)
                 gain = pair.after - pair.before
@@ -115,6 +116,6 @@ def _hits_of(
     """Return on which texts which guards take effect: sentences × guards, 0 or 1."""
     hits = np.zeros((len(lines), len(rules)))
     for row, (source, line) in enumerate(zip(sources, lines, strict=True)):
-        own = [reference[row] for reference in references]
-        hits[row] = [guard.rule(source, line, own) for guard in rules]
+        of_row = [reference[row] for reference in references]
+        hits[row] = [guard.rule(source, line, of_row) for guard in rules]
     return hits

@@ -97,23 +97,7 @@ def parse_gate(texts: Sequence[str]) -> Gate:
     Raises:
         OptionError: one cannot be read; says at which column.
     """
-    parts = []
-    for text in texts:
-        parse_condition(text)  # the whole first, so that an error tells its column
-        parts += [parse_condition(part) for part in _alternatives(text)]
-    return Gate(tuple(parts))
-
-
-def _alternatives(text: str) -> list[str]:
-    """Return what `or` joins at the top of a condition that can be read, as typed."""
-    depth, start, parts = 0, 0, []
-    for token in re.finditer(r"`[^`]*`|[()]|[\w.-]+", text):
-        word = token[0]
-        depth += (word == "(") - (word == ")")
-        if word == "or" and not depth:
-            parts.append(text[start : token.start()])
-            start = token.end()
-    return [*parts, text[start:]]
+    return Gate(tuple(part for text in texts for part in parse_condition(text).alternatives))
 
 
 def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -> list[str]:
