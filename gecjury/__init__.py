@@ -24,7 +24,7 @@ from gecjury.runtime import __version__
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus, corpus_of_texts
     from gecjury.corpus.language import language_of
     from gecjury.corpus.reading import read_corpus
     from gecjury.corpus.tokens import in_language
@@ -66,6 +66,7 @@ __all__ = [
     "__version__",
     "attack",
     "compare",
+    "corpus_of_texts",
     "diff",
     "explain",
     "given_scores",
@@ -103,6 +104,7 @@ _HOMES = {
     "Tune": "gecjury.studies.tune.study",
     "attack": "gecjury.studies.attack",
     "compare": "gecjury.studies.compare",
+    "corpus_of_texts": "gecjury.corpus.corpus",
     "diff": "gecjury.studies.diff",
     "in_language": "gecjury.corpus.tokens",
     "language_of": "gecjury.corpus.language",

@@ -21,13 +21,13 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
-from gecjury.experiments.system_tests import compare_systems
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.references import sum_draws
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.bootstrap import make_resampled
+from gecjury.studies.system_tests import compare_systems
 from speed.harness import Claim, Options, checked, faster, needs
 from speed.running import permuted
 

@@ -116,9 +116,9 @@ def run_dataset(args: argparse.Namespace) -> int:
     """Score a dataset into its folder, and print what `score` prints."""
     from gecjury.cli.progress import RowProgress
     from gecjury.datasets.run import score_dataset
-    from gecjury.experiments.inputs import scorers_of
+    from gecjury.scoring.registry import load_all
 
-    scorers, options = scorers_of(args.metrics), settings_of(DatasetOptions, args)
+    scorers, options = load_all(args.metrics), settings_of(DatasetOptions, args)
     runtime = runtime_from(args)
     if not args.quiet:
         runtime = replace(runtime, progress=RowProgress())

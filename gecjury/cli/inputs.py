@@ -195,9 +195,9 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
 
 def load_scorers(names: Sequence[str]) -> list[Scorer]:
     """Load every metric before any file is read, so that a typing error costs nothing."""
-    from gecjury.experiments.inputs import scorers_of
+    from gecjury.scoring.registry import load_all
 
-    return scorers_of(names)
+    return load_all(names)
 
 
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:

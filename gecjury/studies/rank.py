@@ -1,6 +1,6 @@
 """Systems in the order of their scores, and how sure that order is: `gecjury rank`.
 
-Everything comes from one scoring; `gecjury.experiments.system_tests` says how sure it is.
+Everything comes from one scoring; `gecjury.studies.system_tests` says how sure it is.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from math import isnan
 from typing import Any, ClassVar
 
 from gecjury.arrays import FloatArray, settled
-from gecjury.experiments.system_tests import SystemTests, compare_systems
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.study import Study, Work, function_of
+from gecjury.studies.system_tests import SystemTests, compare_systems
 
 _OFFERED = ("over", "resamples", "confidence", "permutations")
 

@@ -18,8 +18,8 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError, OptionError, OutputError
-from gecjury.experiments.inputs import scorers_of
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load_all
 from gecjury.studies.study import Work
 from gecjury.textfiles import read_bytes, read_text, write_text
 from gecjury.web import Order, Task
@@ -232,7 +232,7 @@ def open_study(
     if target.suffix != ".csv" or _is_folder(target, output):
         raise OptionError(f"-o {output}: expected a file that ends in .csv, which `compare` reads")
     name = None if annotator is None else annotator_name(annotator)
-    scorers = scorers_of(list(metrics)) if metrics else []
+    scorers = load_all(list(metrics)) if metrics else []
     files = [Path(path) for path in (source, *outputs, *references)]
     for path in files:
         if not path.is_file():

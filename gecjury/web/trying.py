@@ -18,11 +18,10 @@ from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.experiments.inputs import scorers_of
 from gecjury.report.page.browser import mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.registry import METRICS, load, load_all, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.explain import Explain, Explained, explained, one_line
@@ -118,7 +117,7 @@ def open_desk(
         OptionError: an unknown metric, or one that asks a server.
         InputError: a file that is no comparison, or no folder.
     """
-    for scorer in scorers_of(list(metrics)) if metrics else ():
+    for scorer in load_all(list(metrics)) if metrics else ():
         if scorer.family == "judges":
             raise OptionError(
                 f"-m {scorer.name}: asks a server for every text; score with `gecjury score`, "
@@ -411,7 +410,7 @@ def _result(
     corpus: Corpus, metrics: Sequence[str], runtime: Runtime, patience: _Patience
 ) -> dict[str, Any]:
     """Scores of all metrics, sentence by sentence, with what each edit earned."""
-    scorers = scorers_of(list(metrics))
+    scorers = load_all(list(metrics))
     patience.check()
     tables = Work(corpus, tuple(scorers), runtime).scores()
     explained = left_out = 0

@@ -13,7 +13,6 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.experiments.system_tests import pair_tests
 from gecjury.scoring.error_types import TypeLevel, merged_type
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
@@ -21,6 +20,7 @@ from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.counts import precision_recall_f, ratio
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
 from gecjury.stats.resampling import Resampling
+from gecjury.studies.system_tests import pair_tests
 
 RATES: Mapping[str, str] = {
     "over-correction": "share of the sentences that every reference leaves unchanged which the "

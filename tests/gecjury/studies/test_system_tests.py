@@ -11,12 +11,12 @@ import pytest
 
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.experiments.system_tests import compare_systems, mixed_scores
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
+from gecjury.studies.system_tests import compare_systems, mixed_scores
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import pytest
 
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.m2 import parse_m2
-from gecjury.experiments.system_tests import mixed_scores
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
@@ -15,6 +14,7 @@ from gecjury.stats.permutation import approximate_randomisation, permutation_sig
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.diff.paired import metric_difference
 from gecjury.studies.rank import Rank, rank
+from gecjury.studies.system_tests import mixed_scores
 
 # The annotators differ wherever both correct, so that it matters whose reference is taken.
 GOLD = """\

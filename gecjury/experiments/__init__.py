@@ -1,1 +1,0 @@
-"""Uses of a metric: scores, ranks, explanations, damage, analyses."""
