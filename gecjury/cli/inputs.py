@@ -193,13 +193,6 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     )
 
 
-def load_scorers(names: Sequence[str]) -> list[Scorer]:
-    """Load every metric before any file is read, so that a typing error costs nothing."""
-    from gecjury.scoring.registry import load_all
-
-    return load_all(names)
-
-
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
     """Metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
     from gecjury.scoring.options import parse
@@ -434,27 +427,6 @@ def benchmark_or_files(
         )
     benchmark = named_benchmark(args, source, references=sets)
     return benchmark.corpus, benchmark
-
-
-def dry_run(
-    scorers: list[Scorer], corpus: Corpus, runtime: Runtime, more: Sequence[Plan] = ()
-) -> bool:
-    """Under --dry-run, print what the scorers would ask and its cost, and say so.
-
-    Args:
-        scorers: whose plans are summed.
-        corpus: what they would score.
-        runtime: says whether this is a dry run.
-        more: plans of further work.
-
-    Returns:
-        True where the command is done with that.
-    """
-    if not runtime.dry_run:
-        return False
-    asked = (scorer.plan(scorer.read(corpus), runtime) for scorer in scorers)
-    print_plans([*(plan for plan in asked if plan is not None), *more])
-    return True
 
 
 def print_plans(plans: Sequence[Plan]) -> None:

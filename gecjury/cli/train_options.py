@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from gecjury.cli.numbers import MOST_SEED, up_to
 from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
 from gecjury.refless.training.recipe import BaseRecipe
@@ -51,20 +50,6 @@ def add_check(group: argparse._ActionsContainer, *, read: bool = True) -> None:
         if read
         else argparse.SUPPRESS,
     )
-
-
-def add_judged(group: argparse._ActionsContainer, seed: str) -> None:
-    """Declare which judgments and systems of a benchmark are trained on.
-
-    Args:
-        group: what they are added to.
-        seed: what the seed is of.
-    """
-    from gecjury.benchmarks.table import View
-
-    group.add_argument("--human", choices=get_args(View), help="which judgments")
-    group.add_argument("--systems", default="base", help="system set of the benchmark")
-    group.add_argument("--seed", type=up_to(MOST_SEED, least=0), default=0, help=f"seed of {seed}")
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:
