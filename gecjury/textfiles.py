@@ -141,7 +141,7 @@ def _shown(path: str | Path) -> str:
 
 
 def _pieces(path: str | Path) -> Iterator[bytes]:
-    """What a file holds, piece by piece, so that one without an end can be left."""
+    """Yield the content of a file piece by piece, so that an endless one can be left."""
     if str(path) == "-":
         global _input_was_read
         if _input_was_read:
@@ -251,7 +251,7 @@ def _too_deep(where: str, expected: str) -> str:
 
 
 def _deeper(value: Any, most: int) -> bool:
-    """Whether lists and objects lie in each other more than `most` deep; without recursion."""
+    """Return True if lists and objects are nested more than `most` deep; without recursion."""
     level = [value]
     for _ in range(most + 1):
         level = [
@@ -332,7 +332,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _is_special(target: Path) -> bool:
-    """Whether a path is no place for a file: a device, a pipe, or what the system shows as one."""
+    """Return True if a path cannot hold a file: a device, a pipe, or shown as one."""
     parts = target.absolute().parts
     if parts[1:2] in (("dev",), ("proc",)) and parts[1:3] != ("dev", "shm"):
         return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gecjury.corpus.edits import Edit, ordered_edits
 
 ChunkText = tuple[str, ...] | None
-"""What a set of edits makes of a chunk; None where it leaves the chunk as it is."""
+"""The text that a set of edits makes of a chunk; None where it leaves the chunk as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from gecjury.scoring.signature import Signature
 ScoreLevel = Literal["sentence", "corpus"]
 
 Types = Mapping[tuple[str, int], float]
-"""What an error type has of one count (0 TP, 1 FP, 2 FN)."""
+"""Key of a count of an error type (0 TP, 1 FP, 2 FN)."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ Mode = Literal["correction", "span", "token"]
 _Key = tuple[int, int] | tuple[int, int, str]
 K = TypeVar("K")
 Edited = Mapping[K, list[str]]
-"""What is compared of a sentence's edits, with the types of the edits behind each key."""
+"""Keys by which a sentence's edits are compared, with the types of the edits behind each key."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ so that help comes at once.
 COMMANDS: dict[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
-"""What the system says of a file's name or of a folder's rights, wherever it is met."""
+"""Errors of the system on a file's name or a folder's rights."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -174,7 +174,7 @@ def _complete_metrics(args: argparse.Namespace) -> None:
 
 
 def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
-    """What is wrong with a word that the command does not know."""
+    """Return a message on a word that the command does not know."""
     if not word.startswith("-"):
         return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
     from gecjury.errors import nearest

@@ -1,4 +1,4 @@
-"""What becomes of an error that nobody foresaw: one line, and a file to report."""
+"""Reports of unforeseen errors: one line, and a file."""
 
 from __future__ import annotations
 

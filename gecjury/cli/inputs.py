@@ -345,7 +345,7 @@ def language_from(args: argparse.Namespace) -> Language:
 
 
 def language_options(args: argparse.Namespace) -> LanguageOptions:
-    """What --lang and its like say of a benchmark's language, as `load_benchmark` takes it."""
+    """Return the options on a benchmark's language, as `load_benchmark` takes them."""
     return {"lang": args.lang, "tokens": args.tokens, "fold": args.fold, "tagger": args.tagger}
 
 

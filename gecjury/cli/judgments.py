@@ -21,7 +21,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def _declare(parser: CommandParser) -> None:
-    """What the action of this parser takes."""
+    """Declare the arguments of an action."""
     action = parser.path.rpartition(" ")[2]
     parser.needs = ("cache",)
     if action != "list":

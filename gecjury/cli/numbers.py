@@ -77,5 +77,5 @@ def up_to(most: int, least: int = 1) -> Callable[[str], int]:
 
 
 def _quoted(text: str) -> str:
-    """What to do about quotation marks that a word processor put around a number."""
+    """Return a hint on quotation marks that a word processor put around a number."""
     return "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""

@@ -1,4 +1,4 @@
-"""What the commands with a page share: their options, and serving until they are interrupted."""
+"""Options of the commands that serve a page, and the server itself."""
 
 from __future__ import annotations
 

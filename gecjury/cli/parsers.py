@@ -242,7 +242,7 @@ class CommandParser(argparse.ArgumentParser):
         return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
 
     def reads(self, flag: str) -> bool:
-        """Whether an option is among those that the help tells of."""
+        """Return True if an option is among those that the help tells of."""
         found = self.declared()._option_string_actions.get(flag)
         return found is not None and found.help is not argparse.SUPPRESS
 

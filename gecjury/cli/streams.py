@@ -1,4 +1,4 @@
-"""What a command says on stderr, and data that it writes on stdout.
+"""Messages of a command on stderr, and data on stdout.
 
 Every message to people goes through `tell`: names and sentences in it are those of others.
 """
@@ -65,7 +65,7 @@ def hold_streams() -> None:
 
 
 def reader_has_gone() -> bool:
-    """Whether a broken pipe is stdout's; there are others, to processes of ours."""
+    """Return True if a broken pipe is stdout's; there are others, to processes of ours."""
     import select
 
     if not hasattr(select, "poll"):

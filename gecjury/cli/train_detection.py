@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TextData:
-    """What any training reads besides its own data.
+    """Data that any training reads besides its own.
 
     Attributes:
         check: warn if training sentences stand in these (default: seeda; none: --check).
@@ -34,7 +34,7 @@ class TextData:
 
 @dataclass(frozen=True, kw_only=True)
 class StepData(TextData):
-    """What steps beforehand learn from.
+    """Data of the steps before a training.
 
     Attributes:
         detection: learn error detection beforehand from labelled tokens: multiged-en (-cs, -de,

@@ -41,7 +41,7 @@ _PARALLEL = ("jfleg", "gmeg-dev")
 
 @dataclass(frozen=True, kw_only=True)
 class RatedData(StepData):
-    """What a SOME learns from.
+    """The data of a SOME.
 
     Attributes:
         column: which column is output, source, grammaticality, fluency, meaning, or quality alone

@@ -1,4 +1,4 @@
-"""What a training tells while it runs and afterwards: figures, services, the card's licence."""
+"""Reports of a training while it runs and afterwards: figures, services, the card's licence."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refbased.errant import count_edits, count_types
 
 Unit = Literal["tokens", "spans", "corrections", "typed"]
-"""What has to agree: tokens that are to be changed, their spans, the corrections too, or the types
+"""Criteria of a match: tokens to be changed, their spans, the corrections too, or the types
 as well."""
 
 _TITLES: dict[Unit, str] = {

@@ -1,4 +1,4 @@
-"""Which columns hold what: named on the command line, or called what they hold."""
+"""Roles of columns: named on the command line, or equal to the columns' names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gecjury.errors import InputError, OptionError, nearest
 
 ROLES = ("id", "source", "hypothesis", "references")
-"""What a column may hold; several may hold a hypothesis."""
+"""Roles of a column; several columns may hold hypotheses."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class ColumnsGiven:
-    """What the user said of columns.
+    """The columns that a user named.
 
     Attributes:
         by_role: column by role, of `id`, `source` and `references`.

@@ -1,4 +1,4 @@
-"""Who finishes shards: the protocol, and this machine's processes; one that dies is replaced."""
+"""Engines that score shards: the protocol, and processes of this machine, which are replaced."""
 
 from __future__ import annotations
 

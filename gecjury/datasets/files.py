@@ -33,7 +33,7 @@ _END = 1 << 16
 
 
 def is_dataset(name: str) -> bool:
-    """Whether a name is certainly that of a dataset, which no text file has.
+    """Return True if a name is certainly that of a dataset, which no text file has.
 
     JSON lines may as well hold a text: see `gecjury.cli.datasets`.
     """
@@ -45,7 +45,7 @@ def is_dataset(name: str) -> bool:
 
 
 def may_be_dataset(name: str) -> bool:
-    """Whether a name may be that of a dataset: certainly, or of JSON lines."""
+    """Return True if a name may be that of a dataset: certainly, or of JSON lines."""
     return is_dataset(name) or name.lower().endswith(_ENDINGS)
 
 
@@ -114,14 +114,14 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
 
 
 def _readable(file: Path, folder: Path) -> bool:
-    """Whether a file in a folder is one of its data: not hidden, and of a known ending."""
+    """Return True if a file in a folder is one of its data: not hidden, and of a known ending."""
     parts = file.relative_to(folder).parts
     hidden = any(part.startswith((".", "_")) for part in parts)
     return not hidden and file.name.lower().endswith(_ENDINGS)
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """What files are called in ids: their names, with as many folders as tell them apart."""
+    """Return the names of files in ids, with as many folders as tell them apart."""
     plain = [path if path.startswith("hf:") else Path(path).name for path in paths]
     if len(set(plain)) == len(plain):
         return plain

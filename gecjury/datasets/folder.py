@@ -28,7 +28,7 @@ from gecjury.records import from_record, read_record
 from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
 
 MANIFEST = "dataset.json"
-"""What the run is: settings, columns and files; written before the first part."""
+"""The manifest of a run: settings, columns and files; written before the first part."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def begin(job: Job, old: Job | None) -> None:
 
 
 def _differences(old: Job, new: Job) -> list[str]:
-    """What two jobs would do otherwise, a line each."""
+    """Return the differences of two jobs, a line each."""
     found = []
     names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
              "references": "column of references", "form": "--output-format",
@@ -205,7 +205,7 @@ _NAMED = 3  # duplicate ids that are told by name
 
 
 def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
-    """What is to be told of ids that stand more than once; empty where none does.
+    """Return a note on repeated ids; empty where there are none.
 
     Hashes of 64 bits stand for ids, sorted part by part, and are compared in ranges, so that
     neither they nor the ids are ever in memory as a whole.

@@ -1,4 +1,4 @@
-"""What a shard leaves: its part, bad rows, ids and kept rows, each whole or not at all."""
+"""Files of a finished shard: its part, bad rows, ids and kept rows, each whole or not at all."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ _QUIET = {
 
 
 class ShardActor:
-    """What Ray keeps on a node: one worker; it answers shards, given as JSON, with JSON."""
+    """An actor of Ray with one worker; it answers shards in JSON with JSON."""
 
     def __init__(self, job: str, mark: str, home: str) -> None:
         self._worker: Any = None
@@ -98,7 +98,7 @@ class ShardActor:
             self._failure = json.dumps(failure(error))
 
     def load(self, job: Job) -> Any:
-        """What finishes shards, made once.
+        """Make the worker, once.
 
         Args:
             job: what is to be done with each.
@@ -268,7 +268,7 @@ class RayEngine:
             ray.shutdown()
 
     def _connect(self, ray: Any) -> Any:
-        """What `ray.init` gives."""
+        """Connect to Ray and return its context."""
         import logging
 
         root = Path(errors.__file__).resolve().parents[1]
@@ -364,7 +364,7 @@ class _Pool:
 
 
 def _answers(pool: _Pool, shards: Sequence[str]) -> Iterator[str]:
-    """What the actors answer, as it comes; to be run within the cluster."""
+    """Yield the actors' answers as they come; runs within the cluster."""
     from ray.data import ActorPoolStrategy
 
     with _quiet_data() as data:
@@ -419,7 +419,7 @@ def _answers_from_afar(ray: Any, pool: _Pool, shards: Sequence[str]) -> Iterator
 
 
 def answers_within(pool: Mapping[str, Any], shards: Sequence[str]) -> Iterator[str]:
-    """What the actors answer, asked for within the cluster by plain values.
+    """Yield the actors' answers, asked for within the cluster by plain values.
 
     Args:
         pool: size, resources and the job, with the actors' class as module and name.
@@ -508,7 +508,7 @@ def _import_ray() -> Any:
 
 
 def _has_dashboard() -> bool:
-    """Whether the packages of Ray's dashboard are installed; without them Ray warns."""
+    """Return True if the packages of Ray's dashboard are installed; without them Ray warns."""
     import importlib.util
 
     return all(importlib.util.find_spec(name) for name in ("aiohttp_cors", "opencensus"))

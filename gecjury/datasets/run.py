@@ -58,7 +58,7 @@ class DatasetScores:
         return records_text(self.rows())
 
     def __repr__(self) -> str:
-        """What it is and how much."""
+        """Return the kind of result and its size."""
         return f"<DatasetScores: {self.results.read} rows in {self.folder}>"
 
 
@@ -358,7 +358,7 @@ def _tell_plan(
     left: Sequence[Shard],
     tell: Callable[[str], None],
 ) -> None:
-    """What the user should know before the work begins."""
+    """Tell the user about the work before it begins."""
     rows = sum(file.rows for file in job.files)
     count = len(shards) - len(left)
     tell(

@@ -131,7 +131,7 @@ class Job(Columns, Plain):
 
 @dataclass(frozen=True)
 class Total:
-    """What a corpus score is made of, of the rows of a shard; those of shards add up.
+    """The parts of a corpus score of a shard's rows; parts of shards add up.
 
     Attributes:
         sums: by system, the metric's own layout; empty where there is no corpus score.
@@ -144,7 +144,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Kept:
-    """What became of rows under a condition.
+    """Counts of rows under a condition.
 
     Attributes:
         rows: kept.
@@ -159,7 +159,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class ShardSummary(Plain):
-    """What is told of a finished shard.
+    """The summary of a finished shard.
 
     Attributes:
         number: of the shard.

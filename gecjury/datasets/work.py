@@ -40,7 +40,7 @@ _BLAMED = 16  # rows that a metric may refuse in a batch before the batch itself
 
 
 def column_name(system: str, label: str, part: str = "") -> str:
-    """What a column of results is called: `green`, `green.recall`, `mine.green`."""
+    """Return the name of a column of results: `green`, `green.recall`, `mine.green`."""
     return ".".join(filter(None, (system, label, part)))
 
 
@@ -71,7 +71,7 @@ class _Metric:
             self.sums = totals if self.sums is None else self.sums + totals
 
     def total(self, systems: Sequence[str]) -> Total:
-        """What is told of the shard."""
+        """Return the summary of the shard."""
         if self.why:
             return Total(why=self.why)
         if self.sums is None:
@@ -81,7 +81,7 @@ class _Metric:
 
 @dataclass
 class _Found:
-    """What the rows of a shard have given so far."""
+    """The results of a shard's rows so far."""
 
     ids: list[str] = field(default_factory=list)
     columns: dict[str, list[FloatArray]] = field(default_factory=dict)
@@ -281,7 +281,7 @@ class Worker:
             )
 
     def _keep(self, columns: dict[str, FloatArray], found: _Found) -> Any:
-        """Which rows of a batch fulfil the condition."""
+        """Return the rows of a batch that fulfil the condition."""
         assert self._condition is not None
         left = np.ones(len(next(iter(columns.values()))), dtype=bool)
         for number, part in enumerate(self._condition.parts):

@@ -217,7 +217,7 @@ class Jury(MeanScorer):
         return replace(own, data=data, packages=packages)
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
-        """What all members together would send."""
+        """Return the requests that all members together would send."""
         plans = [
             plan
             for member in self.members

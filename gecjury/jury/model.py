@@ -1,4 +1,4 @@
-"""What a trained jury is: its members, how their scores are weighed, and the one file it lives in.
+"""A trained jury: its members, how their scores are weighed, and the one file it lives in.
 
 A jury is a JSON file of the format `gecjury-jury/1`; it holds no text of anybody, only hashes of
 the sources that it was trained on.
@@ -290,7 +290,7 @@ def placeless(identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identity(scorer: Scorer, extra: Mapping[str, str]) -> dict[str, Any]:
-    """What a member's scores depend on besides the texts."""
+    """Return what a member's scores depend on besides the texts."""
     return placeless(
         {"version": scorer.version, "settings": scorer.settings(), "extra": dict(extra)}
     )

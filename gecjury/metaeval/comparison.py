@@ -66,7 +66,7 @@ _SIZES = (4, 8)  # of windows, in systems
 
 
 Metric = registry.Metric | ScoreTable
-"""What can be compared: a scorer, its name with options, or scores that were made before."""
+"""A metric to compare: a scorer, its name with options, or scores that were made before."""
 
 
 def check(

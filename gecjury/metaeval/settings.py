@@ -20,9 +20,9 @@ Human = Literal["edit", "sentence", "both"]
 HumanKind = Literal["trueskill", "expected-wins", "mean"]
 """Human scores of systems; where a benchmark has several, the first is taken unasked."""
 Level = Literal["system", "sentence", "edit", "all"]
-"""What is compared; `all` leaves out, at the level of edits, what would cost much."""
+"""Levels of a comparison; `all` leaves out, at the level of edits, what would cost much."""
 ClusterTest = Literal["perm-systems", "perm-both"]
-"""What is swapped between two metrics at system level: whole systems, which asks of other systems
+"""Units that a test swaps between two metrics: whole systems, which asks of other systems
 as well, or single cells, which asks of other sentences by these systems."""
 CreditKind = Literal["counts", "any", "share", "leave-one-out", "add-one", "shapley"]
 """How metrics credit single edits, see `gecjury.metaeval.edits.credit`."""

@@ -18,7 +18,7 @@ from gecjury.runtime import silenced
 from gecjury.textfiles import read_json
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
-"""What a network gives: hidden states; outputs for a sentence or pair, or for each word piece;
+"""Outputs of a network: hidden states; outputs for a sentence or pair, or for each word piece;
 probabilities of the next word piece; those of a target's word pieces given a source."""
 
 _CLASSES: dict[NetworkKind, str] = {

@@ -299,7 +299,7 @@ GUARDS: Mapping[str, Guard] = MappingProxyType({guard.name: guard for guard in _
 """Every guard by name."""
 
 Guards = str | Guard | Sequence[str | Guard] | Mapping[str, float] | None
-"""What is guarded: `all`, `none` (None), names, rules of one's own, or penalties by name."""
+"""Guards to apply: `all`, `none` (None), names, rules of one's own, or penalties by name."""
 
 
 def guards_from(given: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:

@@ -38,7 +38,7 @@ from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature, code_digest, package_versions
 
 Ability = Literal["credit", "explain"]
-"""What a metric may be able to do besides scoring; see `Scorer.can`."""
+"""Abilities of a metric besides scoring; see `Scorer.can`."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, 
 from gecjury.stats.resampling import PERMUTATIONS
 
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
-"""What tests between metrics at system level compare; SPA has one of its own."""
+"""The statistics that tests between metrics compare at system level; SPA has a test of its own."""
 
 _STATISTICS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "pearson": pearsons,

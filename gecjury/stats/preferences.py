@@ -15,7 +15,7 @@ from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
 
 TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
-"""What becomes of a pair that the metric ties; see `preference_agreement`."""
+"""How a pair that the metric ties counts; see `preference_agreement`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

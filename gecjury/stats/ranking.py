@@ -22,7 +22,7 @@ from gecjury.errors import OptionError
 from gecjury.stats.trueskill import Game, Outcome, rate
 
 Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
-"""What makes a system's score: see `aggregate_scores`."""
+"""Ways to compute a system's score; see `aggregate_scores`."""
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 
 _GAME = Game()

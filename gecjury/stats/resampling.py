@@ -20,7 +20,7 @@ MOST_RESAMPLES = 1_000_000
 _MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB
 
 Over = Literal["both", "sentences", "systems", "none"]
-"""What a bootstrap draws with replacement."""
+"""The units that a bootstrap draws with replacement."""
 OVER: tuple[Over, ...] = get_args(Over)
 
 

@@ -146,7 +146,7 @@ class Explained:
 
     @property
     def missing(self) -> bool:
-        """Whether some reference gave no score."""
+        """Return True if some reference gave no score."""
         return any(isnan(one.scores["score"]) for one in self.explanations)
 
     def attribution_rows(self) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.language import Language
 
 Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str] | None"
-"""What a study is about: texts, a benchmark, or names: of a benchmark, or as the study says; None
+"""The data of a study: texts, a benchmark, or names: of a benchmark, or as the study says; None
 for scores alone."""
 
 Metrics: TypeAlias = Metric | Sequence[Metric]
@@ -37,15 +37,15 @@ Metrics: TypeAlias = Metric | Sequence[Metric]
 Takes = Literal[
     "files", "files or dataset", "two outputs", "sentence", "benchmark", "either", "sample", "m2"
 ]
-"""What a command asks for in front of its options."""
+"""Positional arguments of a command."""
 
 Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
-"""What a command works with; it reads the shared options of its needs."""
+"""Things that a command works with; it reads the shared options of its needs."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a study works on.
+    """The data, metrics and runtime of a study.
 
     Attributes:
         data: a corpus or a benchmark; None where scores made elsewhere are all there is.
@@ -101,7 +101,7 @@ class Work:
 
     @property
     def name(self) -> str:
-        """What the user called the data."""
+        """The data, as the user named it."""
         return " ".join(self.inputs)
 
     @property
@@ -193,7 +193,7 @@ class Study(ABC):
 
     @property
     def view(self) -> View | None:
-        """Which human judgments a benchmark is loaded with; None for its usual ones."""
+        """The view of human judgments that a benchmark is loaded with; None for its usual one."""
         return None
 
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Literal
 __all__ = ["MOST_SET", "ORDERS", "TASKS", "Order", "Task"]
 
 Task = Literal["rank", "rate", "edits"]
-"""What annotators are asked: rankings of corrections, ratings of one, verdicts on its edits."""
+"""Tasks of annotators: rankings of corrections, ratings of one, verdicts on its edits."""
 
 TASKS: tuple[Task, ...] = ("rank", "rate", "edits")
 
@@ -18,6 +18,6 @@ MOST_SET = 9
 """Corrections in a set to rank: each rank is one key."""
 
 Order = Literal["informative", "random", "file"]
-"""What is asked next; see `gecjury.web.choosing`."""
+"""Orders of items; see `gecjury.web.choosing`."""
 
 ORDERS: tuple[Order, ...] = ("informative", "random", "file")

@@ -68,7 +68,7 @@ _ASKED: Mapping[Task, str] = {
 
 
 class _Pages:
-    """What each address shows or does."""
+    """Map each address to what it shows or does."""
 
     def __init__(self, study: AnnotationStudy) -> None:
         self.study = study
@@ -87,7 +87,7 @@ class _Pages:
         return name
 
     async def start(self, request: Request) -> Response:
-        """Who is there?"""
+        """Ask for the annotator's name."""
         from starlette.responses import RedirectResponse
 
         study = self.study
@@ -237,7 +237,7 @@ class _Pages:
         return JSONResponse({"held": True})
 
     async def overview(self, request: Request) -> Response:
-        """Who has judged how much, and how far they agree."""
+        """Show how much each annotator has judged, and how far they agree."""
         study = self.study
         found = agreement(study.task, study.journal.answers(), study.corpus.names)
         return page(

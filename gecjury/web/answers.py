@@ -62,7 +62,7 @@ class StudyHead:
 
 @dataclass(frozen=True)
 class ItemAnswer:
-    """What one annotator said of one item.
+    """The answer of one annotator on one item.
 
     Attributes:
         key: made by the page, so that an answer that is sent twice is one.
@@ -452,7 +452,7 @@ def _csv(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:
-    """What tells that a file was changed; None where there is none."""
+    """Return a mark that changes with the file; None where there is no file."""
     try:
         found = path.stat()
     except OSError:

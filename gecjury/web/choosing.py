@@ -1,4 +1,4 @@
-"""Which item an annotator is asked next: in the file's order, at random, or what tells most."""
+"""The choice of an annotator's next item: in order, at random, or the most informative."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def chooser(
     score: Callable[[], Sequence[ScoreTable]] | None,
     metrics: int = 0,
 ) -> Chooser:
-    """What chooses the next item.
+    """The chooser of the next item.
 
     Args:
         order: as typed; None is `informative` where that is possible, else `random`.

@@ -1,4 +1,4 @@
-"""What stands between a browser and the pages: who may ask, how much, and with which policy.
+"""The guard between a browser and the pages: access, limits and the content policy.
 
 The pages are for the person who started the program. Other accounts of the machine can reach its
 port, so a browser first has to open the address that the program prints, which holds a secret; a
@@ -26,7 +26,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What pages may load and do: their own files, from here, and nothing inline."""
+"""The content policy of pages: their own files from this server, and nothing inline."""
 
 _HEADERS = (
     (b"content-security-policy", POLICY.encode()),
@@ -243,12 +243,12 @@ async def _reply(send: Send, status: int, headers: Headers, body: str) -> None:
 
 
 def new_token() -> str:
-    """What our own pages hold and others cannot know; a new one whenever the program starts."""
+    """Return a secret for our own pages, new whenever the program starts."""
     return secrets.token_urlsafe(24)
 
 
 class Form:
-    """What a form of a page sent: texts by name."""
+    """The texts that a form sent, by name."""
 
     def __init__(self, fields: Mapping[str, list[str]]) -> None:
         """Take fields over; `fields` has the values of each name in order."""

@@ -121,7 +121,7 @@ def serve_pages(
 
 
 def _has_display() -> bool:
-    """Whether a browser would open a window, and not take the terminal over."""
+    """Return True if a browser would open a window, and not take the terminal over."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -32,7 +32,7 @@ class StoredFile:
         self._value: Any = None
 
     def value(self) -> Any:
-        """What it holds now.
+        """Return the current content.
 
         Raises:
             InputError: it is missing or no JSON.
@@ -50,7 +50,7 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Filters:
-    """What of a comparison is shown.
+    """A filter of the rows of a comparison.
 
     Attributes:
         family: of metrics; empty for all.
@@ -64,7 +64,7 @@ class Filters:
 
     @property
     def active(self) -> bool:
-        """Whether something may be left out."""
+        """Return True if something may be left out."""
         return bool(self.family or self.metric or self.view)
 
     def keep(self, row: Mapping[str, Any]) -> bool:
@@ -85,7 +85,7 @@ class StoredComparison(StoredFile):
         super().__init__(path, _EXPECTED)
 
     def document(self) -> dict[str, Any]:
-        """What it holds, as far as pages rely on it.
+        """Return the comparison, checked as far as pages rely on it.
 
         Raises:
             InputError: it is no comparison.

@@ -104,7 +104,7 @@ class _Holder:
 
 @dataclass
 class AnnotationStudy:
-    """What is judged, by whom, and what became of it so far.
+    """An annotation study: its items, annotators and answers so far.
 
     Attributes:
         corpus: the texts.

@@ -1,4 +1,4 @@
-"""What annotators are asked: rankings of corrections, ratings of one, verdicts on its edits."""
+"""Tasks of annotators: rankings of corrections, ratings of one, verdicts on its edits."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _VERDICTS: _Scale = ((1, "right"), (0, "wrong"))
 
 @dataclass(frozen=True)
 class Item:
-    """What is judged at once.
+    """An item: the corrections that are judged together.
 
     Attributes:
         id: names it among the items of the task: the sentence and a number, `12.1`.
@@ -203,7 +203,7 @@ class FormQuestion:
 def questions(
     item: Item, task: Task, corpus: Corpus, annotator: str, seed: int, hide_edits: bool
 ) -> list[FormQuestion]:
-    """What is asked of an item, in the order in which it is shown."""
+    """Return the questions on an item, in the order in which they are shown."""
     if task == "rate":
         return [
             FormQuestion(place, f"{name.capitalize()}: {asked}", (), scale)

@@ -51,7 +51,7 @@ _PRESET = ("errant", "gleu", "green")
 
 @dataclass
 class Desk:
-    """What the page has to offer.
+    """The metrics and stored results that the page offers.
 
     Attributes:
         metrics: names with options, as they are typed.
@@ -208,7 +208,7 @@ class _Patience:
 
 
 class _Pages:
-    """What each address shows or does."""
+    """Map each address to what it shows or does."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk

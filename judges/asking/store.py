@@ -35,7 +35,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Identity:
-    """What all replies of one store have in common."""
+    """The identity that all replies of one store share."""
 
     backend: str
     model: str
@@ -90,7 +90,7 @@ class Damage:
 
 @dataclass
 class Found:
-    """What a file of stores holds.
+    """The content of a file of stores.
 
     Attributes:
         segments: each store's identity and records.
@@ -231,7 +231,7 @@ def _shown(value: object) -> str:
 
 
 def _check(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> str:
-    """What of a record is not a judgment's; empty where nothing is.
+    """Return what makes a record no judgment; empty for a sound one.
 
     Raises:
         InputError: it is a judgment of another store.
@@ -320,7 +320,7 @@ class Store(AbstractContextManager["Store"]):
         return list(self._replies.get(key, ()))
 
     def read_as(self, key: str) -> Any:
-        """What the last reply to a request was read as; None where that is not kept."""
+        """Return the verdict read from the last reply to a request; None where it is not kept."""
         return self._read.get(key)
 
     def append(self, request: Request, reply: Reply, read: Mapping[str, Any] | None = None) -> None:

@@ -1,1 +1,1 @@
-"""What the reference-free family learns from."""
+"""Training data of the reference-free family."""

@@ -109,7 +109,7 @@ class Annotations:
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Which columns hold what.
+    """Roles of the columns.
 
     Attributes:
         output: the rated sentence.

@@ -57,7 +57,7 @@ class LabelledSentence:
 
 @dataclass(frozen=True)
 class LabelledText:
-    """What error detection learns from.
+    """Data of error detection.
 
     Attributes:
         train: learnt from.

@@ -1,4 +1,4 @@
-"""What a small uncased encoder cannot see well, as numbers: case, spelling, and the edits made.
+"""Features that a small uncased encoder sees badly: case, spelling, and the edits made.
 
 Three groups: of the hypothesis alone, of the pair (source, hypothesis), and both. Tokenised and
 untokenised forms of one sentence have nearly the same features, since training data may be of one
@@ -85,7 +85,7 @@ def words_of(text: str) -> list[str]:
 
 
 def aspect_names(aspect: str, language: str = "en") -> tuple[str, ...]:
-    """What the columns of `aspect_features` are called."""
+    """Return the names of the columns of `aspect_features`."""
     alone, paired = _names(False, language), _names(True, language)
     if aspect == QUALITY:
         return alone + paired
@@ -120,7 +120,7 @@ def aspect_features(
 
 
 def _names(paired: bool, language: str = "en") -> tuple[str, ...]:
-    """What the columns of features are called.
+    """Return the names of the columns of features.
 
     Args:
         paired: of `pair_features`, else of `sentence_features`.
@@ -325,7 +325,7 @@ def _foreign_pair(source: str, hypothesis: str) -> list[float]:
 
 @dataclass(frozen=True)
 class Linear:
-    """What features add to a prediction: `weights` · (features − `mean`) / `deviation`.
+    """The share of features in a prediction: `weights` · (features − `mean`) / `deviation`.
 
     Its mean over the training data is 0, so that a model's own output stays on the rating scale.
     """

@@ -59,7 +59,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class SomeManifest:
-    """What the folder of a SOME says of itself.
+    """The manifest of a SOME's folder.
 
     Attributes:
         scale: lowest and highest rating.
@@ -106,7 +106,7 @@ class SomeManifest:
 
 @dataclass(frozen=True)
 class ImparaManifest:
-    """What the folder of an IMPARA says of itself.
+    """The manifest of an IMPARA's folder.
 
     Attributes:
         format: `IMPARA_FORMAT` or `IMPARA_POOLED_FORMAT`.
@@ -156,7 +156,7 @@ def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | 
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of a model's training, for warnings.
+    """Origin of a model's training data, for warnings.
 
     Attributes:
         where: folder or name of the model.

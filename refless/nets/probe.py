@@ -162,7 +162,7 @@ class _Reader:
         return [*found, (features, _FEATURES)]
 
     def _plain(self, text: str) -> str:
-        """What the encoders read of a sentence: of other languages than English just that."""
+        """Return the text that the encoders read; outside English the sentence itself."""
         return plain_text(text) if self.probe.language == "en" else text
 
     def _places(self, aspect: str) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""What of a network is trained, how fast each part of it, and at what memory.
+"""Trainable parts of a network, their learning rates, and their memory.
 
 Base-size encoders outgrow small machines by their gradients, their optimiser's states and what each
 layer keeps for the way back. Freezing the lowest layers spares all three, recomputing layers the

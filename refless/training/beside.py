@@ -1,4 +1,4 @@
-"""What to hold a regressor of quality against: plain counts, and the raters against each other.
+"""Baselines of a regressor of quality: plain counts, and the raters against each other.
 
 Pearson on the test part, whose sources no part that was learnt or chosen from holds, with intervals
 by bootstrap over sources: corrections of one source are no independent draws.

@@ -24,7 +24,7 @@ DETECTOR_FORMAT = "gecjury-detector/1"
 
 @dataclass(frozen=True, kw_only=True)
 class DetectorJob(TrainingJob):
-    """What one training of a detector is given; the best epoch is that with the best dev F0.5.
+    """The input of one training of a detector; the best epoch is that with the best dev F0.5.
 
     Attributes:
         recipe: how.

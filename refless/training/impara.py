@@ -62,7 +62,7 @@ def split_corrections(
 
 @dataclass(frozen=True, kw_only=True)
 class RankerJob(TrainingJob):
-    """What one training of an IMPARA is given; the best epoch is that with the best dev accuracy.
+    """The input of one training of an IMPARA; the best epoch is that with the best dev accuracy.
 
     The recipe's encoder weighs the edits and is then trained. With `steps` an error detector is
     trained beforehand.

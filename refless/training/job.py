@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
-    """What every training is given besides its data.
+    """The input of every training besides its data.
 
     Attributes:
         recipe: how.
@@ -136,7 +136,7 @@ class TrainingJob:
 
 @dataclass(frozen=True, kw_only=True)
 class Job(TrainingJob):
-    """What one training of a SOME is given.
+    """The input of one training of a SOME.
 
     With `drawn`, kernel regression is also fitted to parts of the data, for a learning curve.
 

@@ -19,10 +19,10 @@ Loss = Literal["mse", "huber"]
 """Of the regression; huber with δ = 1."""
 
 RankerPooling = Literal["cls", "mean"]
-"""What IMPARA's ranker reads: the first token's state (the paper), or the mean (IMPARA-GED)."""
+"""State that IMPARA's ranker reads: of the first token (the paper), or the mean (IMPARA-GED)."""
 
 WeightsFor = Literal["sentence", "system"]
-"""What SOME's weights are searched for: judged pairs of sentences, or scores of systems."""
+"""Targets of the search for SOME's weights: judged pairs of sentences, or scores of systems."""
 
 # Fingerprints and folders of earlier versions know these fields by other names.
 _EARLIER_NAMES = {
@@ -165,7 +165,7 @@ class BaseRecipe:
 
     @property
     def averaged(self) -> bool:
-        """Whether predictions of several models can be averaged."""
+        """Return True if predictions of several models can be averaged."""
         return False
 
     @property
@@ -237,12 +237,12 @@ class Recipe(BaseRecipe):
 
     @property
     def averaged(self) -> bool:
-        """Whether predictions of several models can be averaged."""
+        """Return True if predictions of several models can be averaged."""
         return self.tuned
 
     @property
     def tuned(self) -> bool:
-        """Whether models are fine-tuned on the ratings."""
+        """Return True if models are fine-tuned on the ratings."""
         return self.fine_tune or not self.kernel
 
     def deciding(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class LearningTask:
-    """What a model is to learn.
+    """A learning task.
 
     Attributes:
         model: what is trained; its head's outputs suit the objective.
@@ -65,7 +65,7 @@ class LearningTask:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a finished run leaves.
+    """The outcome of a finished run.
 
     Attributes:
         model: the best checkpoint by dev score.
@@ -471,7 +471,7 @@ def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, An
 
 
 def is_main_process() -> bool:
-    """Whether this process writes; the others of a distributed run only compute."""
+    """Return True if this process writes; the others of a distributed run only compute."""
     import os
 
     return int(os.environ.get("RANK", "0")) == 0

@@ -120,7 +120,7 @@ def _gaps(values: FloatArray, benchmark: Benchmark) -> tuple[FloatArray, IntArra
 
 
 def _draw(sentence: IntArray, share: float, seed: int) -> NDArray[np.bool_]:
-    """Which pairs are searched: those of a share of the sentences."""
+    """Return the pairs that are searched: those of a share of the sentences."""
     judged = np.unique(sentence)
     count = max(1, round(share * len(judged)))
     kept = np.random.default_rng(seed).permutation(judged)[:count]

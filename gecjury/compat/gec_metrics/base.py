@@ -236,7 +236,7 @@ class _Scored(MetricBase):
     """A metric of this package behind those calls; all systems are scored at once."""
 
     whole: ClassVar[bool] = False
-    """Whether scores are whole numbers."""
+    """Return True if scores are whole numbers."""
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)

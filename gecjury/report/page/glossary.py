@@ -118,7 +118,7 @@ NAMES: Mapping[str, str] = {
     "some": "Sub-metrics Optimized for Manual Evaluation",
     "uot-errant": "ERRANT by unbalanced optimal transport",
 }
-"""What a metric's name stands for; for others their own summary says it."""
+"""Meanings of metrics' names; for other metrics their own summary is shown."""
 
 _ANTHOLOGY = "https://aclanthology.org/"
 _ARXIV = "https://arxiv.org/abs/"

@@ -1,4 +1,4 @@
-"""What a metric makes of damage: how many texts score higher or lower, and what is said of it."""
+"""Effects of damage on a metric: how many texts score higher or lower, and a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new output gains and loses against an old one."""
+"""Gains and losses of a new output against an old one."""
 
 from gecjury.studies.diff.study import Diff, diff
 

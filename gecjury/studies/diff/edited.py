@@ -1,4 +1,4 @@
-"""What changed between two outputs: edits that came and went, and the sentences that moved most."""
+"""Changes between two outputs: edits that came and went, and the sentences that moved most."""
 
 from __future__ import annotations
 

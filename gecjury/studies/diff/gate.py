@@ -17,7 +17,7 @@ from gecjury.scoring.conditions import Condition, parse_condition
 from gecjury.studies.diff.paired import RATES, Paired
 
 PARTS = ("old", "new", "low", "high", "p")
-"""What may stand behind a name and a dot; the bare name is the difference, NEW − OLD."""
+"""Suffixes of a figure's name, behind a dot; the bare name is the difference, NEW − OLD."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 
 SourceChoice = Literal["original", "random", "released"]
-"""What scorers are shown as the source.
+"""Texts that scorers are shown as the source.
 
 - `original`: the learner's sentence.
 - `random`: any text of the chain, drawn uniformly; for the corpora any corpus' text of the

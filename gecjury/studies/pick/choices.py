@@ -19,7 +19,7 @@ from gecjury.stats.counts import precision_recall_f
 from gecjury.wording import number
 
 Votes = Literal["files", "texts"]
-"""What has a vote in minimum Bayes risk: every other file, or every other distinct text once."""
+"""Voters in minimum Bayes risk: every other file, or every other distinct text once."""
 
 
 @dataclass(frozen=True, eq=False)

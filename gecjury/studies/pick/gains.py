@@ -28,7 +28,7 @@ _PARTS = 6  # of the sentences; there are ten ways to make halves of them
 
 @dataclass(frozen=True)
 class Gains:
-    """What every output scores, and what it gains over the best single system.
+    """Scores of every output, and gains over the best single system.
 
     Attributes:
         rows: a record an output: `output`, its `kind` (`picked`, `system`, `random` or `oracle`),

@@ -1,4 +1,4 @@
-"""What can be asked of data: differences of systems or metrics, and how they are resampled.
+"""Questions on data: differences of systems or metrics, and how they are resampled.
 
 `gecjury.stats.sizes` has the statistics behind the answers.
 """
@@ -25,7 +25,7 @@ from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.sizes import FEWEST, Quantity
 
 Question = Literal["scores", "judgments", "accuracy", "pearson"]
-"""What is to be told apart: two systems by a metric's scores, or by people's judgments; two
+"""Kinds of differences to detect: two systems by a metric's scores, or by people's judgments; two
 metrics by the accuracy of their sentence scores, or by their correlation over systems."""
 
 
@@ -49,7 +49,7 @@ class Asked:
 
     @property
     def parts(self) -> str:
-        """What is resampled: systems or sentences."""
+        """The resampled units: systems or sentences."""
         return "systems" if self.unit == "systems" else "sentences"
 
 

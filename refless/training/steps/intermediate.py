@@ -57,7 +57,7 @@ _DEV_MOST = 600
 
 @dataclass(frozen=True)
 class IntermediateData:
-    """What the steps learn from; a step whose data is empty is an error.
+    """Data of the intermediate steps; a step whose data is empty is an error.
 
     Attributes:
         corrections: parallel text, for `detection` and `ranking`.
@@ -100,7 +100,7 @@ class Step:
 
     @property
     def labelled(self) -> bool:
-        """Whether the step learns from labelled tokens."""
+        """Return True if the step learns from labelled tokens."""
         return self.kind == "detection" and self.data.labelled is not None
 
 
