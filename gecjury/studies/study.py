@@ -334,6 +334,7 @@ def function_of(study: type[S]) -> StudyFunction[S]:
     ) -> Result:
         return (settings or study())(data, metrics, folder=folder, runtime=runtime)
 
+    run.__module__ = study.__module__
     run.__name__ = run.__qualname__ = study.__name__.lower()
     run.__doc__ = study.__doc__
     return run
