@@ -181,7 +181,7 @@ class Worker:
         from gecjury.web import running
         from tests.fuzz.folders import visit
 
-        running.serve = visit
+        running.serve_pages = visit
         textfiles.PIPE_SECONDS = 0.3
         download.TIMEOUT = 2.0
         download.GRACE = 0.3
