@@ -389,7 +389,7 @@ def _answers(pool: _Pool, shards: Sequence[str]) -> Iterator[str]:
 
 
 def _answers_from_afar(ray: Any, pool: _Pool, shards: Sequence[str]) -> Iterator[str]:
-    """The same for a client: an actor of the cluster takes the answers, and is asked for them."""
+    """Yield the answers to a client: an actor of the cluster collects them, and is asked."""
 
     class Relay:
         """Of a function, so that it travels whole: a client's server has no package of ours."""

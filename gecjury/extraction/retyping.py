@@ -49,7 +49,7 @@ from gecjury.extraction.pipeline import (
 from gecjury.runtime import Runtime
 
 GoldTypes = Literal["auto", "gold", "errant"]
-"""What becomes of the types of gold edits: `auto` types those anew that are not ERRANT's while
+"""How the types of gold edits are treated: `auto` types those anew that are not ERRANT's while
 hypotheses have ERRANT's, `gold` keeps all, `errant` types all anew."""
 
 _UNKNOWN = "UNK"

@@ -89,7 +89,7 @@ class _Data:
     mass: FloatArray
 
     def without(self, member: int) -> _Data:
-        """The same pairs without one member."""
+        """Return these pairs without one member."""
         kept = np.arange(len(self.directed)) != member
         return replace(
             self,

@@ -47,7 +47,7 @@ class Chooser(Protocol):
 
 
 class FixedOrder:
-    """The same order for everybody."""
+    """Return one order for all annotators."""
 
     def __init__(self, names: Sequence[str]) -> None:
         """Take the items' names in order."""

@@ -46,7 +46,7 @@ HIT_QUOTIENTS = (
     ((0.45, -0.35, 0.0, -0.15, 0.0), (0.0, 0.0, -0.05, 0.0, 0.0)),
     ((1.0, 1.0, 0.0, 1.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0)),
 )
-"""The same as weights of `CLEME_COUNTS` in two numerators and their denominators (the changes
+"""Weights of `CLEME_COUNTS` in two numerators and their denominators (the changes
 needed and the changes made). The combined score is the sum of both quotients and .55."""
 
 SENTENCE_HIT_WEIGHTS = (0.35, 0.25, 0.20, 0.20)

@@ -48,7 +48,7 @@ TRIPPED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Diff(Study):
-    """What a new output gains and loses against an old one, and a gate for releases.
+    """Gains and losses of a new output against an old one, and a gate for releases.
 
     Attributes:
         by: groups of sentences (domain, level), each compared by itself: a file of one label a
