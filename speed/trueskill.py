@@ -53,7 +53,7 @@ def measure(options: Options) -> list[Claim]:
     lines = 20 if options.quick else SENTENCES
     quality = np.linspace(-0.3, 0.3, SYSTEMS)[:, None]
     scores = np.round(quality + rng.normal(size=(SYSTEMS, lines)), 1)
-    ours, means = best_of(lambda: trueskill(scores).scores, 5)
+    ours, means = best_of(lambda: trueskill(scores), 5)
     theirs, _ = best_of(lambda: peer(scores, None), 2)
     _, exact = best_of(lambda: peer(scores, "scipy"), 1)
     return [

@@ -49,7 +49,7 @@ def measure(options: Options) -> list[Claim]:
     together = rate_resampled(score_waves(tables), draws.counts, systems, game, metrics=len(tables))
     middle = time.process_time()
     alone = np.array(
-        [[trueskill(table[:, row]).scores for row in draws.sentences[:passes]] for table in tables]
+        [[trueskill(table[:, row]) for row in draws.sentences[:passes]] for table in tables]
     )
     ours, theirs = middle - start, (time.process_time() - middle) * resamples / passes
     gap = float(np.abs(together[:, :passes] - alone).max())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.errors import OptionError
-from gecjury.stats.ranking import Ranking, wins_to_scores
+from gecjury.stats.ranking import wins_to_scores
 from gecjury.stats.trueskill import Game, Outcome, rate
 
 
@@ -40,7 +40,7 @@ def human_columns(
     }
 
 
-def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> Ranking:
+def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> FloatArray:
     """Return Expected Wins from human judgments; all expanded pairs give the published columns.
 
     Args:
@@ -50,7 +50,7 @@ def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> Ranking:
         Scores between 0 and 1 in the order of the pairs' systems; NaN for a system that no
         annotator decided on.
     """
-    return Ranking(wins_to_scores(_wins(pairs)), len(pairs), 0)
+    return wins_to_scores(_wins(pairs))
 
 
 def human_trueskill(
@@ -62,7 +62,7 @@ def human_trueskill(
     draw_probability: float = 0.25,
     rng: np.random.Generator | None = None,
     passes: int = 1,
-) -> Ranking:
+) -> FloatArray:
     """Return TrueSkill over human judgments, each taken once.
 
     On SEEDA's expanded judgments the scores correlate with the published ones at .998 or more and
@@ -80,10 +80,10 @@ def human_trueskill(
         passes: number of random orders to average over.
 
     Returns:
-        Means of the skills in the order of the pairs' systems, and their standard deviations.
+        Means of the skills in the order of the pairs' systems.
 
     Raises:
-        OptionError: a constant is out of its range, or several passes without `rng`.
+        OptionError: several passes without `rng`.
     """
     if passes < 1 or (rng is None and passes > 1):
         raise OptionError(f"passes={passes}: expected 1, or more together with rng")
@@ -91,17 +91,15 @@ def human_trueskill(
         beta = sigma * max(len(pairs), 1) / 40
     game = Game(mu=mu, sigma=sigma, beta=beta, draw_probability=draw_probability)
     size = len(pairs.systems)
-    means, deviations = np.empty((passes, size)), np.empty(size)
+    means = np.empty((passes, size))
     for row in means:
         part = pairs
         # An order needs all pairs at once; without one entries are taken some at a time.
         if rng is not None:
             whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
             part = whole.select(rng.permutation(len(whole)))
-        row[:], deviations, _ = rate(_outcomes(part), size, game)
-    if passes > 1:
-        deviations = means.std(axis=0)
-    return Ranking(means.mean(axis=0), len(pairs), 0, deviations)
+        row[:], _ = rate(_outcomes(part), size, game)
+    return means.mean(axis=0, dtype=np.float64)
 
 
 def _outcomes(pairs: JudgmentPairs | JudgedEntries) -> Iterator[Outcome]:
@@ -119,7 +117,7 @@ def human_trueskill_sampled(
     mu: float = 0.0,
     sigma: float = 0.5,
     draw_probability: float = 0.25,
-) -> Ranking:
+) -> FloatArray:
     """Return TrueSkill over judgments drawn with matchmaking, averaged over runs, as published.
 
     A run draws N + 1 times from N judgments. The system whose skill is least certain comes next;
@@ -136,11 +134,11 @@ def human_trueskill_sampled(
         draw_probability: probability of a draw between equals, which sets the draw margin.
 
     Returns:
-        Means of the skills over the runs in the order of the pairs' systems, and their standard
-        deviations over the runs; NaN for a system without judgments.
+        Means of the skills over the runs in the order of the pairs' systems; NaN for a system
+        without judgments.
 
     Raises:
-        OptionError: a constant is out of its range, or fewer than one run.
+        OptionError: fewer than one run, or no chance of a draw.
     """
     if runs < 1:
         raise OptionError(f"runs={runs}: expected 1 or more")
@@ -163,7 +161,7 @@ def human_trueskill_sampled(
     if not absent.all():
         _draw_all(means, variances, won, met, game, draws, rng)
     means[:, absent] = np.nan
-    return Ranking(means.mean(axis=0), len(pairs), 0, means.std(axis=0))
+    return means.mean(axis=0, dtype=np.float64)
 
 
 def _draw_all(

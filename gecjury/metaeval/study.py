@@ -36,8 +36,8 @@ from gecjury.stats.preferences import (
     PairTable,
     PreferenceAgreement,
     agreement_in_parts,
+    pair_table,
     preference_agreement,
-    table_in_parts,
 )
 from gecjury.stats.ranking import aggregate_scores
 from gecjury.stats.soft_accuracy import (
@@ -436,7 +436,7 @@ class Study:
             )
             for pairs in self.parts(view)
         )
-        return table_in_parts(parts, size=size, ties=self.settings.ties)
+        return pair_table(parts, size=size, ties=self.settings.ties)
 
 
 @dataclass(frozen=True)

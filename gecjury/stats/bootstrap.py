@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
-from gecjury.errors import OptionError
-from gecjury.stats.resampling import OVER, Over
+from gecjury.stats.resampling import Over
 
 Interval = tuple[float, float]
 """Lower and upper bound; NaN where no draw gave a value."""
@@ -66,14 +65,7 @@ def make_resampled(
         systems: S.
         seed: the seed of the generator.
         among: the systems that are drawn from, as many as there are of them; by default all.
-
-    Raises:
-        OptionError: an unknown kind, or fewer than 1 resample.
     """
-    if over not in OVER:
-        raise OptionError(f"resampling {over!r}: expected {', '.join(OVER)}")
-    if resamples < 1:
-        raise OptionError(f"resamples={resamples}: expected 1 or more")
     rng = np.random.default_rng(seed)
     lines = groups = None
     if over in ("both", "sentences"):
@@ -142,12 +134,7 @@ def interval(
 
     Returns:
         The bounds, and how many draws were dropped as undefined.
-
-    Raises:
-        OptionError: a confidence out of its range.
     """
-    if not 0 < confidence < 1:
-        raise OptionError(f"confidence={confidence}: expected a number between 0 and 1")
     kept = values[~np.isnan(values)]
     if not len(kept):
         return (float("nan"), float("nan")), len(values)

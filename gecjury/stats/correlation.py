@@ -16,14 +16,13 @@ comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
-from gecjury.errors import OptionError
 
 _CHUNK = 100  # weighted rows that are ranked at a time; bounds memory
 _LONG = 1000  # points of a row beyond which its pairs are too many to look at each
@@ -38,9 +37,6 @@ def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
 
     Returns:
         Between -1 and 1; NaN for fewer than 3 points, a constant vector or an infinite score.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
     """
     return _of_present(pearsons, x, y, 3)
 
@@ -54,9 +50,6 @@ def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
 
     Returns:
         Between -1 and 1; NaN for fewer than 3 points or a constant vector.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
     """
     return _of_present(spearmans, x, y, 3)
 
@@ -70,9 +63,6 @@ def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
 
     Returns:
         Between -1 and 1; NaN for fewer than 2 points or a constant vector.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
     """
     return _of_present(taus, x, y, 2)
 
@@ -88,9 +78,6 @@ def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
 
     Returns:
         Between 0 and 1; NaN for fewer than 3 systems or a constant vector.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
     """
     return _of_present(pairwise_accuracies, human, metric, 3)
 
@@ -103,8 +90,6 @@ def _of_present(
 ) -> float:
     """Return a measure of the points present in both vectors; NaN if fewer than `least`."""
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise OptionError(f"scores of shapes {a.shape} and {b.shape}: expected two equal vectors")
     present = ~(np.isnan(a) | np.isnan(b))
     if np.count_nonzero(present) < least:
         return float("nan")
@@ -208,10 +193,7 @@ def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Flo
         side is constant.
     """
     defined = _varies(x, weights) & _varies(y, weights)
-    if x.shape[1] > _LONG:
-        return np.where(defined, _long_taus(x, y, weights, defined), np.nan)
-    tau = tau_of_pairs(*_pair_sums(x, y, weights))
-    return np.where(defined, tau, np.nan)
+    return np.where(defined, tau_of_pairs(*_pair_sums(x, y, weights, defined)), np.nan)
 
 
 def tau_of_pairs(balance: FloatArray, untied: FloatArray, other: FloatArray) -> FloatArray:
@@ -246,10 +228,7 @@ def pairwise_accuracies(
         is constant.
     """
     defined = _varies(human, weights) & _varies(metric, weights)
-    if human.shape[1] > _LONG:
-        balance, decided = _long_balance(human, metric, weights, defined)
-    else:
-        balance, decided, _ = _pair_sums(human, metric, weights)
+    balance, decided, _ = _pair_sums(human, metric, weights, defined)
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracies = (balance / decided + 1) / 2
     return np.where(defined, accuracies, np.nan)
@@ -329,74 +308,49 @@ def _take(values: FloatArray, places: IntArray) -> FloatArray:
 
 
 def _pair_sums(
-    x: FloatArray, y: FloatArray, weights: FloatArray | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
+) -> FloatArray:
     """Return every row's balance of pairs and its pairs untied in x and in y (`tau_of_pairs`).
 
     Copies of a point tie on both sides, and so add nothing.
     """
+    if x.shape[1] > _LONG:
+        return _long_pair_sums(x, y, weights, defined)
     first, second = np.triu_indices(x.shape[1], 1)
-    rows = max(len(x), len(y), 1 if weights is None else len(weights))
-
-    def sums(part: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-        left, right, held = (
-            side if side is None or len(side) == 1 else side[part] for side in (x, y, weights)
-        )
-        assert left is not None  # the weights alone may be
-        assert right is not None
-        a, b = signs(left[:, first], left[:, second]), signs(right[:, first], right[:, second])
-        times = None if held is None else held[:, first] * held[:, second]
-        return _totals(a * b, times), _totals(a * a, times), _totals(b * b, times)
-
+    totals = np.empty((3, max(len(x), len(y), 1 if weights is None else len(weights))))
     # Sums of whole numbers, which are the same however many rows are taken at a time.
-    parts = list(blocks(rows, len(first)))
-    if len(parts) < 2:
-        return sums(slice(None))
-    totals = np.empty((3, rows))
-    for part in parts:
-        for row, total in zip(totals, sums(part), strict=True):
-            row[part] = total
-    return totals[0], totals[1], totals[2]
+    for part in blocks(totals.shape[1], len(first)):
+        left, right = (side if len(side) == 1 else side[part] for side in (x, y))
+        a, b = signs(left[:, first], left[:, second]), signs(right[:, first], right[:, second])
+        times = None
+        if weights is not None:
+            counts = weights if len(weights) == 1 else weights[part]
+            times = counts[:, first] * counts[:, second]
+        for total, products in zip(totals, (a * b, a * a, b * b), strict=True):
+            total[part] = _totals(products, times)
+    return totals
 
 
-def _long_taus(
+def _long_pair_sums(
     x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
 ) -> FloatArray:
-    """Return τ-b of the defined rows, computed one by one."""
-    from scipy.stats import kendalltau
-
-    tau = np.full(len(defined), np.nan)
-    for row, a, b in _long_rows(x, y, weights, defined):
-        tau[row] = kendalltau(a, b).statistic
-    return tau
-
-
-def _long_rows(
-    x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
-) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """Yield the defined rows, every point as often as it counts."""
-    a, b = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
-    for row in np.flatnonzero(defined).tolist():
-        times = 1 if weights is None else weights[row].astype(np.int64)
-        yield row, np.repeat(a[row], times), np.repeat(b[row], times)
-
-
-def _long_balance(
-    x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return each defined row's balance of pairs and those untied in x, in n log n steps.
+    """Return `_pair_sums` of the defined rows in n log n steps, NaN for the others.
 
     τ-b is the balance divided by the root of the pairs untied on either side. All three are whole
-    numbers below 2⁵³, so that rounding recovers them exactly from τ.
+    numbers below 2⁵³, so that rounding recovers them exactly from scipy's τ.
     """
     from scipy.stats import kendalltau
 
-    balance, untied = np.full((2, len(defined)), np.nan)
-    for row, a, b in _long_rows(x, y, weights, defined):
-        untied_a, untied_b = _untied(a), _untied(b)
-        balance[row] = round(kendalltau(a, b).statistic * math.sqrt(untied_a) * math.sqrt(untied_b))
-        untied[row] = untied_a
-    return balance, untied
+    totals = np.full((3, len(defined)), np.nan)
+    left, right = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
+    for row in np.flatnonzero(defined).tolist():
+        # Every point as often as it counts.
+        times = 1 if weights is None else weights[row].astype(np.int64)
+        a, b = np.repeat(left[row], times), np.repeat(right[row], times)
+        untied = _untied(a), _untied(b)
+        balance = round(kendalltau(a, b).statistic * math.prod(map(math.sqrt, untied)))
+        totals[:, row] = balance, *untied
+    return totals
 
 
 def _untied(values: FloatArray) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +33,6 @@ def _rows(table: FloatArray, group_by: GroupBy) -> FloatArray:
     return {"none": table.reshape(1, -1), "item": table.T, "system": table}[group_by]
 
 
-def _checked(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> None:
-    if group_by not in get_args(GroupBy):
-        raise OptionError(f"group_by={group_by!r}: expected {', '.join(get_args(GroupBy))}")
-    if human.shape != metric.shape or human.ndim != 2:
-        raise OptionError(
-            f"scores of shapes {human.shape} and {metric.shape}: expected two tables systems × "
-            "sentences"
-        )
-
-
 def group_correlations(
     human: FloatArray,
     metric: FloatArray,
@@ -61,13 +51,7 @@ def group_correlations(
     Returns:
         Between −1 and 1, a number a group: one of all outputs, or one a sentence or a system; NaN
         where not defined.
-
-    Raises:
-        OptionError: an unknown grouping or measure, or shapes that do not fit.
     """
-    if measure not in _MEASURES:
-        raise OptionError(f"measure={measure!r}: expected {', '.join(_MEASURES)}")
-    _checked(human, metric, group_by)
     both = ~(np.isnan(human) | np.isnan(metric))
     rows = (_rows(table, group_by) for table in (human, metric, both.astype(np.float64)))
     return _MEASURES[measure](*rows)
@@ -97,11 +81,7 @@ def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> G
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, likewise.
         group_by: the grouping, a `GroupBy`; groups are numbered as systems or sentences are.
-
-    Raises:
-        OptionError: an unknown grouping, or shapes that do not fit.
     """
-    _checked(human, metric, group_by)
     parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
     for human_row, metric_row in zip(_rows(human, group_by), _rows(metric, group_by), strict=True):
         places = np.flatnonzero(~(np.isnan(human_row) | np.isnan(metric_row)))
@@ -178,7 +158,7 @@ def _order(human: FloatArray) -> IntArray:
     return np.asarray(order[~np.isnan(human[order])], dtype=np.int64)
 
 
-def human_ranks(human: NDArray[Any]) -> IntArray:
+def human_ranks(human: FloatArray) -> IntArray:
     """Return the rank of each system in the human ranking.
 
     Args:
@@ -187,14 +167,13 @@ def human_ranks(human: NDArray[Any]) -> IntArray:
     Returns:
         Ranks from 0, best first, equals in the order given; -1 without a human score.
     """
-    scores = np.asarray(human, dtype=np.float64)
-    ranks = np.full(len(scores), -1, dtype=np.int64)
-    order = _order(scores)
+    ranks = np.full(len(human), -1, dtype=np.int64)
+    order = _order(human)
     ranks[order] = np.arange(len(order))
     return ranks
 
 
-def window_correlations(human: NDArray[Any], metric: NDArray[Any], size: int) -> Windows:
+def window_correlations(human: FloatArray, metric: FloatArray, size: int) -> Windows:
     """Return correlations over every run of `size` systems adjacent in the human ranking.
 
     Args:
@@ -206,16 +185,11 @@ def window_correlations(human: NDArray[Any], metric: NDArray[Any], size: int) ->
         One entry a window, from the best systems to the worst; none if there are too few systems.
 
     Raises:
-        OptionError: a size below 3, or shapes that differ.
+        OptionError: a size below 3.
     """
-    scores, others = np.asarray(human, dtype=np.float64), np.asarray(metric, dtype=np.float64)
-    if scores.ndim != 1 or scores.shape != others.shape:
-        raise OptionError(
-            f"scores of shapes {scores.shape} and {others.shape}: expected two equal vectors"
-        )
     if size < 3:
         raise OptionError(f"window size {size}: expected 3 or more, or no correlation is defined")
-    order = _order(scores)
+    order = _order(human)
     count = max(len(order) - size + 1, 0)
     systems = np.array([order[i : i + size] for i in range(count)], dtype=np.int64)
     systems = systems.reshape(count, size)
@@ -223,6 +197,6 @@ def window_correlations(human: NDArray[Any], metric: NDArray[Any], size: int) ->
         size,
         np.arange(1, count + 1),
         systems,
-        np.array([pearson(scores[run], others[run]) for run in systems], dtype=np.float64),
-        np.array([spearman(scores[run], others[run]) for run in systems], dtype=np.float64),
+        np.array([pearson(human[run], metric[run]) for run in systems], dtype=np.float64),
+        np.array([spearman(human[run], metric[run]) for run in systems], dtype=np.float64),
     )

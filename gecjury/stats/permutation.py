@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, settled
-from gecjury.errors import OptionError
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
+from gecjury.stats.counts import ratio
 from gecjury.stats.resampling import PERMUTATIONS
 
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
@@ -47,16 +47,12 @@ def permutation_signs(
 
     Returns:
         Signs, K × width, and whether they are all that there are.
-
-    Raises:
-        OptionError: fewer than 1 permutation.
     """
-    if permutations < 1:
-        raise OptionError(f"permutations={permutations}: expected 1 or more")
     if width < 60 and 2**width <= permutations:
         numbers = np.arange(2**width)[:, None]
         return _signs((numbers >> np.arange(width)) & 1), True
-    return random_signs(permutations, width, np.random.default_rng(seed)), False
+    packed = packed_signs(permutations, width, np.random.default_rng(seed))
+    return unpacked_signs(packed, width), False
 
 
 def _signs(swapped: NDArray[Any]) -> FloatArray:
@@ -180,11 +176,8 @@ def perm_both(
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
         where a correlation is not defined.
-
-    Raises:
-        OptionError: an unknown statistic.
     """
-    measure = _measure(statistic)
+    measure = _STATISTICS[statistic]
     row, size = human[None], len(cells)
     if human.size < 3:
         return np.full(size, np.nan), np.full((size, size), np.nan)
@@ -237,11 +230,8 @@ def perm_systems(
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
         where a correlation is not defined.
-
-    Raises:
-        OptionError: an unknown statistic.
     """
-    measure = _measure(statistic)
+    measure = _STATISTICS[statistic]
     size, systems = scores.shape
     if systems < 3:
         return np.full(size, np.nan), np.full((size, size), np.nan)
@@ -266,12 +256,6 @@ def perm_systems(
             shares.append(share_at_least(null[:, None], observed, exact)[0])
         p[number] = max(shares)
     return values, symmetric(size, duels, p)
-
-
-def _measure(statistic: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    if statistic not in _STATISTICS:
-        raise OptionError(f"statistic {statistic!r}: expected {', '.join(_STATISTICS)}")
-    return _STATISTICS[statistic]
 
 
 def _aligned(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, ...]:
@@ -375,7 +359,7 @@ def within_sentences(table: FloatArray) -> FloatArray:
     defined = ~np.isnan(table)
     count = defined.sum(axis=0)
     sums = np.where(defined, table, 0.0).sum(axis=0)
-    centred = table - np.divide(sums, count, out=np.zeros(len(count)), where=count > 0)
+    centred = table - ratio(sums, count, 0.0)
     means = _means(centred)[:, None]
     drawn = np.sqrt(np.divide(count, count - 1, out=np.zeros(len(count)), where=count > 1))
     rest = (centred - means) * drawn
@@ -385,9 +369,7 @@ def within_sentences(table: FloatArray) -> FloatArray:
 
 def _means(table: FloatArray) -> FloatArray:
     defined = ~np.isnan(table)
-    counts = defined.sum(axis=1)
-    means: FloatArray = np.where(defined, table, 0.0).sum(axis=1) / np.where(counts, counts, np.nan)
-    return means
+    return ratio(np.where(defined, table, 0.0).sum(axis=1), defined.sum(axis=1), np.nan)
 
 
 def _halves(
@@ -462,11 +444,6 @@ def swapped_cells(
     return np.concatenate(parts), False
 
 
-def random_signs(size: int, width: int, rng: np.random.Generator) -> FloatArray:
-    """Return signs, size × width, each −1 with probability one half."""
-    return unpacked_signs(packed_signs(size, width, rng), width)
-
-
 def packed_signs(size: int, width: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Return signs as bits, eight in a byte, for `unpacked_signs` to read."""
     return rng.integers(256, size=(size, -(-width // 8)), dtype=np.uint8)
@@ -500,9 +477,8 @@ def holm_matrix(p: FloatArray) -> FloatArray:
     Returns:
         Metrics × metrics like `p`; NaN on the diagonal.
     """
-    pairs = list(combinations(range(len(p)), 2))
-    tests = np.array([p[pair] for pair in pairs])
-    return symmetric(len(p), pairs, holm(tests))
+    pairs = np.triu_indices(len(p), 1)
+    return symmetric(len(p), list(zip(*pairs, strict=True)), holm(p[pairs]))
 
 
 def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> list[int | None]:

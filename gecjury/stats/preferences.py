@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
-from gecjury.errors import OptionError
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
 
@@ -61,13 +60,9 @@ def _weights(groups: NDArray[Any] | None, kept: BoolArray) -> FloatArray:
     return 1 / (sizes[inverse] * len(sizes))
 
 
-def _mean(values: FloatArray, groups: NDArray[Any] | None, kept: BoolArray) -> float:
-    """Return the mean of the kept values, or of their means over groups; NaN without any."""
-    if not kept.any():
-        return float("nan")
-    if groups is None:  # The sum of halves is exact, that of weighted halves is not.
-        return float(values[kept].mean())
-    return float(_weights(groups, kept) @ values[kept])
+def _mean_over_groups(values: FloatArray, groups: NDArray[Any], kept: BoolArray) -> float:
+    """Return the mean over groups of the mean of their kept values; NaN without any."""
+    return float(_weights(groups, kept) @ values[kept]) if kept.any() else float("nan")
 
 
 def _calibrate(human: IntArray, sign: IntArray, gap: FloatArray, weights: FloatArray) -> float:
@@ -124,28 +119,44 @@ def preference_agreement(
 
     Returns:
         Accuracy, τ and counts.
-
-    Raises:
-        OptionError: an unknown rule, or arrays of different lengths.
     """
     outcomes = pair_outcomes(human, first, second, ties=ties, groups=groups)
-    labels = None if groups is None else np.asarray(groups)[outcomes.kept]
-    # Only `calibrated` counts pairs that the annotator tied: the others drop them beforehand.
-    in_play = len(outcomes.kept) if ties == "calibrated" else int(np.count_nonzero(human))
+    agreement = _summed([outcomes], ties)
+    if groups is None:
+        return agreement
+    labels = np.asarray(groups)[outcomes.kept]
+    return replace(
+        agreement,
+        accuracy=_mean_over_groups(outcomes.right, labels, outcomes.used),
+        kendall=_mean_over_groups(outcomes.balance, labels, outcomes.used),
+    )
+
+
+def _summed(parts: Iterable[PairOutcomes], ties: TieRule) -> PreferenceAgreement:
+    """Return the agreement over all pairs of the parts; sums of halves are exact in any order."""
+    right = balance = 0.0
+    used = agree = tied = pairs = missing = 0
+    epsilon = float("nan")
+    for outcomes in parts:
+        right += float(outcomes.right[outcomes.used].sum())
+        balance += float(outcomes.balance[outcomes.used].sum())
+        used += int(np.count_nonzero(outcomes.used))
+        agree += int(np.count_nonzero(outcomes.sign == outcomes.wanted))
+        tied += int(np.count_nonzero(outcomes.sign == 0))
+        pairs += len(outcomes.wanted)
+        missing += outcomes.missing
+        epsilon = outcomes.epsilon
     return PreferenceAgreement(
-        accuracy=_mean(outcomes.right, labels, outcomes.used),
-        kendall=_mean(outcomes.balance, labels, outcomes.used),
-        agree=int(np.count_nonzero(outcomes.sign == outcomes.wanted)),
-        disagree=int(
-            np.count_nonzero(
-                (outcomes.sign != outcomes.wanted) & ((outcomes.sign != 0) | (ties == "calibrated"))
-            )
-        ),
-        tied=int(np.count_nonzero(outcomes.sign == 0)),
-        pairs=len(outcomes.wanted),
-        missing=in_play - len(outcomes.wanted),
+        accuracy=right / used if used else float("nan"),
+        kendall=balance / used if used else float("nan"),
+        agree=agree,
+        # Under `calibrated` a tie is an answer, right or wrong; under the others it is neither.
+        disagree=pairs - agree - (0 if ties == "calibrated" else tied),
+        tied=tied,
+        pairs=pairs,
+        missing=missing,
         ties=ties,
-        epsilon=outcomes.epsilon,
+        epsilon=epsilon,
     )
 
 
@@ -164,27 +175,7 @@ def agreement_in_parts(
     if ties == "calibrated":
         human, first, second = (np.concatenate(side) for side in zip(*parts, strict=True))
         return preference_agreement(human, first, second, ties=ties)
-    right = balance = 0.0
-    used = agree = tied = pairs = in_play = 0
-    for human, first, second in parts:
-        outcomes = pair_outcomes(human, first, second, ties=ties)
-        right += float(outcomes.right[outcomes.used].sum())
-        balance += float(outcomes.balance[outcomes.used].sum())
-        used += int(np.count_nonzero(outcomes.used))
-        agree += int(np.count_nonzero(outcomes.sign == outcomes.wanted))
-        tied += int(np.count_nonzero(outcomes.sign == 0))
-        pairs += len(outcomes.wanted)
-        in_play += int(np.count_nonzero(human))
-    return PreferenceAgreement(
-        accuracy=right / used if used else float("nan"),
-        kendall=balance / used if used else float("nan"),
-        agree=agree,
-        disagree=pairs - agree - tied,
-        tied=tied,
-        pairs=pairs,
-        missing=in_play - pairs,
-        ties=ties,
-    )
+    return _summed((pair_outcomes(*part, ties=ties) for part in parts), ties)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +191,7 @@ class PairOutcomes:
         right: share of agreement, 0 to 1.
         balance: contribution to τ, −1 to 1.
         used: False for pairs that `drop` leaves out.
+        missing: pairs that the rule looks at and that lack a score.
         epsilon: under `calibrated` the largest difference that counts as a tie, else NaN.
     """
 
@@ -211,6 +203,7 @@ class PairOutcomes:
     right: FloatArray
     balance: FloatArray
     used: BoolArray
+    missing: int
     epsilon: float
 
 
@@ -222,39 +215,22 @@ def pair_outcomes(
     ties: TieRule = "half",
     groups: NDArray[Any] | None = None,
 ) -> PairOutcomes:
-    """Return outcomes pair by pair; arguments, rules and errors as of `preference_agreement`."""
-    if ties not in get_args(TieRule):
-        raise OptionError(f"unknown tie rule {ties!r}: expected {', '.join(get_args(TieRule))}")
+    """Return outcomes pair by pair; arguments and rules as of `preference_agreement`."""
     wanted = np.asarray(human, dtype=np.int64)
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    labels = None if groups is None else np.asarray(groups)
-    shapes = {wanted.shape, a.shape, b.shape} | (set() if labels is None else {labels.shape})
-    if len(shapes) > 1 or wanted.ndim != 1:
-        raise OptionError(f"pairs of shapes {sorted(shapes)}: expected equal vectors")
-    kept = ~(np.isnan(a) | np.isnan(b))
-    if ties != "calibrated":
-        kept &= wanted != 0
+    # Only `calibrated` counts pairs that the annotator tied: the others drop them beforehand.
+    asked = (wanted != 0) | (ties == "calibrated")
+    kept = asked & ~(np.isnan(a) | np.isnan(b))
+    missing = int(np.count_nonzero(asked)) - int(np.count_nonzero(kept))
     wanted, a, b = wanted[kept], a[kept], b[kept]
-    sign = signs(a, b).astype(np.int64)
+    raw_sign = signs(a, b).astype(np.int64)
     with np.errstate(invalid="ignore"):
-        gap = np.where(sign == 0, 0.0, np.abs(a - b))
-    epsilon = float("nan")
+        gap = np.where(raw_sign == 0, 0.0, np.abs(a - b))
+    sign, epsilon = raw_sign, float("nan")
     if ties == "calibrated" and len(gap):
-        labels = None if labels is None else labels[kept]
+        labels = None if groups is None else np.asarray(groups)[kept]
         epsilon = _calibrate(wanted, sign, gap, _weights(labels, np.full(len(gap), True)))
-    return _outcomes(kept, wanted, sign, gap, ties, epsilon)
-
-
-def _outcomes(
-    kept: BoolArray,
-    wanted: IntArray,
-    raw_sign: IntArray,
-    gap: FloatArray,
-    ties: TieRule,
-    epsilon: float,
-) -> PairOutcomes:
-    """Apply a tie rule to preferences and the metric's signs."""
-    sign = np.where(gap <= epsilon, 0, raw_sign) if ties == "calibrated" else raw_sign
+        sign = np.where(gap <= epsilon, 0, raw_sign)
     tied, agree = sign == 0, sign == wanted
     right = agree.astype(np.float64)
     balance = np.where(agree, 1.0, np.where(tied & (ties != "calibrated"), 0.0, -1.0))
@@ -273,6 +249,7 @@ def _outcomes(
         right=right,
         balance=balance,
         used=used,
+        missing=missing,
         epsilon=epsilon,
     )
 
@@ -293,14 +270,7 @@ class PairTable:
 
 
 def pair_table(
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    human: NDArray[Any],
-    first: NDArray[Any],
-    second: NDArray[Any],
-    *,
-    size: int,
-    ties: TieRule = "half",
+    parts: Iterable[tuple[NDArray[Any], ...]], *, size: int, ties: TieRule = "half"
 ) -> PairTable:
     """Return accuracy and count of pairs by two labels, such as system or human rank.
 
@@ -309,63 +279,26 @@ def pair_table(
     ranks that the annotator gave, `pairs.first_rank - 1` and `pairs.second_rank - 1`.
 
     Args:
-        rows: label of the first of each pair, 0 to size - 1; a negative one leaves the pair out.
-        columns: label of the second.
-        human: +1, -1 or 0, as for `preference_agreement`.
-        first: metric score of the first.
-        second: metric score of the second.
+        parts: some pairs each: label of the first of each pair, 0 to size - 1 (a negative one
+            leaves the pair out), label of the second, then preference and both scores as for
+            `preference_agreement`.
         size: number of labels.
-        ties: rule for ties of the metric; `calibrated` would fit every cell and is refused.
+        ties: rule for ties of the metric; not `calibrated`, which would fit every cell.
 
     Returns:
         The two tables; which side of a pair bore which label makes no difference to the cell.
-
-    Raises:
-        OptionError: `calibrated`, an unknown rule, a label out of range or unequal lengths.
     """
-    return table_in_parts([(rows, columns, human, first, second)], size=size, ties=ties)
-
-
-def table_in_parts(
-    parts: Iterable[tuple[NDArray[Any], ...]], *, size: int, ties: TieRule = "half"
-) -> PairTable:
-    """Return `pair_table` of pairs that come in parts, each as its first five arguments."""
-    if ties == "calibrated":
-        raise OptionError("pairwise analysis with ties='calibrated': choose half, loss, drop, ...")
     sums = np.zeros((2, size * size))
-    for part in parts:
-        for total, values in zip(sums, _cell_sums(*part, size=size, ties=ties), strict=True):
-            total += values
+    for rows, columns, human, first, second in parts:
+        outcomes = pair_outcomes(human, first, second, ties=ties)
+        low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+        counted = outcomes.used & (low >= 0)[outcomes.kept]
+        cells = (low * size + high)[outcomes.kept][counted]
+        for total, values in zip(sums, (outcomes.right[counted], None), strict=True):
+            total += np.bincount(cells, values, minlength=size * size)
+    # Only cells on and above the diagonal were filled.
     right, used = (np.maximum(table, table.T) for table in sums.reshape(2, size, size))
     return PairTable(ratio(right, used, np.nan), used.astype(np.int64), ties)
-
-
-def _cell_sums(
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    human: NDArray[Any],
-    first: NDArray[Any],
-    second: NDArray[Any],
-    *,
-    size: int,
-    ties: TieRule,
-) -> tuple[FloatArray, FloatArray]:
-    """Return sums of agreements and counts of pairs, of the cells on and above the diagonal."""
-    left, right = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
-    wanted = np.asarray(human, dtype=np.int64)
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if len({left.shape, right.shape, wanted.shape, a.shape, b.shape}) > 1:
-        raise OptionError("pairs of different lengths: expected one label, preference and score")
-    if len(left) and max(left.max(), right.max()) >= size:
-        raise OptionError(f"label {max(left.max(), right.max())}: expected less than {size}")
-    outcomes = pair_outcomes(wanted, a, b, ties=ties)
-    cell = np.minimum(left, right) * size + np.maximum(left, right)
-    counted = outcomes.used & (np.minimum(left, right) >= 0)[outcomes.kept]
-    places = cell[outcomes.kept][counted]
-    return (
-        np.bincount(places, outcomes.right[counted], minlength=size * size).astype(np.float64),
-        np.bincount(places, minlength=size * size).astype(np.float64),
-    )
 
 
 def drawn_sums(

@@ -6,7 +6,7 @@ The seed belongs to the study instead, which uses it for more than resamples.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from gecjury.errors import OptionError
 from gecjury.settings import check, option
@@ -21,7 +21,6 @@ _MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB
 
 Over = Literal["both", "sentences", "systems", "none"]
 """The units that a bootstrap draws with replacement."""
-OVER: tuple[Over, ...] = get_args(Over)
 
 
 def check_resamples(resamples: int, points: int = 0) -> None:

@@ -32,20 +32,6 @@ _MOST_PRODUCTS = 2_000_000_000  # of a metric's permutations: a fifth of a secon
 _CHUNK = 500  # permutations of cells whose random bits are drawn together
 
 
-def score_differences(scores: FloatArray) -> FloatArray:
-    """Return sentence scores of the first minus those of the second system of every pair.
-
-    Args:
-        scores: systems × sentences, NaN where there is none.
-
-    Returns:
-        Sentences × pairs, in the order (0, 1), (0, 2), ...; NaN where either is missing.
-    """
-    first, second = np.triu_indices(len(scores), 1)
-    difference: FloatArray = (scores[first] - scores[second]).T
-    return difference
-
-
 class Differences(Protocol):
     """Differences of two systems by sentence and pair, computed when needed.
 
@@ -70,7 +56,9 @@ class Differences(Protocol):
 
 @dataclass(frozen=True)
 class ScoreDifferences:
-    """Differences of sentence scores, as of `score_differences`, computed when needed.
+    """Scores of the first minus those of the second system of every pair, computed when needed.
+
+    Pairs stand in the order (0, 1), (0, 2), ...; a difference is NaN where either is missing.
 
     Attributes:
         scores: systems × sentences, NaN where there is none.
@@ -137,28 +125,6 @@ class JudgedDifferences:
         at = np.arange(len(column)) - np.repeat(held.cumsum() - held, held) + low[column]
         differences[self.cell[at] % max(self.sentences, 1), column] = self.difference[at]
         return differences
-
-
-@dataclass(frozen=True)
-class _Whole:
-    """Differences held as one table, sentences × pairs."""
-
-    table: FloatArray
-
-    @property
-    def size(self) -> int:
-        return int(self.table.shape[1])
-
-    @property
-    def sentences(self) -> int:
-        return len(self.table)
-
-    @property
-    def compared(self) -> IntArray:
-        return np.flatnonzero(~np.isnan(self.table).all(axis=0))
-
-    def take(self, places: IntArray | slice) -> FloatArray:
-        return self.table[:, places]
 
 
 def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray | slice]:
@@ -229,26 +195,15 @@ def resampled_soft_accuracy(
         pairs: FloatArray = drawn[:, first[part]] * drawn[:, second[part]]
         return pairs
 
-    # One pass if everything fits in memory. Otherwise stretches of pairs are the outer loop, since
-    # their differences are computed anew each time; SPA is a ratio of sums over pairs.
+    # Stretches of pairs are the outer loop, since their differences are computed anew each time;
+    # SPA is a ratio of sums over pairs. What fits in memory is one stretch and one pass.
     lines, size = max(wanted.sentences, 1), len(counts)
-    if wanted.size * max(lines, size) <= at_once:
-        every = slice(0, wanted.size)
-        taken, weight = wanted.take(every), weights(every, slice(0, size))
-        human = normal_confidence(taken, counts)
-        return [
-            np.atleast_1d(
-                soft_pairwise_accuracy(
-                    human, normal_confidence(_where(taken, metric.take(every)), counts), weight
-                )
-            )
-            for metric in given
-        ]
+    held = at_once if wanted.size * max(lines, size) <= at_once else at_once // 4
     far, total = np.zeros((2, len(given), size))
     for part in _parts(wanted, max(lines, size), at_once):
         taken = wanted.take(part)
         tables = [_where(taken, metric.take(part)) for metric in given]
-        for rows in blocks(size, taken.shape[1], at_once // 4):
+        for rows in blocks(size, taken.shape[1], held):
             weight, human = weights(part, rows), normal_confidence(taken, counts[rows])
             for number, table in enumerate(tables):
                 p = normal_confidence(table, counts[rows])
@@ -286,7 +241,7 @@ def confidence(differences: FloatArray, signs: FloatArray, ties: float = 0.5) ->
     """Return one-sided p of the paired permutation test that the first system of a pair is better.
 
     Args:
-        differences: N × pairs, see `score_differences`; NaN takes no part.
+        differences: N × pairs; NaN takes no part.
         signs: K × N.
         ties: weight of a permuted sum that equals the observed one. One half (the mid-p
             value) makes p of (a, b) and of (b, a) add up to 1, so that the order of the systems
@@ -387,7 +342,7 @@ def _one_minus_share(far: FloatArray, total: FloatArray) -> FloatArray:
 
 
 def perm_both_spa(
-    wanted: FloatArray | Differences,
+    wanted: Differences,
     cells: Sequence[FloatArray],
     *,
     permutations: int = PERMUTATIONS,
@@ -403,8 +358,7 @@ def perm_both_spa(
     humans too.
 
     Args:
-        wanted: human differences, as such or as a table sentences × pairs of systems, NaN where
-            nobody compared the two.
+        wanted: human differences.
         cells: for each of M metrics its sentence scores, systems × sentences. NaN leaves the cell
             out, for both metrics of a comparison.
         permutations: number of permutations; all 2^(S·N) where there are not more.
@@ -420,12 +374,11 @@ def perm_both_spa(
     systems, width = cells[0].shape
     if systems < 3:
         return np.full(size, np.nan), np.full((size, size), np.nan)
-    people = _Whole(wanted) if isinstance(wanted, np.ndarray) else wanted
     scaled = [standardise(table) for table in cells]
-    human = _limits(people, None, at_once)
+    human = _limits(wanted, None, at_once)
     values = np.array(
         [
-            float(soft_pairwise_accuracy(human, _limits(people, ScoreDifferences(table), at_once)))
+            float(soft_pairwise_accuracy(human, _limits(wanted, ScoreDifferences(table), at_once)))
             for table in scaled
         ]
     )
@@ -434,7 +387,7 @@ def perm_both_spa(
         return values, np.full((size, size), np.nan)
     # Permutations that swap nothing give the observed difference by the same formula, so that
     # rounding cannot set it apart from the permuted ones.
-    difference = _difference_of(human, people, scaled, duels, at_once)
+    difference = _difference_of(human, wanted, scaled, duels, at_once)
     observed = difference(np.ones((1, systems, width)))[0]
     if whole:
         signs, exact = permutation_signs(systems, permutations, seed)

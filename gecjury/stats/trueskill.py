@@ -17,7 +17,6 @@ from statistics import NormalDist
 import numpy as np
 
 from gecjury.arrays import BLOCK, Float32Array, FloatArray, IntArray
-from gecjury.errors import OptionError
 
 _MISSING = 9.0  # code of a comparison without a score
 _AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
@@ -54,9 +53,6 @@ class Game:
         beta: standard deviation of a performance around the skill.
         tau: standard deviation added to a skill before every comparison.
         draw_probability: probability of a draw between equals, which sets the draw margin.
-
-    Raises:
-        OptionError: a constant is out of its range.
     """
 
     mu: float = 0.0
@@ -65,18 +61,6 @@ class Game:
     tau: float = 0.0
     draw_probability: float = 0.25
 
-    def __post_init__(self) -> None:
-        for name in ("sigma", "beta"):
-            value = getattr(self, name)
-            if not (value > 0 and math.isfinite(value)):
-                raise OptionError(f"{name}={value}: expected a finite number above 0")
-        if not (self.tau >= 0 and math.isfinite(self.tau)):
-            raise OptionError(f"tau={self.tau}: expected a finite number, 0 or more")
-        if not 0 <= self.draw_probability < 1:
-            raise OptionError(
-                f"draw_probability={self.draw_probability}: expected at least 0 and below 1"
-            )
-
     @property
     def margin(self) -> float:
         """Width of a draw on the scale of the difference of two performances."""
@@ -84,9 +68,7 @@ class Game:
         return NormalDist().inv_cdf(share) * math.sqrt(2) * self.beta
 
 
-def rate(
-    outcomes: Iterable[Outcome], systems: int, game: Game
-) -> tuple[FloatArray, FloatArray, int]:
+def rate(outcomes: Iterable[Outcome], systems: int, game: Game) -> tuple[FloatArray, FloatArray]:
     """Run TrueSkill over outcomes, one after the other.
 
     For two players the message passing of Herbrich, Minka and Graepel (2006) has a closed form:
@@ -99,7 +81,7 @@ def rate(
         game: the constants.
 
     Returns:
-        Means and standard deviations of the skills, shape (systems,), and the number of outcomes.
+        Means and standard deviations of the skills, each of shape (systems,).
     """
     erfc, exp, sqrt = math.erfc, math.exp, math.sqrt
     root = -1 / math.sqrt(2)
@@ -107,9 +89,7 @@ def rate(
     noise, margin, drift = 2 * game.beta**2, game.margin, game.tau**2
     means = [game.mu] * systems
     variances = [game.sigma**2] * systems
-    count = 0
     for system, opponent, outcome in outcomes:
-        count += 1
         first, second = (system, opponent) if outcome >= 0 else (opponent, system)
         variance, other = variances[first] + drift, variances[second] + drift
         spread = noise + variance + other
@@ -144,7 +124,7 @@ def rate(
         means[second] -= other * step
         variances[first] = variance * (1 - variance * w)
         variances[second] = other * (1 - other * w)
-    return np.array(means), np.sqrt(np.array(variances)), count
+    return np.array(means), np.sqrt(np.array(variances))
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,15 +261,7 @@ def rate_resampled(
 
     Returns:
         Means of the skills, M × B × S.
-
-    Raises:
-        OptionError: constants that these formulas do not hold for.
     """
-    if game.tau or game.draw_probability > 0.5:
-        raise OptionError(
-            f"tau={game.tau}, draw_probability={game.draw_probability}: resampled TrueSkill needs "
-            "tau=0 and a draw probability of at most 0.5"
-        )
     # Draws are split to bound the memory; threads run them side by side, since numpy's loops
     # release the interpreter's lock.
     turns = _turns(counts.astype(np.int64))

@@ -135,7 +135,7 @@ def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
 
     pairs = expand_pairs(items, systems)
     skills = human_trueskill_sampled(pairs, np.random.default_rng(0), 100)
-    return human_columns(systems, skills.scores, human_expected_wins(pairs).scores)
+    return human_columns(systems, skills, human_expected_wins(pairs))
 
 
 def _notes(names: Sequence[str]) -> tuple[str, ...]:

@@ -258,9 +258,9 @@ def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     )
 
     pairs = judged_entries(judged.items, systems)
-    skills = human_trueskill(pairs).scores.copy()
+    skills = human_trueskill(pairs)
     skills[~pairs.compared] = np.nan
-    return human_columns(systems, skills, human_expected_wins(pairs).scores)
+    return human_columns(systems, skills, human_expected_wins(pairs))
 
 
 def read_layout(path: Path) -> FolderLayout:

@@ -71,7 +71,7 @@ def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
     )
 
     pairs = expand_pairs(items, systems)
-    return human_columns(systems, human_trueskill(pairs).scores, human_expected_wins(pairs).scores)
+    return human_columns(systems, human_trueskill(pairs), human_expected_wins(pairs))
 
 
 def _contexts(path: Path, sources: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -172,7 +172,7 @@ class MetricBase(ABC):
             for first, second in pairs
             if (verdict := table[first][second]) is not None
         )
-        means, _, _ = rate(outcomes, systems, Game())
+        means, _ = rate(outcomes, systems, Game())
         return [float(mean) for mean in means]
 
 

@@ -201,9 +201,8 @@ def test_shuffled_trueskill_is_seeded_and_says_so() -> None:
 
 def test_what_does_not_exist_is_refused() -> None:
     """An unknown aggregate was taken for TrueSkill."""
-    scores = np.arange(9.0).reshape(3, 3)
-    with pytest.raises(OptionError, match="unknown aggregate 'borda': expected trueskill, "):
-        aggregate_scores("borda", scores, scores[:, 0])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="unknown value of --aggregate 'borda': "):
+        Settings(aggregate="borda")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="unknown view of toy 'sentence': there are: edit"):
         Study(benchmark()).human("sentence")
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gecjury.benchmarks.judgments import expand_pairs, read_rankings
-from gecjury.errors import OptionError
 from gecjury.stats.correlation import (
     correlations,
     kendall,
@@ -63,8 +62,6 @@ def test_undefined_correlations_are_nan(function: Any) -> None:
     assert np.isnan(function(np.arange(5.0), np.ones(5)))
     two = function(np.array([1.0, 2.0]), np.array([3.0, 5.0]))
     assert two == 1.0 if function is kendall else np.isnan(two)
-    with pytest.raises(OptionError):
-        function(np.arange(3.0), np.arange(4.0))
 
 
 def test_missing_points_are_left_out() -> None:
@@ -307,15 +304,6 @@ def test_average_over_groups() -> None:
     # Calibrated: ε = .1 gives (2/3 + 1/2)/2 = .583; ε = 0 gives (2/3 + 0)/2.
     found = preference_agreement(HUMAN, FIRST, SECOND, groups=groups, ties="calibrated")
     assert found.accuracy == pytest.approx((2 / 3 + 1 / 2) / 2)
-
-
-def test_refuses_unknown_rules_and_unequal_lengths() -> None:
-    with pytest.raises(OptionError, match="unknown tie rule 'none': expected half, official"):
-        preference_agreement(HUMAN, FIRST, SECOND, ties="none")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="equal vectors"):
-        preference_agreement(HUMAN, FIRST[:3], SECOND)
-    with pytest.raises(OptionError, match="equal vectors"):
-        preference_agreement(HUMAN, FIRST, SECOND, groups=np.zeros(2))
 
 
 pairs = st.integers(1, 25).flatmap(

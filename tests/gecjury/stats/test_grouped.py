@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from gecjury.errors import OptionError
 from gecjury.stats.grouped import (
     GroupBy,
     accuracy_with_ties,
@@ -157,12 +156,3 @@ def test_published_regression_example() -> None:
     assert found.epsilon == 1
     exact = accuracy(human, metric, "system", calibrated=False)
     assert exact.accuracy == pytest.approx(0.4666666666666667, abs=1e-9)
-
-
-def test_wrong_use() -> None:
-    with pytest.raises(OptionError, match="group_by"):
-        group_correlations(np.zeros((2, 2)), np.zeros((2, 2)), "source")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="shapes"):
-        grouped_pairs(np.zeros((2, 2)), np.zeros((2, 3)), "item")
-    with pytest.raises(OptionError, match="measure"):
-        group_correlations(np.zeros((2, 2)), np.zeros((2, 2)), "none", "tau")  # type: ignore[arg-type]

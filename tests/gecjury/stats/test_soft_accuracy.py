@@ -11,9 +11,9 @@ from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.metaeval.study import judged_differences
 from gecjury.stats.permutation import permutation_signs
 from gecjury.stats.soft_accuracy import (
+    ScoreDifferences,
     confidence,
     normal_confidence,
-    score_differences,
     soft_pairwise_accuracy,
     soft_signs,
 )
@@ -31,7 +31,7 @@ def test_the_worked_example_of_mt_metrics_eval() -> None:
         [1, 1, 1, -1, 1], [-1, 1, -1, 1, -1], [1, 1, 1, 1, 1], [1, -1, 1, -1, 1],
         [1, 1, -1, -1, 1], [-1, 1, -1, -1, -1],
     ], dtype=float)  # fmt: skip
-    difference = score_differences(scores)
+    difference = ScoreDifferences(scores).take(slice(None))
     assert (signs @ difference).ravel() == pytest.approx(
         [-0.6, 0.6, 0.6, -0.6, 1.8, -0.6, 3.0, 0.6, 0.6, -1.8], abs=1e-9
     )
@@ -69,7 +69,7 @@ def test_sentences_without_a_score_take_no_part() -> None:
     scores = np.array([[1.0, 5.0, 2.0], [0.0, NAN, 1.0], [NAN, NAN, NAN]])
     signs, _ = permutation_signs(3)
     # Differences 1 and 1 over all four patterns: sums 2, 0, 0, -2; 2 is equalled once: 1/8.
-    found = confidence(score_differences(scores), signs)
+    found = confidence(ScoreDifferences(scores).take(slice(None)), signs)
     assert found[0] == pytest.approx(1 / 8)
     assert np.isnan(found[1:]).all()
 
@@ -84,7 +84,10 @@ def test_the_order_of_systems_does_not_matter(systems: int, lines: int, seed: in
     order = rng.permutation(systems)
 
     def spa(rows: np.ndarray) -> float:
-        p = [confidence(score_differences(table[rows]), signs) for table in (human, metric)]
+        p = [
+            confidence(ScoreDifferences(table[rows]).take(slice(None)), signs)
+            for table in (human, metric)
+        ]
         return float(soft_pairwise_accuracy(p[0], p[1]))
 
     assert spa(order) == pytest.approx(spa(np.arange(systems)), abs=1e-12)
@@ -94,7 +97,7 @@ def test_the_order_of_systems_does_not_matter(systems: int, lines: int, seed: in
 def test_the_normal_limit_is_near_the_permutations() -> None:
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(4, 200)) + np.arange(4)[:, None] * 0.05
-    difference = score_differences(scores)
+    difference = ScoreDifferences(scores).take(slice(None))
     sampled = confidence(difference, permutation_signs(200, 20_000)[0])
     limit = normal_confidence(difference, np.ones((1, 200)))[0]
     assert np.abs(sampled - limit).max() < 0.015

