@@ -481,12 +481,3 @@ def rank_ratings(
             )
         )
     return tuple(items)
-
-
-def mean_over_raters(table: FloatArray) -> FloatArray:
-    """Return the mean of defined values over the first axis (raters); NaN where none is defined."""
-    present = ~np.isnan(table)
-    counts = present.sum(axis=0)
-    sums = np.where(present, table, 0.0).sum(axis=0)
-    means: FloatArray = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
-    return means

@@ -263,6 +263,30 @@ class Corpus:
             language=replace(language, tokens="space"),
         )
 
+    def take(self, rows: Sequence[int], systems: Mapping[str, Version] | None = None) -> Corpus:
+        """Return some of the sentences, in the order named and with repeats, without groups.
+
+        Args:
+            rows: of the sentences, from 0.
+            systems: hypotheses of the sentences taken, in the place of the corpus' own.
+        """
+        own = {name: version.take(rows) for name, version in self.systems.items()}
+        text = self.source_text
+        return replace(
+            self,
+            sources=tuple(self.sources[row] for row in rows),
+            systems=own if systems is None else systems,
+            references=tuple(version.take(rows) for version in self.references),
+            gold=None if self.gold is None else tuple(self.gold[row] for row in rows),
+            contexts=None if self.contexts is None else tuple(self.contexts[row] for row in rows),
+            groups=None,
+            reference_sets={
+                name: partial(_rows_of, read, rows) for name, read in self.reference_sets.items()
+            },
+            source_text=None if text is None else tuple(text[row] for row in rows),
+            _hypotheses=None,
+        )
+
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """Return the corpus with some systems only, in the order given."""
         return replace(
@@ -327,6 +351,10 @@ class Corpus:
     def system_prints(self) -> dict[str, str]:
         """Fingerprint of each system's hypotheses, ready edits included."""
         return {name: fingerprint([version_key(v)]) for name, v in self.systems.items()}
+
+
+def _rows_of(read: Callable[[], Sequence[Version]], rows: Sequence[int]) -> list[Version]:
+    return [version.take(rows) for version in read()]
 
 
 def corpus_of_texts(

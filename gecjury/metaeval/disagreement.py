@@ -18,6 +18,7 @@ from gecjury.arrays import FloatArray
 from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.counts import defined_mean
 
 
 @dataclass(frozen=True)
@@ -104,14 +105,6 @@ def scaled_ranks(scores: FloatArray) -> FloatArray:
     return np.where(np.isnan(scores), np.nan, share)
 
 
-def _mean(values: FloatArray, axis: int) -> FloatArray:
-    """Return the mean without NaN; NaN where nothing is left."""
-    defined = ~np.isnan(values)
-    count = defined.sum(axis=axis)
-    total = np.where(defined, values, 0.0).sum(axis=axis)
-    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
-
-
 def _shared(scores: FloatArray) -> FloatArray:
     """Return one score for systems with one text: the score they share, otherwise the mean.
 
@@ -119,7 +112,7 @@ def _shared(scores: FloatArray) -> FloatArray:
     """
     low = np.where(np.isnan(scores), np.inf, scores).min(axis=1)
     high = np.where(np.isnan(scores), -np.inf, scores).max(axis=1)
-    return np.where(low == high, low, _mean(scores, 1))
+    return np.where(low == high, low, defined_mean(scores, 1))
 
 
 def sentence_views(
@@ -176,10 +169,11 @@ def _view(
     ranks = scaled_ranks(values)
     disagreement, apart = _apart(ranks, sides)
     places = {name: at for at, (_, m) in enumerate(groups.items()) for name in _names(corpus, m)}
-    preferred, astray = _people(judged, places, _mean(ranks, 0), len(groups))
+    middle = defined_mean(ranks, 0)
+    preferred, astray = _people(judged, places, middle, len(groups))
     scored = (~np.isnan(values)).sum(axis=1, keepdims=True)
+    # Among one correction alone the scaled rank is one half, the rank 1.
     plain = 1 + ranks * np.maximum(scored - 1, 0)
-    plain[(scored == 1).ravel()] = np.where(np.isnan(values[(scored == 1).ravel()]), np.nan, 1.0)
     corrections = [
         ShownCorrection(
             text,
@@ -190,7 +184,6 @@ def _view(
         )
         for at, (text, members) in enumerate(groups.items())
     ]
-    middle = _mean(ranks, 0)
     order = sorted(range(len(corrections)), key=lambda at: (_liking(corrections[at]), middle[at]))
     context = corpus.contexts[row] if corpus.contexts is not None else ("", "")
     source = " ".join(corpus.sources[row].split())
@@ -211,16 +204,16 @@ def _liking(correction: ShownCorrection) -> float:
 
 def _apart(ranks: FloatArray, sides: Sequence[Camp]) -> tuple[float, str]:
     """Return the disagreement between camps, and the camp farthest from the mean."""
-    by_camp = np.stack([_mean(ranks[list(side.tables)], 0) for side in sides])
+    by_camp = np.stack([defined_mean(ranks[list(side.tables)], 0) for side in sides])
     counted = (~np.isnan(by_camp)).sum(axis=0) > 1
     if not counted.any():
         return float("nan"), ""
     by_camp = by_camp[:, counted]
-    squares = (by_camp - _mean(by_camp, 0)) ** 2
-    disagreement = float(4 * _mean(_mean(squares, 0), 0))
+    squares = (by_camp - defined_mean(by_camp, 0)) ** 2
+    disagreement = float(4 * defined_mean(defined_mean(squares, 0), 0))
     if disagreement < 1e-12:
         return 0.0, ""
-    distance = np.nan_to_num(_mean(squares, 1), nan=-1.0)
+    distance = np.nan_to_num(defined_mean(squares, 1), nan=-1.0)
     return disagreement, sides[int(distance.argmax())].name
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import RATING_DIGITS, mean_over_raters
+from gecjury.benchmarks.judgments import RATING_DIGITS
 from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.study import Study
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import kendall, pearson, pearsons, spearman, spearmans
-from gecjury.stats.counts import ratio
+from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.grouped import group_correlations
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _agreement(
     by_rater: bool = False,
 ) -> RatingAgreement:
     points = rated_points(corpus, ratings, sentences, by_rater=by_rater)
-    within, means = points.within, _means(ratings)
+    within, means = points.within, defined_mean(ratings, 1)
     return RatingAgreement(
         aspect=aspect,
         outputs=len(points.ratings),
@@ -229,7 +229,9 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     unknown = math.nan if benchmark.places else 0.0
     for aspect, table in raters_with_mean(benchmark.raters).items():
         parts = [
-            _agreement(benchmark.corpus, aspect, rest, mark, _means(mark) + unknown, by_rater=True)
+            _agreement(
+                benchmark.corpus, aspect, rest, mark, defined_mean(mark, 1) + unknown, by_rater=True
+            )
             for mark, rest in against_rest(table)
         ]
         agreements.append(replace(mean_agreement(parts), missing=0))
@@ -243,7 +245,7 @@ def against_rest(table: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         table: raters × systems × sentences, NaN where there is none.
     """
     for rater, ratings in enumerate(table):
-        yield ratings, mean_over_raters(np.delete(table, rater, axis=0))
+        yield ratings, defined_mean(np.delete(table, rater, axis=0), 0)
 
 
 def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -282,11 +284,6 @@ def mean_of_known(values: FloatArray) -> float:
     """Return the mean of the defined values; NaN without any."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
-
-
-def _means(table: FloatArray) -> FloatArray:
-    """Return the mean of each system's ratings; NaN without any."""
-    return mean_over_raters(table.T)
 
 
 def _shared(ratings: FloatArray, corpus: Corpus) -> Iterator[tuple[int, list[int]]]:

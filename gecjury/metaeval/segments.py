@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters
+from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.ratings import (
     against_rest,
@@ -26,7 +26,7 @@ from gecjury.metaeval.study import Study
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import pearsons, signs
-from gecjury.stats.counts import ratio
+from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.grouped import (
     GroupBy,
     GroupedPairs,
@@ -139,7 +139,7 @@ class Segments:
             weighted(pearsons, h[rated], m[rated], counts, np.flatnonzero(rated))
             for rated, h, m in rows
         ]
-        return {"pearson": mean_over_raters(np.stack(drawn))}
+        return {"pearson": defined_mean(np.stack(drawn), 0)}
 
     def _pearsons(self) -> FloatArray:
         """Return Pearson's r of every group, by its number; NaN for rankings."""

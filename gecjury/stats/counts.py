@@ -18,6 +18,12 @@ def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:
     return result
 
 
+def defined_mean(values: FloatArray, axis: int) -> FloatArray:
+    """Return the mean over an axis of the values that are not NaN; NaN where there are none."""
+    defined = ~np.isnan(values)
+    return ratio(np.where(defined, values, 0.0).sum(axis=axis), defined.sum(axis=axis), np.nan)
+
+
 def f_beta(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray:
     """Return the weighted harmonic mean of precision and recall; 0 where both are 0.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, settled
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
-from gecjury.stats.counts import ratio
+from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.resampling import PERMUTATIONS
 
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
@@ -181,7 +181,8 @@ def perm_both(
     row, size = human[None], len(cells)
     if human.size < 3:
         return np.full(size, np.nan), np.full((size, size), np.nan)
-    values = np.array([measure(row, _means(standardise(table))[None])[0] for table in cells])
+    means = (defined_mean(standardise(table), 1) for table in cells)
+    values = np.array([measure(row, mean[None])[0] for mean in means])
     duels = defined_pairs(values)
     if not duels:
         return values, np.full((size, size), np.nan)
@@ -360,16 +361,11 @@ def within_sentences(table: FloatArray) -> FloatArray:
     count = defined.sum(axis=0)
     sums = np.where(defined, table, 0.0).sum(axis=0)
     centred = table - ratio(sums, count, 0.0)
-    means = _means(centred)[:, None]
+    means = defined_mean(centred, 1)[:, None]
     drawn = np.sqrt(np.divide(count, count - 1, out=np.zeros(len(count)), where=count > 1))
     rest = (centred - means) * drawn
-    rescaled: FloatArray = means + rest - np.nan_to_num(_means(rest))[:, None]
+    rescaled: FloatArray = means + rest - np.nan_to_num(defined_mean(rest, 1))[:, None]
     return rescaled
-
-
-def _means(table: FloatArray) -> FloatArray:
-    defined = ~np.isnan(table)
-    return ratio(np.where(defined, table, 0.0).sum(axis=1), defined.sum(axis=1), np.nan)
 
 
 def _halves(

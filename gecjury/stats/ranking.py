@@ -14,7 +14,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, blocks
 from gecjury.stats.correlation import signs
-from gecjury.stats.counts import ratio
+from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.trueskill import Game, Outcome, rate
 
 Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
@@ -98,16 +98,6 @@ def expected_wins(scores: FloatArray) -> FloatArray:
     return wins_to_scores(np.array(wins, dtype=np.int64))
 
 
-def mean_score(scores: FloatArray) -> FloatArray:
-    """Return the mean over the scored sentences; NaN for a system without a score.
-
-    Args:
-        scores: shape (systems, sentences); NaN where not scored.
-    """
-    present = ~np.isnan(scores)
-    return ratio(np.where(present, scores, 0.0).sum(axis=1), present.sum(axis=1), np.nan)
-
-
 def aggregate_scores(
     aggregate: Aggregate,
     sentences: FloatArray,
@@ -130,7 +120,7 @@ def aggregate_scores(
     if aggregate == "corpus":
         return corpus_scores
     if aggregate == "mean":
-        return mean_score(sentences)
+        return defined_mean(sentences, 1)
     if aggregate == "expected-wins":
         return expected_wins(sentences)
     if not (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():

@@ -7,7 +7,7 @@ help, and `run` is the study itself. The command line reads all of that; nothing
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
@@ -236,8 +236,13 @@ class Study(ABC):
 
     def plans(self, work: Work) -> list[Plan]:
         """Return what the metrics would ask of services that may cost money."""
-        plans = (one.plan(one.read(work.corpus), work.runtime) for one in work.scorers)
+        plans = (scorer.plan(corpus, work.runtime) for scorer, corpus in self.to_score(work))
         return [plan for plan in plans if plan is not None]
+
+    def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
+        """Yield every metric with the texts that it scores."""
+        for scorer in work.scorers:
+            yield scorer, scorer.read(work.corpus)
 
     def warning(self, work: Work) -> str:
         """Return how long the study will take, where that is minutes; empty otherwise."""

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
-from gecjury.benchmarks.judgments import judged_entries, mean_over_raters, read_rankings
+from gecjury.benchmarks.judgments import judged_entries, read_rankings
 from gecjury.benchmarks.own_judgments import (
     OwnJudgments,
     known_items,
@@ -34,6 +34,7 @@ from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError, nearest_of
 from gecjury.records import from_record
+from gecjury.stats.counts import defined_mean
 from gecjury.textfiles import lies_in, read_text
 from gecjury.wording import listed
 
@@ -147,7 +148,7 @@ def load_own(request: LoadRequest) -> Benchmark:
     rated = next((judgments.raters for judgments in judged.values() if judgments.raters), {})
     rows = [whole.names.index(name) for name in names]
     raters = {aspect: table[:, rows] for aspect, table in rated.items()}
-    ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
+    ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
     corpus = Corpus(
         whole.sources,
         {name: whole.systems[name] for name in names},
@@ -249,8 +250,8 @@ def _edits_alone(
 def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     """Return mean ratings, or scores from the rankings; NaN for a system that was not judged."""
     if judged.raters:
-        mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
-        return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
+        mean = np.mean([defined_mean(table, 0) for table in judged.raters.values()], axis=0)
+        return {"mean": dict(zip(systems, defined_mean(mean.T, 0).tolist(), strict=True))}
     from gecjury.benchmarks.human_scores import (
         human_columns,
         human_expected_wins,

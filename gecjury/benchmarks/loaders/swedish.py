@@ -17,10 +17,11 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
-from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
+from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import OptionError
+from gecjury.stats.counts import defined_mean
 from gecjury.textfiles import read_json
 
 _FOLDER = "gec-evaluation/annotations"
@@ -71,7 +72,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         rankings={"sentence": rank_ratings(mean, corpus)},
         human={
             "sentence": {
-                "mean": dict(zip(names, mean_over_raters(mean.T).tolist(), strict=True)),
+                "mean": dict(zip(names, defined_mean(mean.T, 0).tolist(), strict=True)),
             }
         },
         notes=_notes(request, ratings, raters, mean),

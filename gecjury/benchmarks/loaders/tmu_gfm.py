@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
-from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
+from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.splits import split_sources
+from gecjury.stats.counts import defined_mean
 
 _FILE = "TMU-GFM-Dataset/tmu-gfm-dataset.csv"
 _COLUMNS = {"grammaticality": "grammer", "fluency": "fluency", "meaning": "meaning"}
@@ -52,7 +53,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         ).transpose(2, 0, 1)
         for aspect, column in _COLUMNS.items()
     }
-    ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
+    ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
     # Nobody judged a correction as a whole, so the three aspects weigh alike.
     mean = np.mean(list(ratings.values()), axis=0)
     return request.benchmark(

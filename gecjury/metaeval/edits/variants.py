@@ -13,7 +13,7 @@ Metrics that score hypotheses side by side are shown the variants of one correct
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -164,7 +164,7 @@ def _one_by_one(
     lines = tuple(text for _, text in places)
     rows = [row for row, _ in places]
     systems = {"variant": Version(lines, tuple(edits))}
-    return Variants(_taken(corpus, rows, systems), corrections, subsets, tuple(cells))
+    return Variants(corpus.take(rows, systems), corrections, subsets, tuple(cells))
 
 
 def _side_by_side(
@@ -201,7 +201,7 @@ def _side_by_side(
         for n in range(size)
     }
     groups = tuple(_group(number, line, tuple(systems)) for number, line in enumerate(lines))
-    taken = _taken(corpus, rows, systems, groups)
+    taken = replace(corpus.take(rows, systems), groups=groups)
     return Variants(taken, corrections, subsets, tuple(cells), tuple(anchors))
 
 
@@ -210,26 +210,6 @@ def _group(number: int, line: Sequence[tuple[str, object]], names: tuple[str, ..
     for name, (text, _) in zip(names, line, strict=True):
         places.setdefault(text, []).append(name)
     return Group(f"variants {number + 1}", number, tuple(map(tuple, places.values())))
-
-
-def _taken(
-    corpus: Corpus,
-    rows: Sequence[int],
-    systems: Mapping[str, Version],
-    groups: tuple[Group, ...] | None = None,
-) -> Corpus:
-    """Return the named rows of a corpus, in that order and with repeats, with other systems."""
-    return Corpus(
-        tuple(corpus.sources[row] for row in rows),
-        systems,
-        tuple(version.take(rows) for version in corpus.references),
-        None if corpus.gold is None else tuple(corpus.gold[row] for row in rows),
-        None if corpus.contexts is None else tuple(corpus.contexts[row] for row in rows),
-        groups,
-        corpus.reference_name,
-        language=corpus.language,
-        source_text=corpus.source_text and tuple(corpus.source_text[row] for row in rows),
-    )
 
 
 def attribute_edits(

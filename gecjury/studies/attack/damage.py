@@ -13,6 +13,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.signature import Signature
 from gecjury.studies.attack.perturbations import Perturbation, Victim, perturb
 
 SOURCE = "the source"
@@ -62,20 +63,24 @@ class AttackScores:
     """A scorer's scores of every damaged output.
 
     Attributes:
-        label: the metric's name with its settings.
-        family: its family.
         signature: what made the scores.
         pairs: one a damaged output.
         seconds: how long scoring took.
         notes: remarks for the user.
     """
 
-    label: str
-    family: str
-    signature: str
+    signature: Signature
     pairs: tuple[ScoredPair, ...]
     seconds: float
     notes: tuple[str, ...]
+
+    @property
+    def by_attack(self) -> dict[str, list[ScoredPair]]:
+        """The pairs by kind of damage, in order."""
+        kinds: dict[str, list[ScoredPair]] = {}
+        for pair in self.pairs:
+            kinds.setdefault(pair.damaged.attack, []).append(pair)
+        return kinds
 
 
 def damage(
@@ -146,7 +151,6 @@ def score_attacks(
     pairs = []
     notes: dict[str, None] = {}
     seconds = 0.0
-    about = scorer.signature(corpus, runtime)
     for damaged_corpus, damages in attack_corpora(scorer, corpus, damaged):
         table = score_with_files(scorer, damaged_corpus, folder, runtime)
         rows = {name: row for row, name in enumerate(table.systems)}
@@ -166,4 +170,4 @@ def score_attacks(
             )
         seconds += table.seconds
         notes.update(dict.fromkeys(table.statistics.notes))
-    return AttackScores(about.label, about.family, str(about), tuple(pairs), seconds, tuple(notes))
+    return AttackScores(scorer.signature(corpus, runtime), tuple(pairs), seconds, tuple(notes))

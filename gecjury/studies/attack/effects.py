@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.errors import InputError
 from gecjury.stats.bootstrap import interval
-from gecjury.studies.attack.damage import AttackScores, ScoredPair
+from gecjury.stats.counts import ratio
+from gecjury.studies.attack.damage import ScoredPair
 
 Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
 
@@ -18,24 +18,11 @@ SAME = 1e-6
 """Neural scores of one text differ by rounding between batches; up to so much is no change."""
 
 
-def effects_of(scores: AttackScores, weights: FloatArray) -> list[dict[str, Any]]:
-    """Return one effect a kind of damage, in order.
-
-    Args:
-        scores: of every damaged output.
-        weights: resamples × sentences, how often each sentence stands in a resample.
-    """
-    kinds: dict[str, list[ScoredPair]] = {}
-    for pair in scores.pairs:
-        kinds.setdefault(pair.damaged.attack, []).append(pair)
-    return [effect(pairs, weights) for pairs in kinds.values()]
-
-
 def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
     """Sum up what one kind of damage does to the scores of all systems.
 
     Args:
-        pairs: one a system, all of one perturbation.
+        pairs: one a system, at least one, all of one perturbation.
         weights: resamples × sentences, how often each sentence stands in a resample.
 
     Returns:
@@ -44,12 +31,7 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
         texts were `compared`, left `unchanged` by the damage, or are `missing` a score; by system
         the corpus scores; the `verdict`; and for how many systems the damaged output would stand
         above the undamaged one (`outranks`) and above the source.
-
-    Raises:
-        InputError: there is no pair.
     """
-    if not pairs:
-        raise InputError("no damaged output: name at least one system")
     changed = np.array([pair.changed for pair in pairs])
     gains = np.array([pair.after - pair.before for pair in pairs])
     gains[np.abs(gains) <= SAME] = 0.0
@@ -65,13 +47,21 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
         axis=1,
     )
     counts = scored.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        point = sums.sum(axis=0) / counts.sum()
-        drawn = (weights @ sums) / (weights @ counts)[:, None]
+    point = ratio(sums.sum(axis=0), counts.sum(), np.nan)
+    drawn = ratio(weights @ sums, (weights @ counts)[:, None], np.nan)
     drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 2]])
     keys = ("higher", "equal", "lower", "change")
     bounds = {key: interval(drawn[:, place])[0] for place, key in enumerate((*keys, "net"))}
-    systems = {pair.damaged.system: _system(*pair.corpus) for pair in pairs}
+    systems = {}
+    for pair in pairs:
+        before, after, source = pair.corpus
+        systems[pair.damaged.system] = {
+            "before": before,
+            "after": after,
+            "source": source,
+            "outranks": after > before + SAME,
+            "outranks_source": after > source + SAME,
+        }
     figures = dict(zip(keys, point.tolist(), strict=True))
     return {
         "attack": pairs[0].damaged.attack,
@@ -84,16 +74,6 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
         "verdict": _verdict(figures["equal"], bounds["net"]),
         "outranks": sum(system["outranks"] for system in systems.values()),
         "outranks_source": sum(system["outranks_source"] for system in systems.values()),
-    }
-
-
-def _system(before: float, after: float, source: float) -> dict[str, Any]:
-    return {
-        "before": before,
-        "after": after,
-        "source": source,
-        "outranks": after > before + SAME,
-        "outranks_source": after > source + SAME,
     }
 
 

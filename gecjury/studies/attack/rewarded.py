@@ -14,9 +14,7 @@ from gecjury.studies.attack.damage import AttackScores
 from gecjury.studies.attack.effects import SAME
 
 
-def rises(
-    scored: Sequence[AttackScores], corpus: Corpus, guards: Sequence[Guard] | None = None
-) -> list[dict[str, Any]]:
+def rises(scored: Sequence[AttackScores], corpus: Corpus) -> list[dict[str, Any]]:
     """Return how often the reward rises, one record a metric and kind of damage.
 
     The guarded reward is scaled: the range of the metric's scores of the undamaged texts becomes 0
@@ -25,14 +23,17 @@ def rises(
     Args:
         scored: damaged and undamaged scores of each metric.
         corpus: what was damaged, with references where there are any.
-        guards: by default all.
 
     Returns:
         How many damaged texts were `compared`; the shares whose reward rises `unguarded` and
         `guarded`; the share `caught` by a guard, and `by` which most often.
     """
-    rules = guards_from("all") if guards is None else tuple(guards)
-    before = {name: _hits(corpus, version.lines, rules) for name, version in corpus.systems.items()}
+    rules = guards_from("all")
+    read = [version.lines for version in corpus.references]
+    before = {
+        name: _hits(corpus.sources, version.lines, read, rules)
+        for name, version in corpus.systems.items()
+    }
     # Metrics share the damaged texts, so that each is looked at once.
     after: dict[tuple[str, ...], FloatArray] = {}
     rows = []
@@ -41,13 +42,13 @@ def rises(
         undamaged = np.concatenate([pair.before[~np.isnan(pair.before)] for pair in one.pairs])
         low = float(undamaged.min()) if len(undamaged) else 0.0
         span = float(np.ptp(undamaged)) if len(undamaged) and np.ptp(undamaged) > 0 else 1.0
-        for attack in dict.fromkeys(pair.damaged.attack for pair in one.pairs):
+        for attack, pairs in one.by_attack.items():
             gains, kept, hits = [], [], []
-            for pair in (pair for pair in one.pairs if pair.damaged.attack == attack):
+            for pair in pairs:
                 lines = pair.damaged.lines
                 # Every metric meets the same damaged texts; guards depend on the texts alone.
                 if lines not in after:
-                    after[lines] = _hits(corpus, lines, rules)
+                    after[lines] = _hits(corpus.sources, lines, read, rules)
                 gain = pair.after - pair.before
                 used = pair.changed & ~np.isnan(gain)
                 lost = (after[lines] - before[pair.damaged.system]) @ costs
@@ -56,16 +57,16 @@ def rises(
                 kept.append((new - old - lost)[used])
                 hits.append(after[lines][used])
             gain, guarded, hit = (np.concatenate(parts) for parts in (gains, kept, hits))
-            often = hit.sum(axis=0) if len(rules) else np.zeros(0)
+            often = hit.sum(axis=0)
             rows.append(
                 {
-                    "metric": one.label,
+                    "metric": one.signature.label,
                     "attack": attack,
                     "compared": len(gain),
                     "unguarded": _share(gain > SAME),
                     "guarded": _share(guarded > SAME),
                     "caught": _share(np.asarray(hit.any(axis=1))),
-                    "by": rules[int(often.argmax())].name if len(often) and often.max() else "",
+                    "by": rules[int(often.argmax())].name if often.max() else "",
                 }
             )
     return rows
@@ -75,23 +76,21 @@ def _share(marks: BoolArray) -> float:
     return float(marks.mean()) if len(marks) else float("nan")
 
 
-def alarms(corpus: Corpus, guards: Sequence[Guard] | None = None) -> dict[str, dict[str, float]]:
+def alarms(corpus: Corpus) -> dict[str, dict[str, float]]:
     """Return how often every guard takes effect on undamaged texts, of outputs and references.
 
     A reference is judged as if it were not among the references.
 
     Args:
         corpus: outputs, and references where there are any.
-        guards: by default all.
     """
-    rules = guards_from("all") if guards is None else tuple(guards)
-    outputs = [_hits(corpus, version.lines, rules) for version in corpus.systems.values()]
-    people = []
-    for index, version in enumerate(corpus.references):
-        others = [other for place, other in enumerate(corpus.references) if place != index]
-        people.append(
-            _hits_of(corpus.sources, version.lines, [other.lines for other in others], rules)
-        )
+    rules = guards_from("all")
+    read = [version.lines for version in corpus.references]
+    outputs = [_hits(corpus.sources, v.lines, read, rules) for v in corpus.systems.values()]
+    people = [
+        _hits(corpus.sources, lines, [*read[:index], *read[index + 1 :]], rules)
+        for index, lines in enumerate(read)
+    ]
     return {
         guard.name: {
             "outputs": float(np.mean([hits[:, place].mean() for hits in outputs])),
@@ -103,11 +102,7 @@ def alarms(corpus: Corpus, guards: Sequence[Guard] | None = None) -> dict[str, d
     }
 
 
-def _hits(corpus: Corpus, lines: Sequence[str], rules: Sequence[Guard]) -> FloatArray:
-    return _hits_of(corpus.sources, lines, [one.lines for one in corpus.references], rules)
-
-
-def _hits_of(
+def _hits(
     sources: Sequence[str],
     lines: Sequence[str],
     references: Sequence[Sequence[str]],

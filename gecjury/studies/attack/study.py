@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_versions
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.metaeval.effort import duration
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.rewards.guards import GUARDS
 from gecjury.scoring.score_files import check_writable
-from gecjury.scoring.scores import Plan
+from gecjury.scoring.scorer import Scorer
 from gecjury.settings import option
 from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.resampling import Resampling, check_resamples
@@ -27,7 +26,7 @@ from gecjury.studies.attack.damage import (
     damage,
     score_attacks,
 )
-from gecjury.studies.attack.effects import effects_of, summed_up, verdicts_of
+from gecjury.studies.attack.effects import effect, summed_up, verdicts_of
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation
 from gecjury.studies.attack.rewarded import alarms, rises
 from gecjury.studies.study import Study, Takes, Work, function_of
@@ -79,15 +78,12 @@ class Attack(Study):
                 raise OptionError(f"--system {name!r}: {nearest(name, work.corpus.names)}")
         check_resamples(self.resampling.resamples, len(work.corpus))
 
-    def plans(self, work: Work) -> list[Plan]:
-        """Return what judges would be asked about the damaged texts."""
+    def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
+        """Yield every metric with the damaged and undamaged texts that it scores."""
         damaged = self._damaged(work)
-        plans = (
-            scorer.plan(corpus, work.runtime)
-            for scorer in work.scorers
-            for corpus, _ in attack_corpora(scorer, work.corpus, damaged)
-        )
-        return [plan for plan in plans if plan is not None]
+        for scorer in work.scorers:
+            for corpus, _ in attack_corpora(scorer, work.corpus, damaged):
+                yield scorer, corpus
 
     def warning(self, work: Work) -> str:
         """Return how long scoring will take, where that is minutes."""
@@ -110,11 +106,11 @@ class Attack(Study):
             corpora = [corpus for corpus, _ in attack_corpora(scorer, work.corpus, damaged)]
             texts = sum(len(corpus.systems) for corpus in corpora) * lines
             first = corpora[0]
-            if texts < _MANY or not few or scorer.plan(_first(first, few), runtime) is not None:
+            if texts < _MANY or not few or scorer.plan(first.take(range(few)), runtime) is not None:
                 continue
-            scorer.score_corpus(_first(first, 1), runtime)  # loads what it needs
+            scorer.score_corpus(first.take(range(1)), runtime)  # loads what it needs
             start = time.perf_counter()
-            scorer.score_corpus(_first(first, few), runtime)
+            scorer.score_corpus(first.take(range(few)), runtime)
             total += (time.perf_counter() - start) * texts / (few * len(first.systems))
         return total
 
@@ -135,18 +131,19 @@ class Attack(Study):
         ]
         # All metrics and kinds of damage meet the same resampled sentences.
         weights = sentence_counts(len(corpus), self.resampling.resamples, [self.seed, 1])
-        effects = [effects_of(one, weights) for one in scored]
+        effects = [[effect(kind, weights) for kind in one.by_attack.values()] for one in scored]
+        signatures = [one.signature for one in scored]
         rows = [
-            {"metric": one.label, "family": one.family, "signature": one.signature, **row}
-            for one, own in zip(scored, effects, strict=True)
-            for row in own
+            {"metric": about.label, "family": about.family, "signature": str(about), **row}
+            for about, rows_of_metric in zip(signatures, effects, strict=True)
+            for row in rows_of_metric
         ]
         notes = tuple(dict.fromkeys(note for one in scored for note in one.notes))
         systems = list(dict.fromkeys(one.system for one in damaged))
-        labels = [one.label for one in scored]
+        labels = [about.label for about in signatures]
         # The words of each metric stand first among the notes, its signature last.
-        said = [f"{label} {summed_up(own)}" for label, own in zip(labels, effects, strict=True)]
-        said += [_MEANING, *notes, *(one.signature for one in scored)]
+        said = [f"{label} {summed_up(made)}" for label, made in zip(labels, effects, strict=True)]
+        said += [_MEANING, *notes, *map(str, signatures)]
         title = (
             f"Damaged beside undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
         )
@@ -160,15 +157,13 @@ class Attack(Study):
             "resamples": self.resampling.resamples,
             "attacks": (),
             "rows": (),
-            "seconds": {one.label: one.seconds for one in scored},
+            "seconds": {one.signature.label: one.seconds for one in scored},
             "verdicts": dict(zip(labels, map(verdicts_of, effects), strict=True)),
         }
         if attacks := self.perturbations(work):
             keys = [Column("name"), Column("summary", "what it does")]
             keys.append(Column("origin", "idea from"))
-            described = [
-                {"name": one.name, "summary": one.summary, "origin": one.origin} for one in attacks
-            ]
+            described = [{key.key: getattr(one, key.key) for key in keys} for one in attacks]
             shown.append(Table(keys, described, "Attacks", name="attacks"))
         if self.as_reward:
             facts["alarms"] = alarms(corpus)
@@ -244,6 +239,10 @@ def _net(row: Record) -> str:
     return "{:.2f} to {:.2f}".format(*row["ci95"]["net"])
 
 
+def _net(row: Record) -> str:
+    return "{:.2f} to {:.2f}".format(*row["ci95"]["net"])
+
+
 def _mean(row: Record, key: str) -> float:
     values = [system[key] for system in row["systems"].values()]
     return float(sum(values) / len(values))
@@ -280,27 +279,6 @@ def _reward_tables(
         Table(columns, rises(scored, corpus), "As a reward", [note], "rewards"),
         Table(about, guards, "Guards, and how often they hit texts that nobody damaged"),
     ]
-
-
-def _first(corpus: Corpus, count: int) -> Corpus:
-    """Return the first sentences of a corpus."""
-    rows = range(count)
-    return replace(
-        corpus,
-        sources=corpus.sources[:count],
-        systems={name: version.take(rows) for name, version in corpus.systems.items()},
-        references=tuple(version.take(rows) for version in corpus.references),
-        gold=None if corpus.gold is None else corpus.gold[:count],
-        contexts=None if corpus.contexts is None else corpus.contexts[:count],
-        groups=None,
-        reference_sets={
-            name: partial(_first_of, read, count) for name, read in corpus.reference_sets.items()
-        },
-    )
-
-
-def _first_of(read: Callable[[], Sequence[Version]], count: int) -> list[Version]:
-    return [version.take(range(count)) for version in read()]
 
 
 attack = function_of(Attack)

@@ -10,6 +10,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson_of_sums
+from gecjury.stats.counts import ratio
 from gecjury.studies.maege.chains import Annotated, Chain
 
 # The columns of `chain_sums`.
@@ -77,10 +78,7 @@ def chain_sums(
     sums = np.zeros((len(corpus), 10))
     every_x, every_y = np.concatenate(list(gold)), np.concatenate(list(scores))
     scored = ~np.isnan(every_y)
-    if not scored.any():
-        shift = 0.0, 0.0
-    else:
-        shift = float(every_x[scored].mean()), float(every_y[scored].mean())
+    shift = [float(every[scored].mean()) if scored.any() else 0.0 for every in (every_x, every_y)]
     for chain, values, truth in zip(chains, scores, gold, strict=True):
         first, second = np.triu_indices(len(values), 1)
         gains = values[second] - values[first]
@@ -108,12 +106,9 @@ def _measures(totals: FloatArray) -> FloatArray:
         pairs = t[_AGREE] + t[_TIED] + t[_DISAGREE]
         spread = (t[_XX] - t[_X] ** 2 / t[_N]) * (t[_YY] - t[_Y] ** 2 / t[_N])
         # Rounding can leave a constant's spread a little off zero.
-        level = 1e-24 * t[_XX] * t[_YY]
-        r = pearson_of_sums(t[_N], *t[_X:])
-        r = np.where(spread > level, r, np.nan)
-        return np.stack(
-            [r, (t[_AGREE] - t[_DISAGREE]) / pairs, 1 - 2 * t[_DISAGREE] / pairs], axis=-1
-        )
+        r = np.where(spread > 1e-24 * t[_XX] * t[_YY], pearson_of_sums(t[_N], *t[_X:]), np.nan)
+        strict, lenient = (t[_AGREE] - t[_DISAGREE]) / pairs, 1 - 2 * t[_DISAGREE] / pairs
+    return np.stack([r, strict, lenient], axis=-1)
 
 
 def chain_agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
@@ -199,9 +194,8 @@ def _change(
     width = weights.shape[1]
     sums = np.bincount(sentence[scored], gains[scored], minlength=width)
     counts = np.bincount(sentence[scored], minlength=width)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # A resample may hold no sentence with the type.
-        drawn = (weights @ sums) / (weights @ counts)
+    # A resample may hold no sentence with the type.
+    drawn = ratio(weights @ sums, weights @ counts, np.nan)
     # One sentence alone shows no spread, which is not a spread of zero.
     defined = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
     total = int(scored.sum())

@@ -11,12 +11,13 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, settled
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.counts import defined_mean
 from gecjury.studies.maege.chains import Chain, Sampled
 from gecjury.studies.maege.references import ALL, References, gold_block
 
@@ -74,7 +75,8 @@ class Pool:
                 texts.append([])
             cells[place] = len(texts[row]), row
             texts[row].append(key[3])
-        first = [self.keys[place] for place in _firsts(cells[:, 1])]
+        # The first key of each row stands for its source and references.
+        first = [self.keys[place] for place in np.unique(cells[:, 1], return_index=True)[1]]
         width = max(map(len, texts))
         systems = {
             f"text {column + 1}": Version(tuple((line[column:] or line)[0] for line in texts))
@@ -97,28 +99,20 @@ class Pool:
         self, first: Sequence[_Key], references: Sequence[Version], runtime: Runtime
     ) -> tuple[M2Sentence, ...]:
         """Return gold blocks: of M2 where they belong to the source shown, others extracted."""
-        gold: list[M2Sentence | None] = []
-        for sentence, number, source, _ in first:
+        gold: dict[int, M2Sentence] = {}
+        for row, (sentence, number, source, _) in enumerate(first):
             blocks = self.references[number].gold
-            own = " ".join(self.sources[sentence].split()) == source
-            gold.append(blocks[sentence] if blocks is not None and own else None)
-        rows = [row for row, block in enumerate(gold) if block is None]
-        sources = [first[row][2] for row in rows]
-        lines = [[version.lines[row] for row in rows] for version in references]
-        edits: list[list[tuple[Edit, ...]]] = []
-        if rows:
+            if blocks is not None and " ".join(self.sources[sentence].split()) == source:
+                gold[row] = blocks[sentence]
+        if rows := [row for row in range(len(first)) if row not in gold]:
             from gecjury.extraction.extract import extract
 
-            tagger = self.language.tagger
-            edits = extract(sources, lines, tagger, runtime=runtime).edits
-        for place, row in enumerate(rows):
-            gold[row] = gold_block(sources[place], [version[place] for version in edits])
-        return tuple(block for block in gold if block is not None)
-
-
-def _firsts(rows: IntArray) -> IntArray:
-    """Return for each row the first place that stands in it."""
-    return np.unique(rows, return_index=True)[1]
+            sources = [first[row][2] for row in rows]
+            lines = [[version.lines[row] for row in rows] for version in references]
+            edits = extract(sources, lines, self.language.tagger, runtime=runtime).edits
+            for row, source, sets in zip(rows, sources, zip(*edits, strict=True), strict=True):
+                gold[row] = gold_block(source, sets)
+        return tuple(gold[row] for row in range(len(first)))
 
 
 def _set(references: Mapping[int, References], annotator: int) -> int:
@@ -168,24 +162,19 @@ class PoolScores:
     """A scorer's scores of a pool.
 
     Attributes:
-        label: the metric's name with its settings.
-        family: its family.
-        signature: what made the scores.
+        table: of the pool as a corpus.
         values: one score a key; NaN = not scored.
         corpora: for each draw, the scores of its corpora.
-        seconds: how long scoring took.
-        unanswered: how many texts were to be scored and were not.
-        notes: remarks for the user.
     """
 
-    label: str
-    family: str
-    signature: str
+    table: ScoreTable
     values: FloatArray
     corpora: tuple[FloatArray, ...]
-    seconds: float
-    unanswered: int
-    notes: tuple[str, ...] = ()
+
+    @property
+    def unanswered(self) -> int:
+        """How many texts were to be scored and were not."""
+        return int(np.isnan(self.values).sum())
 
 
 def score_pool(
@@ -195,7 +184,7 @@ def score_pool(
     *,
     mean: bool = False,
     folder: str | Path | None = None,
-    runtime: Runtime | None = None,
+    runtime: Runtime,
 ) -> PoolScores:
     """Score a pool in one pass; the corpora are put together from its statistics.
 
@@ -208,7 +197,6 @@ def score_pool(
         folder: where score files are kept.
         runtime: device, workers and the like.
     """
-    runtime = runtime or Runtime()
     corpus, cells = pool.corpus(scorer.joint, "gold" in scorer.needs, runtime)
     table = score_with_files(scorer, corpus, folder, runtime)
     values = settled(table.sentences)[cells[:, 0], cells[:, 1]]
@@ -216,26 +204,10 @@ def score_pool(
     for drawn in draws:
         places = pool.corpora(drawn)
         if mean or scorer.joint:
-            corpora.append(_row_means(values[places]))
+            corpora.append(defined_mean(values[places], 1))
         else:
             every = table.statistics.values
             # Not as `draws`: a resample gets one random choice of references, a corpus all.
             parts = [replace(table.statistics, values=every[:, cells[p, 1]]) for p in places]
             corpora.append(np.array([scorer.corpus_scores(part).score[0] for part in parts]))
-    return PoolScores(
-        table.signature.label,
-        table.signature.family,
-        str(table.signature),
-        values,
-        tuple(corpora),
-        table.seconds,
-        int(np.isnan(values).sum()),
-        table.statistics.notes,
-    )
-
-
-def _row_means(values: FloatArray) -> FloatArray:
-    scored = ~np.isnan(values)
-    counts = scored.sum(axis=1)
-    sums = np.where(scored, values, 0.0).sum(axis=1)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return PoolScores(table, values, tuple(corpora))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +16,7 @@ from gecjury.errors import InputError
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable
-from gecjury.scoring.scores import Plan
+from gecjury.scoring.scorer import Scorer
 from gecjury.settings import option
 from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.correlation import pearson, spearman
@@ -126,14 +126,11 @@ class Maege(Study):
     def check(self, work: Work) -> None:
         """Refuse nothing: the texts that are scored have yet to be drawn."""
 
-    def plans(self, work: Work) -> list[Plan]:
-        """Return what scoring every distinct text would ask of paid services."""
+    def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
+        """Yield every metric with every distinct text."""
         pool = self.draw(work).pool
-        texts = (
-            scorer.plan(pool.corpus(scorer.joint, False, work.runtime)[0], work.runtime)
-            for scorer in work.scorers
-        )
-        return [plan for plan in texts if plan is not None]
+        for scorer in work.scorers:
+            yield scorer, pool.corpus(scorer.joint, False, work.runtime)[0]
 
     def draw(self, work: Work) -> Drawn:
         """Draw chains and corpora, and find their references.
@@ -200,15 +197,18 @@ class Maege(Study):
         weights = sentence_counts(len(drawn.corpus), resamples, [self.seed, 2])
         rows = [_row(scores, drawn, weights) for scores in scored]
         facts = self._facts(work, drawn)
-        notes = tuple(dict.fromkeys(note for scores in scored for note in scores.notes))
-        signatures = [scores.signature for scores in scored]
+        made = [scores.table for scores in scored]
+        notes = tuple(dict.fromkeys(note for one in made for note in one.statistics.notes))
+        signatures = [str(one.signature) for one in made]
         title = f"MAEGE on {work.name}, {facts['sentences']} sentences"
         tables = [Table(_columns(), rows, title, [*_how(facts), *notes, *signatures], "rows")]
         if self.by_type:
             chains = [chain for draw in drawn.draws for chain in draw.chains]
             places = [drawn.pool.chain(chain) for chain in chains]
             changes = {
-                scores.label: type_changes(chains, [scores.values[p] for p in places], weights)
+                scores.table.signature.label: type_changes(
+                    chains, [scores.values[p] for p in places], weights
+                )
                 for scores in scored
             }
             tables += _type_tables(changes)
@@ -242,7 +242,7 @@ class Maege(Study):
 
 def _row(scores: PoolScores, drawn: Drawn, weights: FloatArray) -> dict[str, Any]:
     """Return a metric's figures over corpora and over chains."""
-    levels = list(zip(drawn.draws, scores.corpora, strict=True))
+    about, levels = scores.table.signature, list(zip(drawn.draws, scores.corpora, strict=True))
     by_seed = {
         name: [correlate(np.array(draw.means), totals) for draw, totals in levels]
         for name, correlate in (("pearson", pearson), ("spearman", spearman))
@@ -275,12 +275,12 @@ def _row(scores: PoolScores, drawn: Drawn, weights: FloatArray) -> dict[str, Any
         "ci95": agreement_interval(sums, weights),
     }
     return {
-        "metric": scores.label,
-        "family": scores.family,
-        "signature": scores.signature,
+        "metric": about.label,
+        "family": about.family,
+        "signature": str(about),
         "corpus": corpus,
         "sentence": sentence,
-        "seconds": scores.seconds,
+        "seconds": scores.table.seconds,
         "missing": scores.unanswered,
     }
 

@@ -158,22 +158,32 @@ what to tune:
         for other in others:
             usual.check(other.corpus)
             names = benchmark.name, other.name
-            warning = leak_warning(benchmark.corpus, other.corpus, names)
-            warnings += [warning] if warning else []
+            if warning := leak_warning(benchmark.corpus, other.corpus, names):
+                warnings.append(warning)
             place = {"benchmark": other.name, "human": other.view}
-            elsewhere += [
-                place | row for row in _figures(optima, usual, how._judged(other), runtime)
-            ]
+            figures = _figures(optima, usual, how._judged(other), runtime)
+            elsewhere += [place | row for row in figures]
         columns = [Column("measure"), *(Column(key, digits=2) for key in optima[0].values)]
         spread = [] if grid is None else [Column("spread", "s.d. over folds")]
-        figures = [Column("figure", "with it"), Column("default", "with the default")]
-        there = [Column("benchmark"), Column("human"), *columns, *figures] if elsewhere else []
+        beside = [Column("figure", "with it"), Column("default", "with the default")]
+        there = [Column("benchmark"), Column("human"), *columns, *beside] if elsewhere else []
         title, notes = how._about(what, grid, study, work.name or benchmark.name)
         tables = [
-            Table([*columns, *spread, *figures], rows, title, notes, "found"),
+            Table([*columns, *spread, *beside], rows, title, notes, "found"),
             Table(there, elsewhere, "Elsewhere", warnings, "elsewhere"),
         ]
-        facts = how._facts(what, study) | {"warnings": warnings}
+        facts: dict[str, Any] = {
+            "what": masked(what),
+            "benchmark": benchmark.name,
+            "systems": list(benchmark.corpus.names),
+            "references": benchmark.references,
+            "human": benchmark.view,
+            "human_scores": study.human_kind(benchmark.view),
+            "aggregate": how.aggregate,
+            "seed": how.seed,
+            "fingerprint": benchmark.fingerprint,
+            "warnings": warnings,
+        }
         if grid is not None:
             facts |= {"option": grid.option, "default": grid.default, "folds": how.folds}
             measures = [Column("value", grid.option), *(Column(m) for m in MEASURES)]
@@ -226,20 +236,6 @@ what to tune:
             for k, value in enumerate(trial.values)
         ]
         return optima, curve
-
-    def _facts(self, what: str, study: metaeval.Study) -> dict[str, Any]:
-        benchmark = study.benchmark
-        return {
-            "what": masked(what),
-            "benchmark": benchmark.name,
-            "systems": list(benchmark.corpus.names),
-            "references": benchmark.references,
-            "human": benchmark.view,
-            "human_scores": study.human_kind(benchmark.view),
-            "aggregate": self.aggregate,
-            "seed": self.seed,
-            "fingerprint": benchmark.fingerprint,
-        }
 
     def _about(
         self, what: str, grid: Grid | None, study: metaeval.Study, name: str

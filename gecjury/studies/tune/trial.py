@@ -7,7 +7,7 @@ then the mean of these optima (Koyama et al. 2024 found GREEN's β so, with ten 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,10 +24,10 @@ from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.scoring.scores import Statistics
 from gecjury.stats.correlation import pearson, spearman
-from gecjury.stats.preferences import preference_agreement
-from gecjury.stats.ranking import Aggregate, aggregate_scores
+from gecjury.stats.counts import ratio
+from gecjury.stats.ranking import aggregate_scores
 
 MEASURES = ("pearson", "spearman", "accuracy")
 """Over systems, over systems, and over judged pairs (ties of the metric count one half)."""
@@ -211,17 +211,15 @@ class Optimum:
     """The value that a measure prefers.
 
     Attributes:
-        measure: one of `MEASURES`.
         value: mean of the optima over folds, or the optimum without folds; where only whole
             numbers were tried, the nearest of them.
         optima: the best value on the other sentences, for each fold.
         spread: standard deviation of the optima; NaN without folds.
     """
 
-    measure: str
     value: float
     optima: tuple[float, ...] = ()
-    spread: float = field(default=float("nan"))
+    spread: float = float("nan")
 
 
 def fold_draws(sentences: int, folds: int, seed: int) -> IntArray | None:
@@ -264,74 +262,65 @@ def trial_of(
         runtime: device, workers, folder of score files.
         sentences: value × systems × sentences where they are known already.
     """
-    corpus = study.benchmark.corpus
-    if sentences is not None and study.settings.aggregate == "corpus":
+    corpus, how = study.benchmark.corpus, study.settings
+    if sentences is not None and how.aggregate == "corpus":
         raise OptionError("a tuned metric of sentence scores alone has no corpus score")
-    whole, parts, right = [], [], []
+    scored, parts = [], []
     statistics: Statistics | None = None
-    for number, value in enumerate(runtime.track(grid.values, f"trying {grid.option}",
-                                                 len(grid.values))):  # fmt: skip
+    values = runtime.track(grid.values, f"trying {grid.option}", len(grid.values))
+    for number, value in enumerate(values):
+        # Corpus scores count under one aggregate alone, and only for the scorers that have them.
+        totals, drawn = np.full(len(corpus.systems), np.nan), None
         if sentences is not None:
-            scores = sentences[number]
-            own = np.full(len(scores), np.nan)
-            resampled = None if draws is None else np.tile(own, (len(draws), 1))
+            scores = settled(sentences[number])
         else:
             scorer = grid.scorer(value)
             # What the option does not enter need not be made again for each value.
             if statistics is None or not set(grid.options) <= _score_options(scorer):
                 statistics = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
-            scores = scorer.sentence_scores(statistics).score
-            own = scorer.corpus_scores(statistics).score
-            resampled = None
-            if draws is not None:
-                resampled = _resampled(scorer, statistics, draws, study.settings.aggregate)
-        scores = settled(scores)
-        whole.append(study.system_scores(scores, own))
-        if draws is not None and resampled is not None:
-            parts.append(_of_draws(study, scores, resampled, draws))
-        right.append(_right(study, view, scores))
-    pairs = study.pairs(view) if study.benchmark.rankings.get(view) else None
+            scores = settled(scorer.sentence_scores(statistics).score)
+            totals = scorer.corpus_scores(statistics).score
+            if draws is not None and how.aggregate == "corpus":
+                drawn = scorer.corpus_scores(statistics, draws).score
+        scored.append((scores, totals))
+        parts.append(
+            [
+                aggregate_scores(
+                    how.aggregate,
+                    scores[:, rows],
+                    totals if drawn is None else drawn[fold],
+                    shuffles=how.shuffles,
+                    seed=how.seed,
+                )
+                for fold, rows in enumerate(() if draws is None else draws)
+            ]
+        )
+    return replace(
+        _of_scores(scored, study, view),
+        values=grid.values,
+        parts=None if draws is None else np.array(parts),
+        draws=draws,
+    )
+
+
+def _of_scores(
+    scored: Sequence[tuple[FloatArray, FloatArray]], study: Study, view: View
+) -> TuningTrial:
+    """Return a trial without folds, from sentence scores and corpus scores of each value."""
+    pairs = study.pairs(view).decided if study.benchmark.rankings.get(view) else None
+    right = [np.zeros(0)] * len(scored)
+    if pairs is not None:
+        gaps = (s[pairs.first, pairs.sentence] - s[pairs.second, pairs.sentence] for s, _ in scored)
+        right = [(np.sign(gap) * pairs.preference + 1) / 2 for gap in gaps]
     return TuningTrial(
-        grid.values,
-        np.array(whole),
-        None if draws is None else np.array(parts),
-        np.array(right),
-        np.zeros(0, np.int64) if pairs is None else pairs.decided.sentence,
-        study.human(view),
-        draws,
+        values=(),
+        whole=np.array([study.system_scores(*scores) for scores in scored]),
+        parts=None,
+        right=np.array(right),
+        sentence=np.zeros(0, np.int64) if pairs is None else pairs.sentence,
+        human=study.human(view),
+        draws=None,
     )
-
-
-def _resampled(
-    scorer: Scorer, statistics: Statistics, draws: IntArray, aggregate: Aggregate
-) -> FloatArray:
-    """Return corpus scores of every draw, folds × systems; NaN for another aggregation."""
-    if aggregate != "corpus":
-        return np.full((len(draws), len(statistics.values)), np.nan)
-    return scorer.corpus_scores(statistics, draws).score
-
-
-def _of_draws(
-    study: Study, scores: FloatArray, corpus_scores: FloatArray, draws: IntArray
-) -> FloatArray:
-    how = study.settings
-    return np.array(
-        [
-            aggregate_scores(
-                how.aggregate, scores[:, rows], own, shuffles=how.shuffles, seed=how.seed
-            )
-            for rows, own in zip(draws, corpus_scores, strict=True)
-        ]
-    )
-
-
-def _right(study: Study, view: View, scores: FloatArray) -> FloatArray:
-    if not study.benchmark.rankings.get(view):
-        return np.zeros(0)
-    pairs = study.pairs(view).decided
-    gap = scores[pairs.first, pairs.sentence] - scores[pairs.second, pairs.sentence]
-    result: FloatArray = (np.sign(gap) * pairs.preference + 1) / 2
-    return result
 
 
 def find_best(trial: TuningTrial, measure: str) -> Optimum:
@@ -345,7 +334,7 @@ def find_best(trial: TuningTrial, measure: str) -> Optimum:
     """
     if trial.draws is None or trial.parts is None:
         curve = _curve(trial, measure, trial.whole, None)
-        return Optimum(measure, float(trial.values[_argmax(curve, measure)]))
+        return Optimum(float(trial.values[_argmax(curve, measure)]))
     optima = []
     for fold, rows in enumerate(trial.draws):
         curve = _curve(trial, measure, trial.parts[:, fold], rows)
@@ -353,7 +342,7 @@ def find_best(trial: TuningTrial, measure: str) -> Optimum:
     mean = float(np.mean(optima))
     if all(isinstance(value, int) for value in trial.values):
         mean = float(round(mean))
-    return Optimum(measure, mean, tuple(optima), float(np.std(optima, ddof=1)))
+    return Optimum(mean, tuple(optima), float(np.std(optima, ddof=1)))
 
 
 def _argmax(curve: FloatArray, measure: str) -> int:
@@ -380,9 +369,7 @@ def _curve(
     if measure == "accuracy":
         used = trial.right if rows is None else trial.right[:, np.isin(trial.sentence, rows)]
         scored = ~np.isnan(used)
-        counts = scored.sum(axis=1)
-        sums = np.where(scored, used, 0.0).sum(axis=1)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return ratio(np.where(scored, used, 0.0).sum(axis=1), scored.sum(axis=1), np.nan)
     correlate = pearson if measure == "pearson" else spearman
     return np.array([correlate(trial.human, row) for row in scores])
 
@@ -401,29 +388,16 @@ def evaluate(
     """
     corpus = study.benchmark.corpus
     first = score_with_files(scorers[0], corpus, runtime.scores, runtime)
-    measures = []
+    scored = []
     for scorer in scorers:
         old, new = scorers[0].settings(), scorer.settings()
         if {key for key in new if new[key] != old[key]} <= _score_options(scorer):
             table = scorer.table(corpus, first.statistics, runtime, 0.0)
         else:
             table = score_with_files(scorer, corpus, runtime.scores, runtime)
-        measures.append(_measures(table, study, view))
-    return measures
-
-
-def _measures(scores_of_all: ScoreTable, study: Study, view: View) -> dict[str, float]:
-    table = scores_of_all.settled()
-    scores = study.system_scores(table.sentences, table.by_system.score)
-    human = study.human(view)
-    figures = {"pearson": pearson(human, scores), "spearman": spearman(human, scores)}
-    figures["accuracy"] = float("nan")
-    if study.benchmark.rankings.get(view):
-        pairs = study.pairs(view)
-        first = table.sentences[pairs.first, pairs.sentence]
-        second = table.sentences[pairs.second, pairs.sentence]
-        figures["accuracy"] = preference_agreement(pairs.preference, first, second).accuracy
-    return figures
+        scored.append((settled(table.sentences), table.by_system.score))
+    figures = curves(_of_scores(scored, study, view))
+    return [{name: float(curve[k]) for name, curve in figures.items()} for k in range(len(scored))]
 
 
 def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:

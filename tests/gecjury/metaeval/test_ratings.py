@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
+from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.ratings import one_rater, rating_agreement
 from gecjury.metaeval.segments import mean_rater
+from gecjury.stats.counts import defined_mean
 
 NAN = float("nan")
 # B and C correct the first source alike, the second not.
@@ -132,7 +133,7 @@ def turned(made: Benchmark) -> Benchmark:
     )
 
 
-def test_mean_over_raters_leaves_out_what_is_absent() -> None:
+def test_means_leave_out_what_is_absent() -> None:
     table = np.array([[1.0, NAN, NAN], [3.0, 4.0, NAN]])
-    assert mean_over_raters(table).tolist()[:2] == [2.0, 4.0]
-    assert math.isnan(mean_over_raters(table)[2])
+    assert defined_mean(table, 0).tolist()[:2] == [2.0, 4.0]
+    assert math.isnan(defined_mean(table, 0)[2])

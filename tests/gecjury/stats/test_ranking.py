@@ -23,7 +23,6 @@ from gecjury.errors import OptionError
 from gecjury.stats.ranking import (
     aggregate_scores,
     expected_wins,
-    mean_score,
     score_outcomes,
     trueskill,
     trueskill_shuffled,
@@ -137,7 +136,8 @@ def test_expected_wins_leaves_out_opponents_without_a_decision() -> None:
 
 
 def test_mean_score_ignores_missing() -> None:
-    found = mean_score(np.array([[1.0, NAN, 3.0], [NAN, NAN, NAN]]))
+    scores = np.array([[1.0, NAN, 3.0], [NAN, NAN, NAN]])
+    found = aggregate_scores("mean", scores, np.zeros(2))
     np.testing.assert_array_equal(found, [2.0, NAN])
 
 

@@ -231,7 +231,7 @@ def test_the_full_correction_scores_best_against_itself(corpus: Annotated) -> No
     draws = [sample(corpus, np.random.default_rng(0))]
     pool = pool_texts(corpus.sources, draws, {ALL: of_annotators(corpus, range(2))})
     for metric in ("green", "gleu", "sentm2"):
-        found = score_pool(load(metric), pool, draws)
+        found = score_pool(load(metric), pool, draws, runtime=Runtime())
         ends = [found.values[pool.chain(chain)[-1]] for chain in draws[0].chains]
         if metric == "gleu":
             # The mean over two references that differ.
@@ -244,7 +244,7 @@ def test_gold_edits_are_those_of_the_annotators_chosen(corpus: Annotated) -> Non
     draws = [sample(corpus, np.random.default_rng(0))]
     references = other_annotators(corpus)
     pool = pool_texts(corpus.sources, draws, references)
-    found = score_pool(load("sentm2"), pool, draws)
+    found = score_pool(load("sentm2"), pool, draws, runtime=Runtime())
     scores = dict(zip(pool.keys, found.values, strict=True))
     # Annotator 0's "is" is gold for annotator 1 too, its "phrase" is not: p = 1/2, r = 1,
     # F0.5 = 1.25 · .5 / (.25 · .5 + 1) = .5556.
@@ -259,11 +259,11 @@ def test_corpus_scores_are_those_of_the_corpora_scored_by_themselves(corpus: Ann
     references = of_annotators(corpus, range(2))
     pool = pool_texts(corpus.sources, draws, {ALL: references})
     for metric in ("green", "gleu", "m2"):
-        found = score_pool(load(metric), pool, draws)
+        found = score_pool(load(metric), pool, draws, runtime=Runtime())
         lines = {str(i): [t for _, t in texts] for i, texts in enumerate(draws[0].corpora)}
         alone = load(metric).score(corpus.sources, lines, references.texts, gold=references.gold)
         assert found.corpora[0] == pytest.approx(np.array(alone.totals))
-        mean = score_pool(load(metric), pool, draws, mean=True)
+        mean = score_pool(load(metric), pool, draws, runtime=Runtime(), mean=True)
         assert mean.corpora[0] == pytest.approx(alone.sentences.mean(axis=1))
 
 
@@ -275,7 +275,7 @@ def test_another_source_needs_other_gold_edits(corpus: Annotated) -> None:
     drawn = sample(corpus, np.random.default_rng(0))
     drawn = Sampled((chain,), drawn.means, (), drawn.sources)
     pool = pool_texts(corpus.sources, [drawn], {ALL: of_annotators(corpus, [0])})
-    scores = score_pool(load("sentm2"), pool, [drawn]).values[pool.chain(chain)]
+    scores = score_pool(load("sentm2"), pool, [drawn], runtime=Runtime()).values[pool.chain(chain)]
     # Shown "This is a sentence .", the only gold edit is "phrase"; undoing "is" proposes one
     # edit that is not gold, and changing nothing proposes none: recall 0.
     assert list(scores) == [0.0, 0.0, 1.0]
@@ -288,7 +288,7 @@ def _parts(corpus: Annotated) -> tuple[str, tuple[Edit, ...]]:
 def test_side_by_side_scorers_see_the_texts_of_a_source_together(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(0))]
     pool = pool_texts(corpus.sources, draws, {ALL: of_annotators(corpus, range(2))})
-    found = score_pool(test_scorer.Longest(), pool, draws)
+    found = score_pool(test_scorer.Longest(), pool, draws, runtime=Runtime())
     longest = max(len(key[3]) for key in pool.keys if key[0] == 1)
     for key, value in zip(pool.keys, found.values, strict=True):
         if key[0] == 1:

@@ -118,11 +118,6 @@ def test_nothing_changed_is_no_verdict() -> None:
     assert found["verdict"] == "undecided"
 
 
-def test_no_pair() -> None:
-    with pytest.raises(InputError, match="no damaged output"):
-        effect([], np.ones((1, 1)))
-
-
 # --- what is scored together -----------------------------------------------------------------
 
 
