@@ -99,7 +99,7 @@ def human_trueskill(
             whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
             part = whole.select(rng.permutation(len(whole)))
         row[:], _ = rate(_outcomes(part), size, game)
-    return means.mean(axis=0, dtype=np.float64)
+    return np.asarray(means.mean(axis=0))
 
 
 def _outcomes(pairs: JudgmentPairs | JudgedEntries) -> Iterator[Outcome]:
@@ -161,7 +161,7 @@ def human_trueskill_sampled(
     if not absent.all():
         _draw_all(means, variances, won, met, game, draws, rng)
     means[:, absent] = np.nan
-    return means.mean(axis=0, dtype=np.float64)
+    return np.asarray(means.mean(axis=0))
 
 
 def _draw_all(

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
@@ -23,8 +22,8 @@ def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
     """
     shape = len(corpus.systems), len(corpus)
     return {
-        "constant": constant_scores(*shape),
-        "random": random_scores(*shape, seed=seed),
+        "constant": np.zeros(shape),
+        "random": np.random.default_rng(seed).random(shape),
         "copy-source": _likeness_to_source(corpus),
     }
 
@@ -59,30 +58,3 @@ def _likeness_to_source(corpus: Corpus) -> FloatArray:
                 likeness[line] = 2 * (tokens & source).total() / total if total else 1.0
             scores[row, column] = likeness[line]
     return scores
-
-
-def constant_scores(systems: int, sentences: int) -> NDArray[np.float64]:
-    """Return the scores of a metric that scores everything alike.
-
-    Args:
-        systems: number of systems.
-        sentences: number of sentences.
-
-    Returns:
-        Zeros, shape (systems, sentences).
-    """
-    return np.zeros((systems, sentences))
-
-
-def random_scores(systems: int, sentences: int, seed: int = 0) -> NDArray[np.float64]:
-    """Return seeded random scores, uniform between 0 and 1.
-
-    Args:
-        systems: number of systems.
-        sentences: number of sentences.
-        seed: seed of the generator.
-
-    Returns:
-        Scores, shape (systems, sentences).
-    """
-    return np.random.default_rng(seed).random((systems, sentences))

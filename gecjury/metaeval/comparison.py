@@ -10,10 +10,10 @@ asked. Nothing here prints or reads options.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,8 +30,8 @@ from gecjury.metaeval.edits.comparison import (
     edit_tasks,
     plan_edits,
 )
-from gecjury.metaeval.edits.corrections import Labelled, compare_labels
-from gecjury.metaeval.ratings import Rated, rated_rows
+from gecjury.metaeval.edits.corrections import compare_labels
+from gecjury.metaeval.ratings import rated_rows
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
@@ -43,9 +43,9 @@ from gecjury.metaeval.result import (
     PairwiseAgreement,
     WindowAgreement,
 )
-from gecjury.metaeval.segments import Segmented, segment_level
+from gecjury.metaeval.segments import segment_level
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Study
+from gecjury.metaeval.study import Result, Row, Study
 from gecjury.metaeval.uncertainty import (
     DRAWN_LEVELS,
     Difference,
@@ -263,7 +263,7 @@ class Trial:
         )
 
 
-_Row = Rated | Segmented | EditResult | Labelled
+_Row = Row[Any] | EditResult
 
 
 def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
@@ -273,18 +273,17 @@ def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
         OptionError: something was asked for that only systems have.
     """
     how = settings.resampling
-    for asked, option in (
-        (settings.windows, "--windows"),
-        (settings.pairwise, "--pairwise"),
-        (settings.grouping == "system", "--grouping system"),
-        (settings.statistic != "pearson", settings.statistic_option),
-        (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
-        (how.over == "systems", "--resample systems"),
-    ):
-        if asked:
-            raise OptionError(
-                f"{option}: {benchmark.name} names no systems that could be compared; leave it out"
-            )
+    _refuse(
+        (
+            (settings.windows, "--windows"),
+            (settings.pairwise, "--pairwise"),
+            (settings.grouping == "system", "--grouping system"),
+            (settings.statistic != "pearson", settings.statistic_option),
+            (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
+            (how.over == "systems", "--resample systems"),
+        ),
+        f"{benchmark.name} names no systems that could be compared; leave it out",
+    )
     over: Over = "sentences" if how.over == "both" else how.over
     return replace(
         settings,
@@ -300,17 +299,23 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
     Raises:
         OptionError: something was asked for that whole corrections alone have.
     """
-    for asked, option in (
-        (settings.level not in ("all", "edit"), f"--level {settings.level}"),
-        (settings.windows, "--windows"),
-        (settings.pairwise, "--pairwise"),
-    ):
-        if asked:
-            raise OptionError(
-                f"{option}: of {benchmark.name} people judged single edits alone; take --level "
-                "edit, and leave out what is for whole corrections"
-            )
+    _refuse(
+        (
+            (settings.level not in ("all", "edit"), f"--level {settings.level}"),
+            (settings.windows, "--windows"),
+            (settings.pairwise, "--pairwise"),
+        ),
+        f"of {benchmark.name} people judged single edits alone; take --level edit, and leave out "
+        "what is for whole corrections",
+    )
     return replace(settings, level="edit")
+
+
+def _refuse(options: Iterable[tuple[bool, str]], why: str) -> None:
+    """Refuse the first option that was chosen, each given with whether it was."""
+    for chosen, option in options:
+        if chosen:
+            raise OptionError(f"{option}: {why}")
 
 
 def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
@@ -384,34 +389,32 @@ def _weigh(
         Entry(table, metric if isinstance(metric, Scorer) else None)
         for metric, table in zip(trial.scored, tables, strict=True)
     ]
-    count = len(entries)
-    entries += [Entry(table) for table in study.chance_tables]
-    measured = Uncertainty(study, entries)
+    count, step = len(entries), len(views)
+    measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
     # Results stand metric by metric, and for each metric view by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
-        system, sentence = (measured.intervals(view, level) for level in DRAWN_LEVELS)
-        for number in range(len(entries)):
-            at = number * len(views) + place
-            weighed[at] = replace(
-                weighed[at],
-                system=replace(weighed[at].system, ci95=system[number].bounds),
-                sentence_ci95=sentence[number].bounds,
-            )
-        dropped[view] = sum(sum(intervals.dropped.values()) for intervals in system[:count])
-        tests[view] = ()
+        intervals = (measured.intervals(view, level) for level in DRAWN_LEVELS)
+        of_view = list(zip(weighed[place::step], *intervals, strict=True))
+        rows = [
+            replace(row, system=replace(row.system, ci95=system.bounds), sentence_ci95=other.bounds)
+            for row, system, other in of_view
+        ]
+        dropped[view] = sum(sum(system.dropped.values()) for _, system, _ in of_view[:count])
+        tests[view] = tuple(measured.significance(view, range(count))) if count > 1 else ()
         if count > 1:
-            tests[view] = tuple(measured.significance(view, range(count)))
-            evaluated = [results[number * len(views) + place] for number in range(count)]
-            for level, figures in _figures(evaluated, settings).items():
+            for level, figures in _figures(rows[:count], settings).items():
                 differences += measured.differences(view, level, figures)
         for test in tests[view]:
             for number, cluster in enumerate(test.clusters):
-                at = number * len(views) + place
-                weighed[at] = _with_cluster(weighed[at], test.level, cluster)
+                changed: dict[str, Any] = {"sentence_cluster": cluster}
+                if test.level == "system":
+                    changed = {"system": replace(rows[number].system, cluster=cluster)}
+                rows[number] = replace(rows[number], **changed)
+        weighed[place::step] = rows
     uncertainty = IntervalsAndTests(
         human_resampled={view: measured.human(view)[1] for view in views},
         dropped=dropped,
@@ -437,12 +440,6 @@ def _figures(
             name: [getattr(s, name) for s in sentences] for name in SENTENCE_STATISTICS
         }
     return figures
-
-
-def _with_cluster(result: Result, level: str, cluster: int | None) -> Result:
-    if level == "sentence":
-        return replace(result, sentence_cluster=cluster)
-    return replace(result, system=replace(result.system, cluster=cluster))
 
 
 def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,9 +13,8 @@ from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RATING_DIGITS
 from gecjury.corpus.corpus import Corpus
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import Row, Study
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import kendall, pearson, pearsons, spearman, spearmans
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.grouped import group_correlations
@@ -56,52 +55,6 @@ class RatingAgreement:
     system_spearman: float
 
 
-def rating_agreement(
-    benchmark: Benchmark, sentences: FloatArray, system_scores: FloatArray
-) -> list[RatingAgreement]:
-    """Return a metric's agreement with each aspect that a benchmark's corrections were rated for.
-
-    Args:
-        benchmark: its `rated` tables are read.
-        sentences: the metric's scores, systems × sentences.
-        system_scores: its aggregated scores, shape (systems,).
-
-    Returns:
-        One entry an aspect, in the benchmark's order; none for a benchmark without ratings.
-    """
-    if benchmark.places:
-        system_scores = np.full(len(system_scores), np.nan)
-    return [
-        _agreement(benchmark.corpus, aspect, ratings, sentences, system_scores)
-        for aspect, ratings in benchmark.rated.items()
-    ]
-
-
-def _agreement(
-    corpus: Corpus,
-    aspect: str,
-    ratings: FloatArray,
-    sentences: FloatArray,
-    system_scores: FloatArray,
-    *,
-    by_rater: bool = False,
-) -> RatingAgreement:
-    points = rated_points(corpus, ratings, sentences, by_rater=by_rater)
-    within, means = points.within, defined_mean(ratings, 1)
-    return RatingAgreement(
-        aspect=aspect,
-        outputs=len(points.ratings),
-        missing=points.missing,
-        pearson=pearson(points.ratings, points.scores),
-        spearman=spearman(points.ratings, points.scores),
-        kendall=kendall(points.ratings, points.scores),
-        within=mean_of_known(within),
-        sources=int(np.count_nonzero(~np.isnan(within))),
-        system_pearson=pearson(means, system_scores),
-        system_spearman=spearman(means, system_scores),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class RatedPoints:
     """The corrections that are both rated and scored, each once.
@@ -111,12 +64,14 @@ class RatedPoints:
         metric: scores, systems × sentences.
         scored: True for those that count.
         missing: rated corrections that were not scored.
+        means: the mean rating of each system, shape (systems,).
     """
 
     human: FloatArray
     metric: FloatArray
     scored: BoolArray
     missing: int
+    means: FloatArray
 
     @property
     def ratings(self) -> FloatArray:
@@ -138,6 +93,36 @@ class RatedPoints:
         """τ-b among the corrections of each source, shape (sentences,); NaN where not defined."""
         human = np.where(self.scored, self.human, np.nan)
         return group_correlations(human, self.metric, "item", "kendall")
+
+    def agreement(self, aspect: str, system_scores: FloatArray) -> RatingAgreement:
+        """Return the figures of an aspect, beside a metric's system scores, shape (systems,)."""
+        return RatingAgreement(
+            aspect=aspect,
+            outputs=len(self.ratings),
+            missing=self.missing,
+            pearson=pearson(self.ratings, self.scores),
+            spearman=spearman(self.ratings, self.scores),
+            kendall=kendall(self.ratings, self.scores),
+            within=mean_of_known(self.within),
+            sources=int(np.count_nonzero(~np.isnan(self.within))),
+            system_pearson=pearson(self.means, system_scores),
+            system_spearman=spearman(self.means, system_scores),
+        )
+
+    def resampled(self, counts: FloatArray) -> dict[str, FloatArray]:
+        """Return `pearson`, `spearman` and `within` of every draw; NaN where it defines none.
+
+        A source drawn twice brings all its corrections twice.
+
+        Args:
+            counts: counts of each source in each draw, draws × sentences.
+        """
+        points = self.ratings, self.scores, counts, self.source
+        return {
+            "pearson": weighted(pearsons, *points),
+            "spearman": weighted(spearmans, *points),
+            "within": weighted_means(self.within, counts),
+        }
 
 
 def rated_points(
@@ -161,31 +146,11 @@ def rated_points(
             scores[systems[0], row] = mean_of_known(sentences[systems, row])
     scored = distinct & ~np.isnan(scores)
     missing = int(np.count_nonzero(distinct & ~scored))
-    return RatedPoints(rounded, scores, scored, missing)
+    return RatedPoints(rounded, scores, scored, missing, defined_mean(ratings, 1))
 
 
-@dataclass(frozen=True)
-class Rated:
-    """One metric (or single raters) against the ratings of corrections by one aspect.
-
-    Attributes:
-        label: metric with its settings, or `one rater`.
-        family: the metric's family; `chance`, or `humans` for raters.
-        agreement: the figures.
-        intervals: by figure; empty without resampled sentences.
-        drawn: by figure its values on every draw of sentences.
-    """
-
-    label: str
-    family: str
-    agreement: RatingAgreement
-    intervals: Mapping[str, Interval]
-    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def human(self) -> str:
-        """The aspect rated."""
-        return self.agreement.aspect
+Rated = Row[RatingAgreement]
+"""One metric, or single raters, against the ratings of corrections by one aspect."""
 
 
 def rated_rows(
@@ -203,16 +168,15 @@ def rated_rows(
         return ()
     rows = []
     for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
-        about, sentences = table.signature, table.sentences
-        if about.family == "chance" and about.metric == "constant":
+        if (table.signature.family, table.signature.metric) == ("chance", "constant"):
             continue  # Nothing of it is defined.
-        drawn = {} if counts is None else resampled_ratings(benchmark, sentences, counts)
-        for agreement in rating_agreement(benchmark, sentences, system_scores):
-            statistics = drawn.get(agreement.aspect, {})
-            bounds = study.bounds(statistics, agreement)
-            rows.append(Rated(about.label, about.family, agreement, bounds, statistics))
-    rows += [Rated("one rater", "humans", agreement, {}) for agreement in one_rater(benchmark)]
-    return tuple(rows)
+        for aspect, ratings in benchmark.rated.items():
+            points = rated_points(benchmark.corpus, ratings, table.sentences)
+            # Where no systems are named, there are no means either.
+            means = np.full(len(system_scores), np.nan) if benchmark.places else system_scores
+            drawn = {} if counts is None else points.resampled(counts)
+            rows.append(study.row(table, aspect, points.agreement(aspect, means), drawn))
+    return (*rows, *(Row("one rater", "humans", a.aspect, a) for a in one_rater(benchmark)))
 
 
 def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
@@ -229,8 +193,8 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     unknown = math.nan if benchmark.places else 0.0
     for aspect, table in raters_with_mean(benchmark.raters).items():
         parts = [
-            _agreement(
-                benchmark.corpus, aspect, rest, mark, defined_mean(mark, 1) + unknown, by_rater=True
+            rated_points(benchmark.corpus, rest, mark, by_rater=True).agreement(
+                aspect, defined_mean(mark, 1) + unknown
             )
             for mark, rest in against_rest(table)
         ]
@@ -295,34 +259,6 @@ def _shared(ratings: FloatArray, corpus: Corpus) -> Iterator[tuple[int, list[int
             key = versions[system].lines[row], float(ratings[system, row])
             same.setdefault(key, []).append(system)
         yield from ((row, systems) for systems in same.values() if len(systems) > 1)
-
-
-def resampled_ratings(
-    benchmark: Benchmark, sentences: FloatArray, counts: FloatArray
-) -> dict[str, dict[str, FloatArray]]:
-    """Return correlations with ratings over resampled sources.
-
-    A source drawn twice brings all its corrections twice.
-
-    Args:
-        benchmark: its `rated` tables are read.
-        sentences: a metric's scores, systems × sentences.
-        counts: counts of each source in each draw, draws × sentences.
-
-    Returns:
-        By aspect and statistic (`pearson`, `spearman`, `within`) one value a draw; NaN where a
-        draw does not define it.
-    """
-    by_aspect = {}
-    for aspect, ratings in benchmark.rated.items():
-        points = rated_points(benchmark.corpus, ratings, sentences)
-        points_of = points.ratings, points.scores, counts, points.source
-        by_aspect[aspect] = {
-            "pearson": weighted(pearsons, *points_of),
-            "spearman": weighted(spearmans, *points_of),
-            "within": weighted_means(points.within, counts),
-        }
-    return by_aspect
 
 
 def weighted(

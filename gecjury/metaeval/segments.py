@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -22,9 +23,8 @@ from gecjury.metaeval.ratings import (
     weighted,
     weighted_means,
 )
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import Row, Study
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import pearsons, signs
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.grouped import (
@@ -59,16 +59,16 @@ class SegmentAgreement:
         missing: rated corrections (of rankings: ranked pairs) without a score.
     """
 
-    acc_eq: float
-    epsilon: float
-    acc_exact: float
-    kendall: float
-    pearson: float
-    groups: int
-    pairs: int
-    tied_share: float
-    human_tied_share: float
-    missing: int
+    acc_eq: float = math.nan
+    epsilon: float = math.nan
+    acc_exact: float = math.nan
+    kendall: float = math.nan
+    pearson: float = math.nan
+    groups: int = 0
+    pairs: int = 0
+    tied_share: float = math.nan
+    human_tied_share: float = math.nan
+    missing: int = 0
 
 
 @dataclass(frozen=True)
@@ -187,25 +187,8 @@ class Segments:
         return ratio(sums, total, np.nan)
 
 
-@dataclass(frozen=True)
-class Segmented:
-    """One metric (or people) at the segment level.
-
-    Attributes:
-        label: metric with its settings, `one rater` or `two annotators`.
-        family: the metric's family; `chance` or `humans`.
-        human: the aspect rated, or the view of the rankings.
-        agreement: the figures.
-        intervals: by figure; empty without resampled sentences.
-        drawn: by figure its values on every draw of sentences.
-    """
-
-    label: str
-    family: str
-    human: str
-    agreement: SegmentAgreement
-    intervals: Mapping[str, Interval]
-    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+Segmented = Row[SegmentAgreement]
+"""One metric, or people, at the segment level."""
 
 
 @dataclass(frozen=True)
@@ -234,32 +217,25 @@ def segment_level(
     grouping: GroupBy | None = settings.grouping or ("item" if benchmark.rated else None)
     if grouping is None or settings.level in ("system", "edit") or not tables:
         return None
-    ranked = [view for view in views if benchmark.rankings.get(view)]
+    ranked = () if benchmark.rated else [v for v in views if benchmark.rankings.get(v)]
     rows = []
     for table in (*tables, *study.chance_tables):
-        if benchmark.rated:
-            segments = {
-                aspect: rated_segments(benchmark, ratings, table.sentences, grouping)
-                for aspect, ratings in benchmark.rated.items()
-            }
-        else:
-            segments = {view: ranked_segments(study, view, table) for view in ranked}
+        segments: dict[str, Segments] = {
+            aspect: rated_segments(benchmark, ratings, table.sentences, grouping)
+            for aspect, ratings in benchmark.rated.items()
+        }
+        segments |= {view: ranked_segments(study, view, table) for view in ranked}
         for human, segment in segments.items():
             drawn = {} if counts is None else segment.resampled(counts)
-            agreement, about = segment.agreement(), table.signature
-            bounds = study.bounds(drawn, agreement)
-            rows.append(Segmented(about.label, about.family, human, agreement, bounds, drawn))
-    if benchmark.rated:
-        for aspect in benchmark.rated:
-            rater = mean_rater(benchmark, aspect, grouping)
-            if rater is not None:
-                rows.append(Segmented("one rater", "humans", aspect, rater, {}))
-        return SegmentLevel(grouping, "ratings", tuple(rows))
+            rows.append(study.row(table, human, segment.agreement(), drawn))
+    for aspect in benchmark.rated:
+        rater = mean_rater(benchmark, aspect, grouping)
+        rows += [] if rater is None else [Row("one rater", "humans", aspect, rater)]
     for view in ranked:
         both = two_annotators(study, view)
-        if both.pairs:
-            rows.append(Segmented("two annotators", "humans", view, both, {}))
-    return SegmentLevel(grouping, "rankings", tuple(rows))
+        rows += [Row("two annotators", "humans", view, both)] if both.pairs else []
+    humans: Literal["ratings", "rankings"] = "ratings" if benchmark.rated else "rankings"
+    return SegmentLevel(grouping, humans, tuple(rows))
 
 
 def rated_segments(
@@ -341,16 +317,5 @@ def two_annotators(study: Study, view: View) -> SegmentAgreement:
     """
     benchmark = study.benchmark
     pairs = expand_pairs(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")
-    agreement, none = annotator_agreement(pairs), float("nan")
-    return SegmentAgreement(
-        acc_eq=none,
-        epsilon=none,
-        acc_exact=agreement.with_ties,
-        kendall=none,
-        pearson=none,
-        groups=0,
-        pairs=agreement.pairs,
-        tied_share=none,
-        human_tied_share=none,
-        missing=0,
-    )
+    agreement = annotator_agreement(pairs)
+    return SegmentAgreement(acc_exact=agreement.with_ties, pairs=agreement.pairs)

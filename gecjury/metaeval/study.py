@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from gecjury.errors import InputError, OptionError, known_name
 from gecjury.metaeval.chance import chance_scores, sentence_table
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import interval, sentence_counts
+from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.counts import ratio
 from gecjury.stats.grouped import Windows, human_ranks, window_correlations
@@ -51,6 +51,8 @@ from gecjury.stats.soft_accuracy import (
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # of which draws differ
+
+Agreement = TypeVar("Agreement")
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,29 @@ class Result:
     sentence_ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     sentence_cluster: int | None = None
     doubly_judged: PreferenceAgreement | None = None
+
+
+@dataclass(frozen=True)
+class Row(Generic[Agreement]):
+    """One metric, or people, at a level of single corrections, against one kind of judgment.
+
+    Attributes:
+        label: metric with its settings; `one rater` or `two annotators`.
+        family: the metric's family; `chance` for what knows nothing, `humans` for people.
+        human: the aspect rated, the view of the rankings, or the class of bad corrections.
+        agreement: the figures.
+        intervals: by figure; empty without resampled sentences.
+        drawn: by figure its values on every draw of sentences.
+        score: what was compared: scores (`score`), or gains over the source's (`gain`).
+    """
+
+    label: str
+    family: str
+    human: str
+    agreement: Agreement
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    score: str = "score"
 
 
 @dataclass(frozen=True)
@@ -398,22 +423,32 @@ class Study:
             return None
         return sentence_counts(len(self.benchmark.corpus), how.resamples, self.settings.seed)
 
-    def bounds(
-        self, drawn: Mapping[str, FloatArray], agreement: object
-    ) -> dict[str, tuple[float, float]]:
-        """Return the interval of each statistic that was drawn over sources.
+    def row(
+        self,
+        table: ScoreTable,
+        human: str,
+        agreement: Agreement,
+        drawn: Mapping[str, FloatArray],
+        score: str = "score",
+    ) -> Row[Agreement]:
+        """Return a metric's row, with the interval of each statistic drawn over sources.
 
         Args:
+            table: the metric's scores.
+            human: as of `Row`.
+            agreement: has the figures, as attributes named as in `drawn`.
             drawn: by statistic one value a draw.
-            agreement: has the figures themselves, as attributes of the same names.
+            score: as of `Row`.
         """
-        if len(self.benchmark.corpus) < LEAST_SENTENCES:
-            return {}
-        share = self.settings.resampling.confidence
-        return {
-            name: interval(values, share, float(getattr(agreement, name)))[0]
-            for name, values in drawn.items()
-        }
+        share, about = self.settings.resampling.confidence, table.signature
+        bounds = {}
+        # Draws of a single sentence are all the same.
+        if len(self.benchmark.corpus) >= LEAST_SENTENCES:
+            bounds = {
+                name: interval(values, share, float(getattr(agreement, name)))[0]
+                for name, values in drawn.items()
+            }
+        return Row(about.label, about.family, human, agreement, bounds, drawn, score)
 
     def windows(self, scores: FloatArray, view: View, size: int) -> Windows:
         """Return correlations over every run of `size` systems adjacent in the human ranking."""

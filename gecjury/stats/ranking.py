@@ -65,7 +65,7 @@ def trueskill_shuffled(scores: FloatArray, rng: np.random.Generator, passes: int
         passes: number of passes.
     """
     orders = (rng.permutation(scores.shape[1]) for _ in range(passes))
-    return np.mean([trueskill(scores[:, order]) for order in orders], axis=0, dtype=np.float64)
+    return np.asarray(np.mean([trueskill(scores[:, order]) for order in orders], axis=0))
 
 
 def wins_to_scores(wins: IntArray) -> FloatArray:

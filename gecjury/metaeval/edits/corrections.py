@@ -10,29 +10,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gecjury.arrays import BLOCK, BoolArray, FloatArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
-from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.edits.measures import ranking_measures
-from gecjury.metaeval.study import Study
+from gecjury.corpus.corpus import Version
+from gecjury.metaeval.edits.measures import weighted_ranking
+from gecjury.metaeval.study import Row, Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import Interval
 
 ANY = "any"
 """The class of all bad corrections together."""
 
 FEW_BAD = 30
 """Corrections of a class below which its AUC is told with a caution."""
-
-ScoreKind = Literal["score", "gain"]
-"""The score of the correction, or what it gains over that of its source."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,27 +47,8 @@ class LabelAgreement:
     missing: int
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """One metric against one class of bad corrections.
-
-    Attributes:
-        label: metric with its settings.
-        family: the metric's family; `chance` for what knows nothing.
-        score: what was compared: scores or gains.
-        human: the class, a label or `any`.
-        agreement: the figures.
-        intervals: of `auc`; empty without resampled sentences.
-        drawn: `auc` on every draw of sources.
-    """
-
-    label: str
-    family: str
-    score: ScoreKind
-    human: str
-    agreement: LabelAgreement
-    intervals: Mapping[str, Interval]
-    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+Labelled = Row[LabelAgreement]
+"""One metric against one class of bad corrections."""
 
 
 @dataclass(frozen=True)
@@ -125,23 +101,21 @@ def compare_labels(
     for metric, table in zip(
         (*metrics, *study.chance_tables), (*tables, *study.chance_tables), strict=True
     ):
-        about = table.signature
-        if about.family == "chance" and about.metric == "constant":
+        if (table.signature.family, table.signature.metric) == ("chance", "constant"):
             continue  # Its AUC is always one half.
-        alone = source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
-        for kind, scores in kinds_of_scores(table.sentences, alone):
+        kinds = {"score": table.sentences}
+        sources = source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
+        if sources is not None:
+            kinds["gain"] = table.sentences - sources
+        for kind, scores in kinds.items():
             for name, agreement, drawn in label_agreements(labels, scores, counts):
-                draws = {} if drawn is None else {"auc": drawn}
-                bounds = study.bounds(draws, agreement)
-                rows.append(
-                    Labelled(about.label, about.family, kind, name, agreement, bounds, draws)
-                )
+                rows.append(study.row(table, name, agreement, drawn, kind))
     return LabelComparison(labels, tuple(rows))
 
 
 def label_agreements(
     labels: CorrectionLabels, scores: FloatArray, counts: FloatArray | None
-) -> Iterator[tuple[str, LabelAgreement, FloatArray | None]]:
+) -> Iterator[tuple[str, LabelAgreement, Mapping[str, FloatArray]]]:
     """Hold scores against labels, by class of bad corrections.
 
     Args:
@@ -150,7 +124,7 @@ def label_agreements(
         counts: counts of each source in each draw, draws × sentences; None for no draws.
 
     Yields:
-        `any` and each label of bad corrections with its agreement, and the AUC on every draw, NaN
+        `any` and each label of bad corrections with its agreement, and `auc` on every draw, NaN
         where one of the two kinds was not drawn.
     """
     values = np.array(labels.values)
@@ -170,13 +144,13 @@ def label_agreements(
             bad=int((~truth).sum()),
             missing=int(np.count_nonzero(compared & ~used)),
         )
-        drawn = None
+        drawn = {}
         if counts is not None:
             parts = [
                 _aucs(score, truth, counts[rows][:, source])
                 for rows in blocks(len(counts), max(len(source), 1), BLOCK)
             ]
-            drawn = np.concatenate(parts)
+            drawn["auc"] = np.concatenate(parts)
         yield name, agreement, drawn
 
 
@@ -184,10 +158,7 @@ def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArra
     """Return the AUC under each row's weights, scores ascending; NaN without good or bad ones."""
     if not len(score):
         return np.full(len(weights), np.nan)
-    starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
-    pos = np.add.reduceat(weights * truth, starts, axis=1)
-    neg = np.add.reduceat(weights * ~truth, starts, axis=1)
-    return ranking_measures(pos, neg)[0]
+    return weighted_ranking(score, truth, weights)[0]
 
 
 def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> FloatArray | None:
@@ -198,22 +169,10 @@ def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> Flo
     """
     if scorer.fixed or scorer.joint or "rivals" in scorer.needs:
         return None
-    corpus = _uncorrected(benchmark.corpus)
+    corpus = benchmark.corpus
+    version = Version(corpus.sources, text=corpus.source_text)
+    corpus = replace(corpus, systems={"source": version}, groups=None)
     if scorer.plan(corpus, runtime) is not None:
         return None
     scores: FloatArray = scorer.score_corpus(corpus, runtime).sentences[0]
     return scores
-
-
-def _uncorrected(corpus: Corpus) -> Corpus:
-    version = Version(corpus.sources, text=corpus.source_text)
-    return replace(corpus, systems={"source": version}, groups=None)
-
-
-def kinds_of_scores(
-    sentences: FloatArray, sources: FloatArray | None
-) -> Sequence[tuple[ScoreKind, FloatArray]]:
-    """Yield a metric's scores and, where those of sources exist, its gains over them."""
-    if sources is None:
-        return (("score", sentences),)
-    return (("score", sentences), ("gain", sentences - sources))

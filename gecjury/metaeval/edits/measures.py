@@ -100,6 +100,22 @@ def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, Floa
     return auc + nan, valid + nan, invalid + nan
 
 
+def weighted_ranking(
+    score: FloatArray, truth: BoolArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return `ranking_measures` of N items, at least one, under each row of weights.
+
+    Args:
+        score: of each item, lowest first.
+        truth: True for valid items.
+        weights: B × N.
+    """
+    starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
+    pos = np.add.reduceat(weights * truth, starts, axis=1)
+    neg = np.add.reduceat(weights * ~truth, starts, axis=1)
+    return ranking_measures(pos, neg)
+
+
 def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolArray, int]:
     """Split the sources of edits into two halves.
 
@@ -138,11 +154,8 @@ class _Sample:
         )
 
     def ranking(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the measures of `ranking_measures` under weights of shape B × N."""
-        starts = np.flatnonzero(np.diff(self.score, prepend=np.nan) != 0)
-        pos = np.add.reduceat(weights * self.truth, starts, axis=1)
-        neg = np.add.reduceat(weights * ~self.truth, starts, axis=1)
-        return ranking_measures(pos, neg)
+        """Return the measures of `weighted_ranking` under weights of shape B × N."""
+        return weighted_ranking(self.score, self.truth, weights)
 
 
 def edit_agreement(

@@ -239,10 +239,6 @@ def _net(row: Record) -> str:
     return "{:.2f} to {:.2f}".format(*row["ci95"]["net"])
 
 
-def _net(row: Record) -> str:
-    return "{:.2f} to {:.2f}".format(*row["ci95"]["net"])
-
-
 def _mean(row: Record, key: str) -> float:
     values = [system[key] for system in row["systems"].values()]
     return float(sum(values) / len(values))

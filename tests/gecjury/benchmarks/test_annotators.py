@@ -19,7 +19,6 @@ from gecjury.benchmarks.annotators import (
 )
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
-from gecjury.metaeval.chance import constant_scores, random_scores
 from tests.published import BASE
 
 
@@ -181,10 +180,3 @@ def test_kappa_of_gjg15(data_dir: Path) -> None:
     items = read_rankings(data_dir / "GJG15/data/judgments.xml", first_line=0)
     assert round(annotator_kappa(items, directed=True).weighted, 2) == 0.29
     assert round(annotator_kappa(items, within=True, directed=True).weighted, 2) == 0.46
-
-
-def test_chance_scores() -> None:
-    assert constant_scores(2, 3).tolist() == [[0.0] * 3] * 2
-    assert random_scores(2, 3, seed=1).shape == (2, 3)
-    np.testing.assert_array_equal(random_scores(2, 3, seed=1), random_scores(2, 3, seed=1))
-    assert (random_scores(2, 3, seed=1) != random_scores(2, 3, seed=2)).any()

@@ -11,7 +11,7 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.ratings import one_rater, rating_agreement
+from gecjury.metaeval.ratings import RatingAgreement, one_rater, rated_points
 from gecjury.metaeval.segments import mean_rater
 from gecjury.stats.counts import defined_mean
 
@@ -40,6 +40,15 @@ def benchmark(ratings: np.ndarray, raters: np.ndarray | None = None) -> Benchmar
         segment_scores=ratings,
         raters={} if raters is None else {"rating": raters},
     )
+
+
+def rating_agreement(
+    benchmark: Benchmark, sentences: np.ndarray, system_scores: np.ndarray
+) -> list[RatingAgreement]:
+    return [
+        rated_points(benchmark.corpus, ratings, sentences).agreement(aspect, system_scores)
+        for aspect, ratings in benchmark.rated.items()
+    ]
 
 
 def test_agreement_by_hand() -> None:

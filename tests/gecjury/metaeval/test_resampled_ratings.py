@@ -10,7 +10,7 @@ import pytest
 from gecjury.arrays import draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.ratings import rating_agreement, resampled_ratings
+from gecjury.metaeval.ratings import rated_points
 
 
 def made(ratings: np.ndarray, texts: list[list[str]]) -> Benchmark:
@@ -44,12 +44,12 @@ def test_every_draw_is_the_corpus_written_out() -> None:
     scores[rng.random(scores.shape) < 0.15] = np.nan
     texts = [[f"{rng.integers(3)}" for _ in range(sentences)] for _ in range(systems)]
     draws = rng.integers(sentences, size=(25, sentences))
-    drawn = resampled_ratings(made(ratings, texts), scores, draw_weights(draws, sentences))[
-        "rating"
-    ]
+    points = rated_points(made(ratings, texts).corpus, ratings, scores)
+    drawn = points.resampled(draw_weights(draws, sentences))
     for number, lines in enumerate(draws):
         whole = made(ratings[:, lines], [[row[i] for i in lines] for row in texts])
-        (wanted,) = rating_agreement(whole, scores[:, lines], np.zeros(systems))
+        points = rated_points(whole.corpus, ratings[:, lines], scores[:, lines])
+        wanted = points.agreement("rating", np.zeros(systems))
         for name in ("pearson", "spearman", "within"):
             assert drawn[name][number] == pytest.approx(
                 getattr(wanted, name), abs=1e-12, nan_ok=True
@@ -57,9 +57,11 @@ def test_every_draw_is_the_corpus_written_out() -> None:
 
 
 def test_a_draw_without_variation_has_no_value() -> None:
-    benchmark = made(np.array([[1.0, 3.0], [1.0, 2.0]]), [["a", "a"], ["b", "b"]])
+    ratings = np.array([[1.0, 3.0], [1.0, 2.0]])
+    corpus = made(ratings, [["a", "a"], ["b", "b"]]).corpus
     scores = np.array([[0.1, 0.4], [0.2, 0.3]])
-    drawn = resampled_ratings(benchmark, scores, np.array([[2.0, 0.0], [0.0, 2.0]]))["rating"]
+    points = rated_points(corpus, ratings, scores)
+    drawn = points.resampled(np.array([[2.0, 0.0], [0.0, 2.0]]))
     for values in drawn.values():
         assert math.isnan(values[0])
         assert values[1] == pytest.approx(1.0)

@@ -181,12 +181,15 @@ def test_ceiling_by_hand() -> None:
 
 
 def test_copy_source_rewards_likeness_to_the_source() -> None:
-    scores = chance_scores(Corpus(("a b c",), {"same": Version(("a b c",)),
-                                               "two": Version(("a b x",)),
-                                               "empty": Version(("",))}))  # fmt: skip
+    corpus = Corpus(("a b c",), {"same": Version(("a b c",)),
+                                 "two": Version(("a b x",)),
+                                 "empty": Version(("",))})  # fmt: skip
+    scores = chance_scores(corpus)
     # F1 of shared tokens: 3 of 3 and 3; 2 of 3 and 3; 0.
     assert scores["copy-source"].ravel() == pytest.approx([1.0, 2 * 2 / 6, 0.0])
     assert scores["constant"].tolist() == [[0.0], [0.0], [0.0]]
+    drawn = [chance_scores(corpus, seed)["random"].tolist() for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_shuffled_trueskill_is_seeded_and_says_so() -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from gecjury import Resampling, Runtime, load, load_benchmark
 from gecjury.benchmarks.benchmark import CorrectionLabels
+from gecjury.corpus.corpus import Version
 from gecjury.metaeval.edits.corrections import (
     LabelComparison,
-    kinds_of_scores,
+    compare_labels,
     label_agreements,
 )
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Study
 
 LABELS = CorrectionLabels(
     values=(("TP", "FP1", "TP", "TN", "FP3"), ("FP3", "", "TP", "", "")),
@@ -35,7 +41,7 @@ def test_auc_by_class() -> None:
 def test_a_source_drawn_twice_brings_its_corrections_twice() -> None:
     # Sources 0 twice and 2 once; then 0 and 1; then 2 alone, which has no bad correction.
     counts = np.array([[2.0, 0, 1, 0, 0], [1, 1, 0, 0, 0], [0, 0, 5, 0, 0]])
-    drawn = {name: auc for name, _, auc in label_agreements(LABELS, SCORES, counts)}
+    drawn = {name: d["auc"] for name, _, d in label_agreements(LABELS, SCORES, counts)}
     # Good 3, 3, 2, 0 against FP3 2, 2: (1 + 1 + ½ + 0) / 4.
     np.testing.assert_allclose(drawn["FP3"], [2.5 / 4, 1, np.nan])
     np.testing.assert_allclose(drawn["FP1"], [np.nan, 1, np.nan])
@@ -45,16 +51,26 @@ def test_nothing_scored_is_not_defined() -> None:
     counts = np.ones((2, 5))
     for _, agreement, drawn in label_agreements(LABELS, np.full((2, 5), np.nan), counts):
         assert np.isnan(agreement.auc)
-        assert drawn is not None
-        assert np.isnan(drawn).all()
+        assert np.isnan(drawn["auc"]).all()
 
 
 def test_gains_are_over_the_score_of_the_source() -> None:
-    (kind, scores), (gain, gained) = kinds_of_scores(SCORES, np.array([1.0, 0, 2, 0, 0]))
-    assert (kind, gain) == ("score", "gain")
-    np.testing.assert_array_equal(scores, SCORES)
-    np.testing.assert_array_equal(gained[:, 0], [2, 1])
-    assert [kind for kind, _ in kinds_of_scores(SCORES, None)] == ["score"]
+    sample, scorer = load_benchmark("sample"), load("changes")
+    size = len(sample.corpus)
+    values = tuple(tuple("TP" if (row + i) % 2 else "FP1" for i in range(size)) for row in range(6))
+    labels = CorrectionLabels(
+        values=values[: len(sample.corpus.names)], true="TP", false={"FP1": ""}, others={}
+    )
+    study = Study(replace(sample, labels=labels), Settings(resampling=Resampling(over="none")))
+    table = scorer.score_corpus(sample.corpus)
+    found = compare_labels(study, [scorer], [table], Runtime())
+    assert found is not None
+    rows = {(row.score, row.human): row.agreement for row in found.rows if row.label == "changes"}
+    sources = replace(sample.corpus, systems={"source": Version(sample.corpus.sources)})
+    gains = table.sentences - scorer.score_corpus(sources).sentences[0]
+    for score, scores in (("score", table.sentences), ("gain", gains)):
+        for name, agreement, _ in label_agreements(labels, scores, None):
+            assert rows[score, name] == agreement
 
 
 def test_few_corrections_of_a_class_are_told() -> None:
