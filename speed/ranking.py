@@ -27,6 +27,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.bootstrap import make_resampled
+from gecjury.stats.resampling import Resampling
 from gecjury.studies.system_tests import compare_systems
 from speed.harness import Claim, Options, checked, faster, needs
 from speed.running import permuted
@@ -45,7 +46,8 @@ def compare(metric: str, corpus: Corpus, scores: Path) -> list[Claim]:
     assert isinstance(scorer, BestReference)
     table = score_with_files(scorer, corpus, str(scores), Runtime())
     start = time.process_time()
-    compare_systems(scorer, table, "corpus", resamples=RESAMPLES)
+    how = Resampling(over="sentences", resamples=RESAMPLES, permutations=1000)
+    compare_systems(scorer, table, "corpus", how, 0)
     ours = time.process_time() - start
     rule = scorer.rule
     values = scorer.counts_at(np.asarray(table.statistics.values, dtype=np.float64), "corpus")

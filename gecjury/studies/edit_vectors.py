@@ -166,8 +166,8 @@ class Map(Norms):
             text = f"{edit.start} {edit.end} {edit.correction}"
             about = {"system": system, "line": line + 1, "edit": text, "type": types[place]}
             rows.append({**about, "x": x, "y": y})
-        own = np.array(types)[kept]
-        groups = {kind: positions[own == kind] for kind in common}
+        of_kept = np.array(types)[kept]
+        groups = {kind: positions[of_kept == kind] for kind in common}
         columns = [Column(key) for key in rows[0]]
         return self.result(
             work,
@@ -212,37 +212,45 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
 class _Variants(JudgedAnalysis):
     """Variants of one metric against human scores."""
 
-    def variants(
-        self, work: Work, settings: Sequence[dict[str, Any]], sentences: FloatArray
-    ) -> list[dict[str, Any]]:
-        """Return each variant's settings with the correlations of its scores, by TrueSkill."""
-        _, target = self.human(work)
-        nothing = np.full(len(target), np.nan)
-        scores = [aggregate_scores("trueskill", each, nothing) for each in sentences]
-        return [
-            {**setting, "pearson": pearson(target, own), "spearman": spearman(target, own)}
-            for setting, own in zip(settings, scores, strict=True)
-        ]
-
     def compared(
         self,
         work: Work,
-        rows: Sequence[dict[str, Any]],
+        settings: Sequence[dict[str, Any]],
+        sentences: FloatArray,
         columns: Sequence[Column],
         named: str,
-        curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     ) -> Result:
-        """Return the variants as table and figure, with the best one."""
-        kind, _ = self.human(work)
+        """Correlate every variant's scores, by TrueSkill, with human scores.
+
+        Args:
+            work: a benchmark.
+            settings: of each variant.
+            sentences: scores, variants × systems × sentences.
+            columns: of the settings; the last is the axis of the figure, the others tell curves
+                apart.
+            named: how the best variant is called, with its settings in braces.
+        """
+        kind, target = self.human(work)
+        nothing = np.full(len(target), np.nan)
+        rows: list[dict[str, Any]] = []
+        curves: dict[str, tuple[list[float], list[float]]] = {}
+        for setting, table in zip(settings, sentences, strict=True):
+            scores = aggregate_scores("trueskill", table, nothing)
+            figures = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
+            rows.append({**setting, **figures})
+            for key, figure in figures.items():
+                name = " ".join([*(setting[column.key] for column in columns[:-1]), key])
+                x, y = curves.setdefault(name, ([], []))
+                x.append(setting[columns[-1].key])
+                y.append(figure)
         best = best_variant(rows)
-        name = named.format(**best)
-        note = f"best: {name} (r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
+        note = f"best: {named.format(**best)} (r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
         title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"
-        axis = columns[-1].title
+        labels = (columns[-1].title, f"correlation with human {kind}")
         return self.result(
             work,
             [Table([*columns, *_COLUMNS], rows, title, [note], "rows")],
-            partial(lines, curves, labels=(axis, f"correlation with human {kind}")),
+            partial(lines, curves, labels=labels),
             best=best,
         )
 
@@ -275,10 +283,9 @@ class Lambda(_Variants):
         """Correlate the scores of every λ = λ1 = λ2 with human scores."""
         values, corpus = self.values, self.corpus(work)
         sentences = _metric(self, work).scores_by_lambda(values, corpus, work.runtime)
-        rows = self.variants(work, [{"lambda": value} for value in values], sentences)
-        curves = {key: (values, [row[key] for row in rows]) for key in ("pearson", "spearman")}
+        settings = [{"lambda": value} for value in values]
         columns = [Column("lambda", "λ1 = λ2", 2)]
-        return self.compared(work, rows, columns, "λ = {lambda:g}", curves)
+        return self.compared(work, settings, sentences, columns, "λ = {lambda:g}")
 
     @property
     def values(self) -> list[float]:
@@ -305,15 +312,9 @@ class Layers(_Variants):
             for pooling in _POOLINGS
             for layer in range(1, scores.shape[1] + 1)
         ]
-        rows = self.variants(work, settings, scores.reshape(-1, *scores.shape[2:]))
-        curves = {}
-        for pooling in _POOLINGS:
-            own = [row for row in rows if row["pooling"] == pooling]
-            for key in ("pearson", "spearman"):
-                curve = [row["layer"] for row in own], [row[key] for row in own]
-                curves[f"{pooling} {key}"] = curve
+        sentences = scores.reshape(-1, *scores.shape[2:])
         columns = [Column("pooling"), Column("layer")]
-        return self.compared(work, rows, columns, "layer {layer}, {pooling}", curves)
+        return self.compared(work, settings, sentences, columns, "layer {layer}, {pooling}")
 
 
 @dataclass(frozen=True, kw_only=True)

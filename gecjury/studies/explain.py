@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isnan
 from typing import Any, ClassVar
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.extraction.retyping import GoldTypes, typed_corpus_edits
+from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.figures import heat_map
 from gecjury.report.result import Column, Result, Table
@@ -72,24 +72,26 @@ class Explain(Study):
         if not self.worst:
             one = explained(scorer, corpus, work.runtime, self)
             title = f"{scorer.name}: {one.hypothesis}"
+            # The plan of the reference that counts is drawn.
+            plan = None if one.chosen is None else one.explanations[one.chosen].heat_map
             return Result(
                 tuple(self._tables(one)),
                 {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
                 status=int(one.missing),
                 language=corpus.language.code,
                 title=title,
-                draw=_drawing(one),
+                draw=None if plan is None else partial(heat_map, plan),
             )
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
         for sentence in costly_sentences([table], [scorer], corpus, self.worst):
-            line = one_line(corpus, sentence.line - 1)
+            line = one_line(corpus, sentence["line"] - 1)
             one = explained(scorer, line, work.runtime, self)
             missing = missing or one.missing
             shown += [
-                replace(t, title=f"line {sentence.line}, {t.title}") for t in self._tables(one)
+                replace(t, title=f"line {sentence['line']}, {t.title}") for t in self._tables(one)
             ]
-            records.append({**asdict(sentence), **_facts(one)})
+            records.append({**sentence, **_facts(one)})
         return Result(
             (costly_table(records), *shown),
             notes=table.statistics.notes,
@@ -197,7 +199,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     # Each version's edits are its own, typed as the metric would, or extracted as it would.
     typed = typed_corpus_edits(
         corpus,
-        _types(scorer),
+        getattr(scorer, "types", "gold"),
         getattr(scorer, "tagger", "embedded"),
         getattr(scorer, "pos", "spacy2"),
         runtime,
@@ -228,11 +230,6 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     return Explained(source, hypothesis.lines[0], references, tuple(explanations), chosen, shares)
 
 
-def _types(scorer: Scorer) -> GoldTypes:
-    types: GoldTypes = getattr(scorer, "types", "gold")
-    return types
-
-
 def one_line(corpus: Corpus, row: int) -> Corpus:
     """Return a corpus of one of the sentences."""
     return Corpus(
@@ -251,7 +248,12 @@ def _facts(one: Explained) -> dict[str, Any]:
         "references": list(one.references),
     }
     if one.chosen is not None:
-        facts["explanations"] = [_record(explanation) for explanation in one.explanations]
+        facts["explanations"] = records = list[dict[str, Any]]()
+        for explanation in one.explanations:
+            records.append({"scores": explanation.scores, "rows": explanation.rows})
+            if explanation.heat_map is not None:
+                keys = ("rows", "columns", "values")
+                records[-1]["plan"] = {key: getattr(explanation.heat_map, key) for key in keys}
         facts["chosen"] = one.chosen
     if one.attribution is not None:
         shares = one.attribution
@@ -269,14 +271,6 @@ def _facts(one: Explained) -> dict[str, Any]:
     return facts
 
 
-def _record(explanation: Explanation) -> dict[str, Any]:
-    record: dict[str, Any] = {"scores": explanation.scores, "rows": explanation.rows}
-    plan = explanation.heat_map
-    if plan is None:
-        return record
-    return {**record, "plan": {"rows": plan.rows, "columns": plan.columns, "values": plan.values}}
-
-
 def plan_table(plan: HeatMap) -> Table:
     """Return the table of a transport plan, whose cells a page shades."""
     corner = "hypothesis ↓ reference →"
@@ -286,12 +280,6 @@ def plan_table(plan: HeatMap) -> Table:
     ]
     shaded = [Column(label, shaded=True) for label in plan.columns]
     return Table([Column(corner), *shaded], rows, plan.title)
-
-
-def _drawing(one: Explained) -> Callable[[str], None] | None:
-    """Return what draws the plan of the reference that counts; None where there is none."""
-    plan = None if one.chosen is None else one.explanations[one.chosen].heat_map
-    return None if plan is None else partial(heat_map, plan)
 
 
 explain = function_of(Explain)

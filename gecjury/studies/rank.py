@@ -59,16 +59,7 @@ class Rank(Study):
             tests = None
             if how.over != "none":
                 check_resamples(how.resamples, table.sentences.shape[1])
-                tests = compare_systems(
-                    scorer,
-                    table,
-                    self.aggregate,
-                    resamples=how.resamples,
-                    permutations=how.permutations,
-                    confidence=how.confidence,
-                    level=how.level,
-                    seed=self.seed,
-                )
+                tests = compare_systems(scorer, table, self.aggregate, how, self.seed)
                 significance.append(self._significance(table, tests))
                 notes += _test_notes(table, tests)
             scores = aggregate_scores(self.aggregate, table.sentences, table.by_system.score)
@@ -157,16 +148,9 @@ class Rank(Study):
 
     def _uncertainty(self) -> dict[str, Any] | None:
         how = self.resampling
-        if how.over == "none":
-            return None
-        return {
-            "resamples": how.resamples,
-            "over": how.over,
-            "seed": self.seed,
-            "confidence": how.confidence,
-            "permutations": how.permutations,
-            "level": how.level,
-        }
+        keys = ("resamples", "over", "seed", "confidence", "permutations", "level")
+        values = {**vars(how), "seed": self.seed}
+        return None if how.over == "none" else {key: values[key] for key in keys}
 
 
 def _test_notes(table: ScoreTable, tests: SystemTests) -> Iterator[str]:

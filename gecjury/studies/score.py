@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +19,9 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option
 from gecjury.stats.counts import precision_recall_f
 from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.system_tests import scores_without
 
 _CANDIDATES = 200
-_TOGETHER = 32  # corpora without one sentence that are scored at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class Score(Study):
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
-            shown.append(costly_table([asdict(sentence) for sentence in worst]))
+            shown.append(costly_table(worst))
         audits = {
             str(table.signature): table.statistics.details["audit"]["members"]
             for table in tables
@@ -167,34 +167,11 @@ def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
     return Table(columns, rows, "Sentence scores")
 
 
-@dataclass(frozen=True)
-class CostlySentence:
-    """A sentence that cost a system much.
-
-    Attributes:
-        system: whose output.
-        metric: the metric's label.
-        line: of the sentence, from 1.
-        score: of the sentence.
-        cost: by how much the corpus score is higher without it.
-        source: the sentence that was corrected.
-        marked: the correction, its edits as `[old→new]`.
-    """
-
-    system: str
-    metric: str
-    line: int
-    score: float
-    cost: float
-    source: str
-    marked: str
-
-
 def costly_table(records: Sequence[dict[str, Any]]) -> Table:
     """Return the table of the sentences that cost most.
 
     Args:
-        records: with the fields of `CostlySentence`.
+        records: of `costly_sentences`.
     """
     columns = [Column(key) for key in ("system", "metric", "line")]
     columns += [Column("score", digits=4), Column("cost", digits=5), Column("marked", "correction")]
@@ -204,8 +181,12 @@ def costly_table(records: Sequence[dict[str, Any]]) -> Table:
 
 def costly_sentences(
     tables: Sequence[ScoreTable], scorers: Sequence[Scorer], corpus: Corpus, count: int
-) -> list[CostlySentence]:
-    """Return the sentences without which each corpus score would be highest.
+) -> list[dict[str, Any]]:
+    """Return a record for each sentence without which a corpus score would be highest.
+
+    It has the `system`, the `metric`, the `line` from 1 and its `score`; the `cost`, by how much
+    the corpus score is higher without it; the `source`; and the correction as `marked`, its edits
+    as `[old→new]`.
 
     Tried are the five times `count`, 200 at least, with the lowest sentence scores, of equal ones
     the longest.
@@ -216,7 +197,7 @@ def costly_sentences(
         corpus: the texts.
         count: how many of each metric and system; fewer where fewer cost anything.
     """
-    worst: list[CostlySentence] = []
+    worst: list[dict[str, Any]] = []
     language = corpus.language
     sizes = [-len(text.split()) for text in corpus.sources]
     for scorer, table in zip(scorers, tables, strict=True):
@@ -226,37 +207,25 @@ def costly_sentences(
             scored = [line for line, score in enumerate(scores) if score == score]
             scored.sort(key=lambda line: (scores[line], sizes[line]))  # at once
             tried = scored[: max(_CANDIDATES, 5 * count)]
-            costs = _costs(scorer, table, number, tried)
+            if len(scores) < 2:
+                continue  # Without its only sentence a corpus has no score.
+            gains = scores_without(scorer, table, tried)[:, number] - table.by_system.score[number]
+            costs = np.nan_to_num(gains).tolist()
             order = sorted(zip(costs, tried, strict=True), key=lambda pair: (-pair[0], pair[1]))
             worst += [
-                CostlySentence(
-                    system,
-                    table.signature.label,
-                    line + 1,
-                    scores[line],
-                    cost,
-                    language.joined(corpus.sources[line]),
-                    corpus.systems[system].marked(corpus.sources[line], line, language),
-                )
+                {
+                    "system": system,
+                    "metric": table.signature.label,
+                    "line": line + 1,
+                    "score": scores[line],
+                    "cost": cost,
+                    "source": language.joined(corpus.sources[line]),
+                    "marked": corpus.systems[system].marked(corpus.sources[line], line, language),
+                }
                 for cost, line in order[:count]
                 if cost > 0
             ]
     return worst
-
-
-def _costs(scorer: Scorer, table: ScoreTable, system: int, lines: Sequence[int]) -> list[float]:
-    """Return by how much a system's corpus score is higher without each of the lines."""
-    size = table.sentences.shape[1]
-    if size < 2:
-        return [0.0] * len(lines)
-    whole = float(table.by_system.score[system])
-    every = np.arange(size)
-    costs: list[float] = []
-    for start in range(0, len(lines), _TOGETHER):
-        draws = np.array([np.delete(every, line) for line in lines[start : start + _TOGETHER]])
-        scores = scorer.corpus_scores(table.statistics, draws).score[:, system]
-        costs += [float(score) - whole if score == score else 0.0 for score in scores]
-    return costs
 
 
 score = function_of(Score)

@@ -26,8 +26,10 @@ from gecjury.stats.permutation import (
     wmt_clusters,
 )
 from gecjury.stats.ranking import Aggregate, aggregate_scores
+from gecjury.stats.resampling import Resampling
 
 _TOGETHER = 15  # groups of systems whose statistics are held at once
+_ALONE = 32  # corpora without one sentence that are scored at once
 _WEIGHTS = 20_000_000  # weights of sentences in outputs that are held at once (160 MB)
 
 
@@ -58,13 +60,8 @@ def compare_systems(
     scorer: Scorer,
     table: ScoreTable,
     aggregate: Aggregate,
-    *,
-    resamples: int = 1000,
-    permutations: int = 1000,
-    confidence: float = 0.95,
-    level: float = 0.05,
-    seed: int = 0,
-    workers: int = 1,
+    how: Resampling,
+    seed: int,
 ) -> SystemTests:
     """Intervals, tests and clusters of the systems of a table.
 
@@ -74,25 +71,21 @@ def compare_systems(
         aggregate: what the systems are ranked by. Corpus scores are tested by approximate
             randomisation of the corpus statistic itself, means by that of the sentence scores,
             TrueSkill and Expected Wins by that of each sentence's share of systems beaten.
-        resamples: of the bootstrap over sentences.
-        permutations: of each test.
-        confidence: of the intervals.
-        level: of significance, for rank ranges and clusters.
-        seed: of both.
-        workers: threads for TrueSkill.
+        how: the bootstrap over sentences, and the level of rank ranges and clusters.
+        seed: of the resamples and of the permutations.
     """
     size, lines = table.sentences.shape
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
-    draws = sentence_draws(lines, resamples, seed)
-    drawn = resampled_system_scores(aggregate, [Entry(table, scorer)], draws, workers)[0]
+    draws = sentence_draws(lines, how.resamples, seed)
+    drawn = resampled_system_scores(aggregate, [Entry(table, scorer)], draws, workers=1)[0]
     if aggregate == "trueskill":
         # Only differences of skills mean anything: which comparisons come first, while all are
         # uncertain, moves all of them together.
         drawn = drawn - drawn.mean(axis=1, keepdims=True) + scores.mean()
-    intervals = [interval(drawn[:, row], confidence) for row in range(size)]
-    p = pair_tests(scorer, table, aggregate, permutations, seed)
+    intervals = [interval(drawn[:, row], how.confidence) for row in range(size)]
+    p = pair_tests(scorer, table, aggregate, how.permutations, seed)
     adjusted = holm_matrix(p)
-    ranks = rank_ranges(scores, adjusted, level)
+    ranks = rank_ranges(scores, adjusted, how.level)
     return SystemTests(
         scores,
         tuple(bounds for bounds, _ in intervals),
@@ -135,6 +128,22 @@ def pair_tests(
     return symmetric(size, pairs, tail_p(null, observed, exact))
 
 
+def scores_without(scorer: Scorer, table: ScoreTable, lines: Sequence[int]) -> FloatArray:
+    """Corpus scores without each of some lines, lines × systems.
+
+    Args:
+        scorer: what made the table.
+        table: scores and statistics of at least two sentences.
+        lines: numbers of sentences.
+    """
+    every = np.arange(table.sentences.shape[1])
+    scores = [np.zeros((0, len(table.systems)))]
+    for part in blocks(len(lines), 1, _ALONE):
+        draws = np.array([np.delete(every, line) for line in lines[part]])
+        scores.append(scorer.corpus_scores(table.statistics, draws).score)
+    return np.concatenate(scores)
+
+
 def mixed_scores(
     scorer: Scorer,
     table: ScoreTable,
@@ -162,7 +171,7 @@ def mixed_scores(
     picked = which * lines + draws
     choices = [choice.values for choice in scorer.by_choice(table.statistics)]
     few = np.mean([scorer.corpus_scores(Statistics(values)).score for values in choices], axis=0)
-    found = np.empty((len(picked), len(groups)))
+    totals = np.empty((len(picked), len(groups)))
     for start in range(0, len(groups), _TOGETHER):
         columns = slice(start, start + _TOGETHER)
         joined = np.stack(
@@ -170,10 +179,10 @@ def mixed_scores(
         )
         for part in blocks(len(picked), size * lines, _WEIGHTS):
             scores = scorer.corpus_scores(Statistics(joined), picked[part]).score
-            found[part, columns] = scores.reshape(len(scores), -1, len(choices)).mean(axis=2)
+            totals[part, columns] = scores.reshape(len(scores), -1, len(choices)).mean(axis=2)
     # The mean over a few choices of references misses the score, which is the mean over many, by a
     # little. An output takes over what its systems miss, in proportion to its sentences of each.
     missed = (table.by_system.score - few)[np.array(groups)]
     for place in range(size):
-        found += (which == place).mean(axis=1)[:, None] * missed[:, place]
-    return found
+        totals += (which == place).mean(axis=1)[:, None] * missed[:, place]
+    return totals

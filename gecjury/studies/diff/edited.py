@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits
 from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
+from gecjury.studies.system_tests import scores_without
 
 Move = Literal["kept", "came", "went"]
 """Edits that both systems make, that only the NEW one makes, that only the OLD one made."""
 
 _CANDIDATES = 200  # sentences whose weight in the difference is looked at
-_TOGETHER = 32  # corpora without one sentence that are scored at once
 
 
 @dataclass(frozen=True)
@@ -127,35 +125,14 @@ def _by_key(edits: Edits) -> dict[tuple[int, int, str], Edit]:
     return {(edit.start, edit.end, edit.correction): edit for edit in counted_edits(edits)}
 
 
-@dataclass(frozen=True)
-class MovedSentence:
-    """A sentence that moved the difference of two corpus scores.
-
-    Attributes:
-        metric: the metric's label.
-        line: of the source, from 1.
-        effect: how much of NEW − OLD is gone without the sentence.
-        old: its score by the OLD system.
-        new: its score by the NEW system.
-        source: the sentence that was corrected.
-        old_marked: the OLD correction, its edits as `[old→new]`.
-        new_marked: the NEW one.
-    """
-
-    metric: str
-    line: int
-    effect: float
-    old: float
-    new: float
-    source: str
-    old_marked: str
-    new_marked: str
-
-
 def moved_sentences(
     scorer: Scorer, table: ScoreTable, corpus: Corpus, count: int
-) -> list[MovedSentence]:
+) -> list[dict[str, Any]]:
     """Return the sentences that lowered a metric's difference most, then those that raised it.
+
+    A record has the `metric`, the `line` from 1, its `effect` (how much of NEW − OLD is gone
+    without the sentence), the `old` and the `new` score, the `source`, and both corrections as
+    `old_marked` and `new_marked`, their edits as `[old→new]`.
 
     Looked at are the five times `count`, 200 at least, with the largest differences of sentence
     scores, of equal ones the longest; sentences that both systems correct alike do not move.
@@ -178,41 +155,25 @@ def moved_sentences(
     sizes = [len(text.split()) for text in corpus.sources]
     apart.sort(key=lambda row: (-change[row], -sizes[row]))
     tried = apart[: max(_CANDIDATES, 5 * count)]
-    effects = _effects(scorer, table, tried)
+    whole = table.by_system.score[1] - table.by_system.score[0]
+    effects = np.full(len(tried), whole)
+    if len(corpus) > 1:
+        without = scores_without(scorer, table, tried)
+        effects = np.nan_to_num(whole - (without[:, 1] - without[:, 0]))
+        effects[np.abs(effects) < 1e-12] = 0.0  # what rounding leaves of nothing
     order = sorted(zip(effects.tolist(), tried, strict=True))
     down = [one for one in order if one[0] < 0][:count]
     up = [one for one in sorted(order, key=lambda e: (-e[0], e[1])) if one[0] > 0][:count]
     return [
-        MovedSentence(
-            table.signature.label,
-            row + 1,
-            effect,
-            float(scores[0, row]),
-            float(scores[1, row]),
-            language.joined(corpus.sources[row]),
-            one.marked(corpus.sources[row], row, language),
-            two.marked(corpus.sources[row], row, language),
-        )
+        {
+            "metric": table.signature.label,
+            "line": row + 1,
+            "effect": effect,
+            "old": float(scores[0, row]),
+            "new": float(scores[1, row]),
+            "source": language.joined(corpus.sources[row]),
+            "old_marked": one.marked(corpus.sources[row], row, language),
+            "new_marked": two.marked(corpus.sources[row], row, language),
+        }
         for effect, row in (*down, *up)
     ]
-
-
-def _effects(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> FloatArray:
-    """Return how much of the corpus difference is gone without each sentence."""
-    size = table.sentences.shape[1]
-    whole = table.by_system.score[1] - table.by_system.score[0]
-    if size < 2:
-        return np.full(len(rows), whole)
-    every = np.arange(size)
-    effects = np.zeros(len(rows))
-    for start in range(0, len(rows), _TOGETHER):
-        part = rows[start : start + _TOGETHER]
-        draws = np.array([np.delete(every, row) for row in part])
-        scores = scorer.corpus_scores(table.statistics, draws).score
-        effects[start : start + len(part)] = whole - (scores[:, 1] - scores[:, 0])
-    return _unrounded(effects)
-
-
-def _unrounded(effects: FloatArray) -> FloatArray:
-    """Return effects with 0 for those that are rounding, or not defined."""
-    return np.where(np.abs(np.nan_to_num(effects)) < 1e-12, 0.0, np.nan_to_num(effects))

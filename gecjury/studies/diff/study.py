@@ -24,7 +24,7 @@ from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.settings import option
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.diff.edited import EditChanges, MovedSentence, edit_changes, moved_sentences
+from gecjury.studies.diff.edited import EditChanges, edit_changes, moved_sentences
 from gecjury.studies.diff.gate import Gate, Verdict, figure_names, figures_of, parse_gate
 from gecjury.studies.diff.groups import Groups, read_groups
 from gecjury.studies.diff.paired import (
@@ -135,12 +135,8 @@ class Diff(Study):
         remarks = [*_remarks(corpus, figures, outcomes), *without]
         notes = [*remarks, *(note for table in tables for note in table.statistics.notes)]
         notes = list(dict.fromkeys([*notes, *(edits.notes if edits is not None else ())]))
-        moved = [
-            sentence
-            for one, table in named
-            if self.show
-            for sentence in moved_sentences(one, table, corpus, self.show)
-        ]
+        shown_of = named if self.show else []
+        moved = [row for pair in shown_of for row in moved_sentences(*pair, corpus, self.show)]
         gate = self._gate
         verdict = gate.judge(figures_of(figures, _metric_names(work))) if gate else None
         old, new = corpus.names
@@ -370,7 +366,7 @@ def _edit_tables(edits: EditChanges | None, show: int) -> Iterator[Table]:
         yield Table(columns, rows, "The most frequent of them")
 
 
-def _moved_table(moved: Sequence[MovedSentence]) -> Table:
+def _moved_table(moved: Sequence[Record]) -> Table:
     columns = [Column("metric"), Column("line"), Column("effect", digits=5)]
     columns += [Column("old", digits=4), Column("new", digits=4)]
     columns += [Column("old_marked", "OLD correction"), Column("new_marked", "NEW correction")]
@@ -378,8 +374,7 @@ def _moved_table(moved: Sequence[MovedSentence]) -> Table:
         "effect: how much of NEW − OLD is gone without the sentence; old, new: its own scores; "
         "edits as [old→new]"
     )
-    rows = [vars(sentence) for sentence in moved]
-    return Table(columns, rows, "Sentences that moved most", [note], "moved")
+    return Table(columns, moved, "Sentences that moved most", [note], "moved")
 
 
 def _metric_names(work: Work) -> dict[str, str]:

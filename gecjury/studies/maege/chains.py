@@ -10,7 +10,7 @@ orders.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -214,7 +214,7 @@ def sample(
     Raises:
         OptionError: means or variance that no number of edits has.
     """
-    drawn = _numbers(means, variance, rng)
+    drawn = _numbers(means, variance)
     made = []
     for row in range(len(corpus)):
         for annotator in range(corpus.annotators):
@@ -225,7 +225,7 @@ def sample(
                 )
                 seen = 0 if source == "original" else int(rng.integers(len(chain.texts)))
                 made.append(Chain(row, annotator, chain.edits, chain.texts, chain.texts[seen]))
-    corpora = tuple(_corpus(corpus, number, rng) for number in drawn)
+    corpora = tuple(_corpus(corpus, *number, rng) for number in drawn)
     shown = tuple(" ".join(text.split()) for text in corpus.sources)
     if source != "original":
         picks = rng.integers(len(corpora), size=len(corpus))
@@ -237,10 +237,8 @@ def sample(
     return Sampled(tuple(made), tuple(means), corpora, shown)
 
 
-def _numbers(
-    means: Sequence[float], variance: float, rng: np.random.Generator
-) -> list[Callable[[], int]]:
-    """Return for each mean a function that draws a number of edits.
+def _numbers(means: Sequence[float], variance: float) -> list[tuple[int, float]]:
+    """Return for each mean the binomial distribution of a number of edits: trials and share.
 
     Trials are cut to a whole number, as numpy's generator of the released program did, so that
     the true mean lies a little below the one asked for.
@@ -249,29 +247,29 @@ def _numbers(
         raise OptionError(f"variance={variance}: expected a number above 0")
     if len(means) < 3 or list(means) != sorted(set(means)):
         raise OptionError(f"means={list(means)}: expected three or more, growing")
-    draws: list[Callable[[], int]] = []
+    drawn = []
     for mean in means:
         if mean == 0:
-            draws.append(lambda: 0)
+            drawn.append((0, 0.0))
             continue
         share = (mean - variance) / mean
         if share <= 0:
             raise OptionError(f"mean {mean}: expected 0, or more than the variance, {variance}")
         if mean > _MOST_EDITS:
             raise OptionError(f"mean {mean}: expected at most {_MOST_EDITS} edits a sentence")
-        trials = int(mean / share)
-        draws.append(lambda trials=trials, share=share: int(rng.binomial(trials, share)))  # type: ignore[misc]  # defaults bind the loop's values
-    return draws
+        drawn.append((int(mean / share), share))
+    return drawn
 
 
 def _corpus(
-    corpus: Annotated, number: Callable[[], int], rng: np.random.Generator
+    corpus: Annotated, trials: int, share: float, rng: np.random.Generator
 ) -> tuple[tuple[int, str], ...]:
     """Draw a corpus: for each sentence one annotator's first edits of a random order."""
     corrected = []
     for row, source in enumerate(corpus.sources):
         annotator = int(rng.integers(corpus.annotators))
         edits = corpus.edits[row][annotator]
-        order = rng.permutation(len(edits)).tolist()[: number()]
+        order = rng.permutation(len(edits)).tolist()
+        order = order[: rng.binomial(trials, share) if trials else 0]
         corrected.append((annotator, build_chain(source, edits, order).texts[-1]))
     return tuple(corrected)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -184,13 +185,14 @@ class Power(Study):
             low, high = (middle * np.quantile(ratios, [0.05, 0.95])).tolist()
         else:
             low, high = np.nanquantile(c, [0.1, 0.9]).tolist()
+        for_width = partial(needed_for_width, level=self.resampling.level)
         usual = () if self.widths else _USUAL[asked.question]
         targets: list[tuple[Literal["difference", "width"], float]] = [
             *(("difference", value) for value in self.differences or usual),
             *(("width", value) for value in self.widths),
         ]
         for target, value in targets:
-            count = self._needed if target == "difference" else self._needed_for_width
+            count = self._needed if target == "difference" else for_width
             share, pair = None, middle_pair(c)
             if target == "difference" and pair is not None:
                 rate = float(np.broadcast_to(asked.rate, c.shape)[pair])
@@ -219,9 +221,6 @@ class Power(Study):
 
     def _needed(self, c: float, value: float) -> int:
         return needed(c, value, self.power, self.resampling.level)
-
-    def _needed_for_width(self, c: float, value: float) -> int:
-        return needed_for_width(c, value, self.resampling.level)
 
     def _share_told(
         self, quantity: Quantity, pair: int, parts: int, deviation: FloatArray, value: float

@@ -32,17 +32,17 @@ def test_cost_is_what_the_corpus_score_gains_without_the_sentence() -> None:
     scorers = [load("gleu"), load("green")]
     tables = [scorer.score_corpus(corpus) for scorer in scorers]
     worst = costly_sentences(tables, scorers, corpus, 1)
-    assert [sentence.metric for sentence in worst] == ["gleu", "green"]
+    assert [sentence["metric"] for sentence in worst] == ["gleu", "green"]
     for sentence, scorer, table in zip(worst, scorers, tables, strict=True):
-        kept = [row for row in range(4) if row != sentence.line - 1]
+        kept = [row for row in range(4) if row != sentence["line"] - 1]
         less = corpus_of_texts(*(
             [SOURCES[r] for r in kept],
             {"mine": [MINE[r] for r in kept]},
             [[REFERENCE[r] for r in kept]],
         ))  # fmt: skip
         without = float(scorer.score_corpus(less, Runtime()).by_system.score[0])
-        assert sentence.cost == pytest.approx(without - float(table.by_system.score[0]))
-    assert (worst[0].line, worst[0].marked) == (2, "He go home .")
+        assert sentence["cost"] == pytest.approx(without - float(table.by_system.score[0]))
+    assert (worst[0]["line"], worst[0]["marked"]) == (2, "He go home .")
 
 
 def test_edits_are_the_file_s_own_where_it_has_them() -> None:

@@ -37,10 +37,7 @@ def test_tests_are_those_of_one_scoring() -> None:
     ranked = gecjury.rank("sample", ["green", "changes"], settings)
     scorer = gecjury.load("changes")
     table = scorer.score_corpus(gecjury.load_benchmark("sample").corpus)
-    own = compare_systems(
-        scorer, table, "mean",
-        resamples=30, permutations=40, confidence=0.8, level=0.2, seed=3,
-    )  # fmt: skip
+    own = compare_systems(scorer, table, "mean", how, 3)
     rows = {row["system"]: row for row in ranked.rows() if row["metric"] == "changes"}
     rows_in_order = [rows[system] for system in table.systems]
     assert [tuple(row["ci95"]) for row in rows_in_order] == list(own.intervals)

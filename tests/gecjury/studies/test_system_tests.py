@@ -16,6 +16,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
+from gecjury.stats.resampling import Resampling
 from gecjury.studies.system_tests import compare_systems, mixed_scores
 
 
@@ -67,6 +68,10 @@ def test_randomisation_equals_swapping_by_hand() -> None:
     assert sorted(null[:, 0].tolist()) == pytest.approx(sorted(expected), abs=1e-12)
 
 
+def how(resamples: int, permutations: int = 1000) -> Resampling:
+    return Resampling(over="sentences", resamples=resamples, permutations=permutations)
+
+
 def test_systems_that_differ_are_told_apart_and_twins_are_not() -> None:
     rng = np.random.default_rng(3)
     tries = np.full((4, 200), 10.0)
@@ -74,7 +79,7 @@ def test_systems_that_differ_are_told_apart_and_twins_are_not() -> None:
     hits[1] = hits[0]
     found = table(np.stack([hits, tries], axis=2))
     for aggregate in ("corpus", "mean", "trueskill", "expected-wins"):
-        tests = compare_systems(Ratio(), found, aggregate, resamples=200)  # type: ignore[arg-type]
+        tests = compare_systems(Ratio(), found, aggregate, how(200), 0)  # type: ignore[arg-type]
         assert tests.clusters == (1, 1, 2, 3)
         assert tests.ranks == ((1, 2), (1, 2), (3, 3), (4, 4))
         # A tie is a draw to TrueSkill, whose score depends on the order; elsewhere twins are alike.
@@ -91,12 +96,12 @@ def test_small_p_agrees_with_many_permutations() -> None:
     tries = np.full((2, 150), 10.0)
     hits = rng.binomial(10, np.array([0.5, 0.53])[:, None], (2, 150)).astype(float)
     values = np.stack([hits, tries], axis=2)
-    few = compare_systems(Ratio(), table(values), "corpus", resamples=10, permutations=1000)
-    many = compare_systems(Ratio(), table(values), "corpus", resamples=10, permutations=20_000)
+    few = compare_systems(Ratio(), table(values), "corpus", how(10), 0)
+    many = compare_systems(Ratio(), table(values), "corpus", how(10, 20_000), 0)
     assert few.p[0, 1] == pytest.approx(many.p[0, 1], rel=0.5, abs=0.01)
 
 
 def test_one_system_has_nothing_to_be_tested_against() -> None:
-    tests = compare_systems(Ratio(), table(np.ones((1, 5, 2))), "corpus", resamples=10)
+    tests = compare_systems(Ratio(), table(np.ones((1, 5, 2))), "corpus", how(10), 0)
     assert tests.ranks == ((1, 1),)
     assert tests.clusters == (1,)
