@@ -55,9 +55,7 @@ class Resampling:
     """
 
     over: Over = option("both", "--resample")
-    resamples: int = option(
-        1000, metavar="B", least=1, most=MOST_RESAMPLES, hint="--resample none: no"
-    )
+    resamples: int = option(1000, metavar="B", least=1, most=MOST_RESAMPLES)
     confidence: float = option(0.95, metavar="C", within=(0, 1))
     permutations: int = option(PERMUTATIONS, metavar="K", least=1, most=MOST_RESAMPLES)
     level: float = option(0.05, metavar="P", within=(0, 1))

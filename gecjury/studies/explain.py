@@ -43,7 +43,7 @@ class Explain(Study):
     new_texts: ClassVar[str] = "explain"
     worst: int | None = option(None, metavar="N", least=1, most=1_000)
     attribution: Method | None = None
-    samples: int = option(200, metavar="K", least=0, most=1_000_000)
+    samples: int = option(200, metavar="K", least=2, most=1_000_000)
     seed: int = option(0, least=0)
 
     @classmethod

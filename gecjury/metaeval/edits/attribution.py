@@ -101,7 +101,7 @@ def attribute(
         language: the language of the texts.
 
     Raises:
-        OptionError: the metric compares systems with each other, or `samples` is below 2.
+        OptionError: the metric compares systems with each other.
     """
     if scorer.joint or "rivals" in scorer.needs:
         raise OptionError(
@@ -147,13 +147,7 @@ class Subsets:
 
     @classmethod
     def plan(cls, count: int, method: Method, samples: int = 200, seed: int = 0) -> Subsets:
-        """Choose the subsets to score; arguments as of `attribute`.
-
-        Raises:
-            OptionError: `samples` is below 2.
-        """
-        if samples < 2:
-            raise OptionError(f"samples={samples}: expected 2 or more orders")
+        """Choose the subsets to score; arguments as of `attribute`."""
         if method != "shapley" or count <= EXACT_LIMIT:
             return cls(method, count)
         drawn = _orders(count, samples, np.random.default_rng(seed))

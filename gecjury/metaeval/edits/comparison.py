@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.errors import MissingExtraError
 from gecjury.metaeval.edits.cases import (
@@ -50,12 +50,12 @@ class EditTasks:
 
 @dataclass(frozen=True)
 class EditResult:
-    """One metric's credits, made in one way, against the verdicts.
+    """One metric's credits, made in one way, or a baseline's against the verdicts.
 
     Attributes:
         label: the metric with the settings that are not the defaults.
         family: the metric's family.
-        credit: the way its credits were made.
+        credit: the way its credits were made; empty for a baseline.
         agreement: over all judged edits.
         beside_ceiling: measures on the edits and verdicts that the ceiling is made of.
         seconds: time that the credits took; 0 where they were read from a file.
@@ -80,14 +80,6 @@ class EditResult:
 
 
 @dataclass(frozen=True)
-class EditBaseline:
-    """A baseline that knows nothing of an edit (`gecjury.metaeval.edits.cases.baselines`)."""
-
-    agreement: EditAgreement
-    beside_ceiling: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class EditCeiling:
     """One annotator's verdicts against another's.
 
@@ -108,7 +100,7 @@ class EditComparison:
 
     Attributes:
         results: one a metric and way to credit.
-        chance: baselines by name.
+        chance: baselines by name (`gecjury.metaeval.edits.cases.baselines`).
         ceiling: the annotators' agreement.
         edits: judged edits.
         corrections: number of corrections that hold them.
@@ -120,7 +112,7 @@ class EditComparison:
     """
 
     results: tuple[EditResult, ...]
-    chance: Mapping[str, EditBaseline]
+    chance: Mapping[str, EditResult]
     ceiling: EditCeiling
     edits: int
     corrections: int
@@ -204,104 +196,52 @@ def compare_edits(
     """
     if not tasks.chosen:
         return None
-    types_of = types_of or partial(edit_types, language=benchmark.corpus.language)
-    trial = _Trial.load(benchmark, runtime, settings, types_of)
-    notes = list(trial.notes)
+    cases, types = edit_cases(benchmark), tuple[str, ...]()
+    notes = list(unused_verdicts(benchmark))
+    short = {(c.row, c.source, c.correction) for c in cases if not c.complete}
+    if short:
+        notes.append(
+            f"{len(short)} corrections have an edit whose verdict cannot be read; their other "
+            "edits are credited without it"
+        )
+    try:
+        types_of = types_of or partial(edit_types, language=benchmark.corpus.language)
+        types = types_of(cases, runtime)
+    except MissingExtraError as error:
+        notes.append(f"no table by error type: {error}")
+    pooled = pooled_types(types, cases) if types else ()
+    pairs, verdicts, place = annotator_pairs(benchmark, cases)
+    seed, resamples = settings.seed, settings.resampling.resamples
+
+    def result(
+        label: str, family: str, kind: str, scores: FloatArray, seconds: float = 0.0
+    ) -> EditResult:
+        # A verdict of a judge says yes or no by itself; other credits need a threshold.
+        threshold = 0.5 if kind == "verdicts" else None
+        agreement = edit_agreement(
+            cases, scores, threshold=threshold, types=pooled, resamples=resamples, seed=seed
+        )
+        there = edit_agreement(pairs, scores[place], threshold=None, seed=seed)
+        beside = {key: getattr(there, key) for key in _BESIDE}
+        return EditResult(label, family, kind, agreement, beside, seconds)
+
     results = []
     for scorer, kind in tasks.chosen:
-        credited = credit_edits(
-            scorer, trial.cases, benchmark.corpus, runtime, kind, folder, settings.seed
-        )
-        # A verdict of a judge says yes or no by itself; other credits need a threshold.
-        agreement = trial.agreement(credited.values, 0.5 if kind == "verdicts" else None)
+        credited = credit_edits(scorer, cases, benchmark.corpus, runtime, kind, folder, seed)
         label = scorer.signature(benchmark.corpus, runtime).label
-        beside = trial.beside_ceiling(credited.values)
-        results.append(EditResult(label, scorer.family, kind, agreement, beside, credited.seconds))
+        results.append(result(label, scorer.family, kind, credited.values, credited.seconds))
         notes.extend(credited.notes)
-    cases = trial.cases
+    chance = baselines(cases, types, seed)
+    ceiling = edit_agreement(pairs, verdicts, resamples=resamples, seed=seed)
     return EditComparison(
         results=tuple(results),
-        chance=trial.chance(),
-        ceiling=trial.ceiling(),
+        chance={name: result(name, "chance", "", scores) for name, scores in chance.items()},
+        ceiling=EditCeiling(len(set(place.tolist())), len(pairs), ceiling),
         edits=len(cases),
         corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),
-        typed=bool(trial.types),
-        resamples=trial.resamples,
+        typed=bool(types),
+        resamples=resamples,
         untried=tasks.untried,
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """The edits and settings that are the same for every metric.
-
-    Attributes:
-        cases: judged edits.
-        types: ERRANT's types of them; empty where no tagger is installed.
-        pairs: result of `gecjury.metaeval.edits.cases.annotator_pairs`.
-        resamples: for intervals.
-        seed: the seed of halves, resamples and the random row.
-        notes: remarks for the user.
-    """
-
-    cases: list[EditCase]
-    types: tuple[str, ...]
-    pairs: tuple[list[EditCase], FloatArray, IntArray]
-    resamples: int
-    seed: int
-    notes: tuple[str, ...]
-
-    @classmethod
-    def load(
-        cls,
-        benchmark: Benchmark,
-        runtime: Runtime,
-        settings: Settings,
-        types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]],
-    ) -> _Trial:
-        cases = edit_cases(benchmark)
-        types: tuple[str, ...] = ()
-        notes = list(unused_verdicts(benchmark))
-        short = {(c.row, c.source, c.correction) for c in cases if not c.complete}
-        if short:
-            notes.append(
-                f"{len(short)} corrections have an edit whose verdict cannot be read; their other "
-                "edits are credited without it"
-            )
-        try:
-            types = types_of(cases, runtime)
-        except MissingExtraError as error:
-            notes.append(f"no table by error type: {error}")
-        pairs = annotator_pairs(benchmark, cases)
-        resamples = settings.resampling.resamples
-        return cls(cases, types, pairs, resamples, settings.seed, tuple(notes))
-
-    def agreement(self, scores: FloatArray, threshold: float | None) -> EditAgreement:
-        types = pooled_types(self.types, self.cases) if self.types else ()
-        return edit_agreement(
-            self.cases,
-            scores,
-            threshold=threshold,
-            types=types,
-            resamples=self.resamples,
-            seed=self.seed,
-        )
-
-    def beside_ceiling(self, scores: FloatArray) -> dict[str, float]:
-        """Return a metric's measures on the edits and verdicts that the ceiling is made of."""
-        pairs, _, place = self.pairs
-        agreement = edit_agreement(pairs, scores[place], threshold=None, seed=self.seed)
-        return {key: getattr(agreement, key) for key in _BESIDE}
-
-    def ceiling(self) -> EditCeiling:
-        pairs, verdicts, place = self.pairs
-        agreed = edit_agreement(pairs, verdicts, resamples=self.resamples, seed=self.seed)
-        return EditCeiling(len(set(place.tolist())), len(pairs), agreed)
-
-    def chance(self) -> dict[str, EditBaseline]:
-        return {
-            name: EditBaseline(self.agreement(scores, None), self.beside_ceiling(scores))
-            for name, scores in baselines(self.cases, self.types, self.seed).items()
-        }

@@ -44,13 +44,11 @@ class Credited:
 
     Attributes:
         values: shape (N,), higher for better edits, NaN where there is none.
-        kind: one of `CREDIT_KINDS`, or `verdicts` for scorers that judge edits.
         notes: remarks for the user.
         seconds: time that it took; 0 where they were read from a file.
     """
 
     values: FloatArray
-    kind: str
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -102,7 +100,7 @@ def credit_edits(
     path = Path(folder or "") / file_name("edits", scorer.name, stored, key, ending=".json")
     if folder is not None and path.exists():
         columns, notes = _read(path, key, len(cases))
-        return Credited(_combined(columns, kind), kind, notes)
+        return Credited(_combined(columns, kind), notes)
     start = time.perf_counter()
     columns, notes = _columns(scorer, cases, corpus, runtime, stored, seed)
     if folder is not None and not np.isnan(columns[:, 0]).any():
@@ -111,7 +109,7 @@ def credit_edits(
         values = base64.b64encode(data).decode()
         record = asdict(_Stored(CREDIT_FORMAT, key, signature, stored, notes, values))
         write_text(path, json.dumps(record, allow_nan=False) + "\n")
-    return Credited(_combined(columns, kind), kind, notes, time.perf_counter() - start)
+    return Credited(_combined(columns, kind), notes, time.perf_counter() - start)
 
 
 def _columns(

@@ -75,16 +75,13 @@ def check_attribution(scorer: Scorer, method: str) -> None:
 
     Args:
         scorer: the metric.
-        method: one of `METHODS`, by its name here or in `gecjury.metaeval.edits.attribution`; other
-            names are not checked.
+        method: one of `METHODS`; other names are not checked.
 
     Raises:
         OptionError: it weighs systems against each other, which variants are not; or Shapley
             values were asked of a scorer that cannot be shown all variants at once.
     """
-    if method not in METHODS and method not in METHODS.values():
-        return
-    if "rivals" in scorer.needs:
+    if method in METHODS and "rivals" in scorer.needs:
         raise OptionError(
             f"{scorer.name} weighs systems against each other, and variants of one correction are "
             "no systems; choose --credit counts"
@@ -102,27 +99,24 @@ def variant_corpus(
     corpus: Corpus,
     method: Method,
     *,
-    samples: int = 200,
     seed: int = 0,
 ) -> Variants:
     """Return the corpus that attribution scores.
 
     Args:
-        scorer: the metric, which scores variants one by one or side by side.
+        scorer: the metric, which `check_attribution` let pass.
         cases: judged edits; those of sources outside the corpus are left out.
         corpus: the benchmark's, with references, gold edits and contexts.
         method: the method, which decides the variants needed.
-        samples: orders drawn for corrections too long for exact Shapley values.
-        seed: the seed of the orders.
+        seed: the seed of the orders drawn for corrections too long for exact Shapley values.
 
     Raises:
-        OptionError: no case is in the corpus, or see `check_attribution`.
+        OptionError: no case is in the corpus.
     """
-    check_attribution(scorer, method)
     corrections = _corrections(cases)
     if not corrections:
         raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
-    subsets = tuple(Subsets.plan(len(c.edits), method, samples, seed) for c in corrections)
+    subsets = tuple(Subsets.plan(len(c.edits), method, seed=seed) for c in corrections)
     if scorer.joint:
         size = scorer.group_size if isinstance(scorer, GroupScorer) else _TOGETHER
         return _side_by_side(corpus, corrections, subsets, size)
@@ -219,7 +213,6 @@ def attribute_edits(
     runtime: Runtime,
     method: Method,
     *,
-    samples: int = 200,
     seed: int = 0,
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Credit every case by attribution.
@@ -230,14 +223,13 @@ def attribute_edits(
         corpus: the benchmark's, with references, gold edits and contexts.
         runtime: device, caches, progress.
         method: one of `METHODS`, described in the module.
-        samples: orders drawn for corrections too long for exact Shapley values.
-        seed: the seed of the orders.
+        seed: the seed of the orders drawn for corrections too long for exact Shapley values.
 
     Returns:
         Credits, shape (N,), higher for better edits and NaN where a score is missing, and notes
         for the user.
     """
-    variants = variant_corpus(scorer, cases, corpus, method, samples=samples, seed=seed)
+    variants = variant_corpus(scorer, cases, corpus, method, seed=seed)
     table = scorer.score_corpus(variants.corpus, runtime)
     items = table.statistics.items
     grid = table.sentences if items is None or not variants.anchors else items

@@ -154,31 +154,12 @@ class Diff(Study):
             if table.unanswered
         ]
         status, said = int(bool(unscored)), tuple[str, ...]()
-        if verdict is not None:
-            status, said = _judged(verdict, unscored)
-        return Result(
-            tuple(shown),
-            self._facts(old, new, groups.name if groups else None, edits, verdict),
-            tuple(notes),
-            status,
-            said,
-            corpus.language.code,
-            f"{new} against {old}",
-        )
-
-    def _facts(
-        self,
-        old: str,
-        new: str,
-        by: str | None,
-        edits: EditChanges | None,
-        verdict: Verdict | None,
-    ) -> dict[str, Any]:
+        # The tables named here fill their places, which keeps the order of the keys.
         facts: dict[str, Any] = {
             "old": old,
             "new": new,
             "types": [],
-            "by": by,
+            "by": groups.name if groups else None,
             "groups": [],
             "edits": None,
             "moved": [],
@@ -197,13 +178,22 @@ class Diff(Study):
                 "changes": [vars(one) for one in edits.edits if one.move != "kept"],
             }
         if verdict is not None:
+            status, said = _judged(verdict, unscored)
             facts["gate"] = {
                 "passed": verdict.passed,
                 "tripped": [{"condition": text, "values": v} for text, v in verdict.tripped],
                 "missing": list(verdict.missing),
                 "values": verdict.values,
             }
-        return facts
+        return Result(
+            tuple(shown),
+            facts,
+            tuple(notes),
+            status,
+            said,
+            corpus.language.code,
+            f"{new} against {old}",
+        )
 
     def _differences(
         self,

@@ -70,6 +70,11 @@ def test_what_cannot_be_explained() -> None:
         gecjury.explain(sentence(BEST, BEST), ["errant", "cleme"])
 
 
+def test_too_few_orders_are_refused() -> None:
+    with pytest.raises(OptionError, match="--samples 1: expected 2 or more"):
+        Explain(samples=1)
+
+
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     settings = Explain(attribution="shapley", samples=10, seed=4)
     result = gecjury.explain(sentence(BETTER, BEST, SOURCE), "errant", settings)

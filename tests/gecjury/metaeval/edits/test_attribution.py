@@ -95,5 +95,3 @@ def test_refusals() -> None:
 
     with pytest.raises(OptionError, match="side by side"):
         attribute(Joint(), "a", [])
-    with pytest.raises(OptionError, match="samples=1"):
-        attribute(Toy(), "a", [], samples=1)

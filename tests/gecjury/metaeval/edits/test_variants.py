@@ -13,7 +13,12 @@ from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
 from gecjury.metaeval.edits.attribution import attribute
-from gecjury.metaeval.edits.variants import METHODS, attribute_edits, variant_corpus
+from gecjury.metaeval.edits.variants import (
+    METHODS,
+    attribute_edits,
+    check_attribution,
+    variant_corpus,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import GroupScorer
@@ -114,8 +119,8 @@ def test_equals_one_correction_at_a_time(kind: str) -> None:
         source = " ".join("abcdefghijkl")
         corpus = Corpus((source,), {})
         cases = cases_of(0, source, edits)
-        values, _ = attribute_edits(Many(), cases, corpus, Runtime(), METHODS[kind], samples=40)
-        alone = attribute(Many(), source, edits, method=METHODS[kind], samples=40)
+        values, _ = attribute_edits(Many(), cases, corpus, Runtime(), METHODS[kind])
+        alone = attribute(Many(), source, edits, method=METHODS[kind])
         np.testing.assert_allclose(values, alone.values, atol=1e-12)
 
 
@@ -130,7 +135,7 @@ def test_side_by_side_only_compares_within_a_group(kind: str) -> None:
     assert len(groups) == 4
     assert {len(group.systems) for group in groups} <= {2, 3}
     with pytest.raises(OptionError, match="side by side"):
-        variant_corpus(Judge(), CASES, CORPUS, "shapley")
+        check_attribution(Judge(), "shapley")
 
 
 def test_references_gold_and_contexts_follow_their_source() -> None:
