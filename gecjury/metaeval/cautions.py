@@ -29,6 +29,13 @@ _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65, as much as most metrics do
 
+_SAMPLE = (
+    "These figures come from a small sample made to show the program. They are never evidence "
+    "about a metric."
+)
+_NO_INTERVALS = "No intervals were computed: small differences may be due to the choice of data."
+_NO_TESTS = "Differences between metrics were not tested."
+
 _TIES: Mapping[TieRule, str] = {
     "half": "each counts as half right",
     "official": "each goes to the system that comes later in the fixed order",
@@ -167,7 +174,7 @@ def cautions(
     noted: Sequence[str] = (),
     labels: LabelComparison | None = None,
 ) -> tuple[Caution, ...]:
-    """Yield the cautions that a comparison calls for.
+    """Return the cautions that a comparison calls for.
 
     Args:
         study: the benchmark, which levels are shown, and how the intervals were made.
@@ -179,57 +186,46 @@ def cautions(
         labels: the labels of whole corrections, where they have some.
     """
     settings = study.settings
-    result_cautions = []
-    if study.benchmark.sample:
-        result_cautions.append(
-            Caution(
-                "Sample data",
-                "These figures come from a small sample made to show the program. They are never "
-                "evidence about a metric.",
-            )
-        )
     # A figure that is not shown needs no caution.
     systems = results if settings.level in ("system", "all") else ()
-    sentences = [
-        result
-        for result in results
-        if settings.level in ("sentence", "all") and result.sentence is not None
-    ]
-    result_cautions += _of_few_systems(study, systems)
-    result_cautions += _of_few_sentences(study)
-    result_cautions += _of_few_labels(labels)
-    result_cautions += _of_ties(study, sentences)
-    result_cautions += _of_gaps(results)
-    result_cautions += _of_undefined(study, systems)
-    result_cautions += _not_above_chance(sentences, chance)
+    shown = results if settings.level in ("sentence", "all") else ()
+    sentences = [result for result in shown if result.sentence is not None]
     compared = {result.label for result in (*systems, *sentences)}
-    if compared and not _has_intervals(systems, sentences):
-        text = "No intervals were computed: small differences may be due to the choice of data."
-        result_cautions.append(Caution("No intervals", text))
-    if not tested and len(compared) > 1:
-        text = "Differences between metrics were not tested."
-        result_cautions.append(Caution("No significance tests", text))
-    notes = list(noted)
-    for view in views:
-        notes += _of_judgments(study, view)
-    notes += [note for result in chance if (note := _of_change(result))]
-    for result in results:
-        notes += _of_result(study, result)
+    bounds = [*(r.system.ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
+    topics = {
+        "Sample data": _SAMPLE if study.benchmark.sample else "",
+        **_of_few_systems(study, systems),
+        "Few sentences": _of_few_sentences(study),
+        "Few labels": _of_few_labels(labels),
+        "Ties": _of_ties(study, sentences),
+        "Missing scores": _of_gaps(results),
+        "Undefined": _of_undefined(study, systems),
+        "Chance": _not_above_chance(sentences, chance),
+        "No intervals": _NO_INTERVALS if compared and not any(bounds) else "",
+        "No significance tests": _NO_TESTS if not tested and len(compared) > 1 else "",
+    }
+    notes = [
+        *noted,
+        *(note for view in views for note in _of_judgments(study, view)),
+        *(note for result in chance if (note := _of_change(result))),
+        *(note for result in results for note in _of_result(study, result)),
+    ]
     # Several metrics can say the same; a reader needs it once, where it was first said.
-    return tuple(dict.fromkeys([*result_cautions, *(Caution("Notes", note) for note in notes)]))
+    notes = list(dict.fromkeys(notes))
+    raised = [Caution(heading, text) for heading, text in topics.items() if text]
+    return (*raised, *(Caution("Notes", note) for note in notes))
 
 
-def _of_few_systems(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
+def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
     """Return how little a correlation over few systems says, by the interval of the highest one."""
     count = len(study.benchmark.corpus.names)
     if study.benchmark.places:
-        return
+        return {}
     if count < _LEAST:
         text = f"correlations over {count} systems are not defined: three or more are needed"
-        yield Caution("Too few systems", text)
-        return
+        return {"Too few systems": text}
     if not systems or count >= _MANY_SYSTEMS:
-        return
+        return {}
     text = f"Correlations rest on {count} systems."
     defined = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
     if defined and count > 3:
@@ -245,30 +241,27 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> Iterator[Caution
             f" Over so few, r = {number(float(top))} leaves everything from {low} to {high} open "
             f"({how})."
         )
-    yield Caution("Few systems", text)
+    return {"Few systems": text}
 
 
-def _of_few_sentences(study: Study) -> Iterator[Caution]:
+def _of_few_sentences(study: Study) -> str:
     """Return how little intervals and tests over a handful of sentences are worth."""
     count = len(study.benchmark.corpus)
     if study.settings.resampling.over == "none" or count >= _FEW_SENTENCES:
-        return
-    text = f"Everything here rests on {count} sentence{'s' * (count > 1)}"
+        return ""
     if count == 1:
-        yield Caution("Few sentences", f"{text}: one cannot be resampled, so it has no intervals.")
-        return
-    yield Caution(
-        "Few sentences", f"{text}: intervals and tests over so few are a guess, figures too."
-    )
+        why = "one cannot be resampled, so it has no intervals."
+    else:
+        why = "intervals and tests over so few are a guess, figures too."
+    return f"Everything here rests on {count} sentence{'s' * (count > 1)}: {why}"
 
 
-def _of_few_labels(labels: LabelComparison | None) -> Iterator[Caution]:
+def _of_few_labels(labels: LabelComparison | None) -> str:
     """Return the caution on classes of bad corrections that are too small for an AUC."""
     if labels is None or not labels.few:
-        return
+        return ""
     few = listed([f"{count} of {name}" for name, count in labels.few.items()])
-    text = f"Corrections of a class are few ({few}): its AUC is a guess, and its interval shows it."
-    yield Caution("Few labels", text)
+    return f"Corrections of a class are few ({few}): its AUC is a guess, and its interval shows it."
 
 
 def _islands(study: Study, view: View) -> list[list[str]]:
@@ -298,36 +291,33 @@ def _islands(study: Study, view: View) -> list[list[str]]:
     return list(groups.values())
 
 
-def _of_ties(study: Study, sentences: Sequence[Result]) -> Iterator[Caution]:
-    """Yield a caution on metrics that tie many pairs, and on how the tie rule counts those."""
+def _of_ties(study: Study, sentences: Sequence[Result]) -> str:
+    """Return a caution on metrics that tie many pairs, and on how the tie rule counts those."""
     ties: dict[str, float] = {}
     for result in sentences:
         if result.sentence is not None and result.sentence.tied_share >= _MANY_TIES:
             share = result.sentence.tied_share
             ties[result.label] = max(share, ties.get(result.label, 0.0))
     if not ties:
-        return
+        return ""
     rule = study.settings.ties
     tied = [f"{name} {percent(share)}" for name, share in sorted(ties.items(), key=lambda t: -t[1])]
-    yield Caution(
-        "Ties",
+    return (
         f"Pairs that a metric cannot tell apart: {listed(tied)}. Under the rule “{rule}” "
-        f"{_TIES[rule]}.",
+        f"{_TIES[rule]}."
     )
 
 
-def _of_gaps(results: Sequence[Result]) -> Iterator[Caution]:
+def _of_gaps(results: Sequence[Result]) -> str:
     missing = {result.label: result.missing for result in results if result.missing}
-    if missing:
-        counts = listed([f"{name} {number(count)}" for name, count in missing.items()])
-        text = f"Sentence scores that are missing and left out: {counts}."
-        yield Caution("Missing scores", text)
+    counts = listed([f"{name} {number(count)}" for name, count in missing.items()])
+    return f"Sentence scores that are missing and left out: {counts}." if missing else ""
 
 
-def _of_undefined(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
-    """Yield cautions on metrics without a correlation, except where a note gives the reason."""
+def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
+    """Return a caution on metrics without a correlation, except where a note gives the reason."""
     if len(study.benchmark.corpus.names) < _LEAST:
-        return
+        return ""
     names = [
         result.label
         for result in systems
@@ -335,13 +325,13 @@ def _of_undefined(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
         and not _constant(result.scores)
         and not _constant(study.human(result.view))
     ]
-    if names:
-        text = f"No correlation is defined for {listed(list(dict.fromkeys(names)))}: the system "
-        yield Caution("Undefined", text + "scores are constant or missing.")
+    who = listed(list(dict.fromkeys(names)))
+    text = f"No correlation is defined for {who}: the system scores are constant or missing."
+    return text if names else ""
 
 
-def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> Iterator[Caution]:
-    """Yield a caution on metrics whose accuracy, or its lower bound, a constant metric reaches."""
+def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> str:
+    """Return a caution on metrics whose accuracy, or its lower bound, a constant metric reaches."""
     floors = {
         result.view: result.sentence.accuracy
         for result in chance
@@ -355,12 +345,7 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
         low = result.sentence.accuracy if math.isnan(low) else low
         if low <= floors.get(result.view, math.nan):
             weak.append(f"{result.label} ({result.view}-based judgments)")
-    if weak:
-        yield Caution("Chance", f"Not above chance at the sentence level: {listed(weak)}.")
-
-
-def _has_intervals(systems: Sequence[Result], sentences: Sequence[Result]) -> bool:
-    return any(r.system.ci95 for r in systems) or any(r.sentence_ci95 for r in sentences)
+    return f"Not above chance at the sentence level: {listed(weak)}." if weak else ""
 
 
 def _of_result(study: Study, result: Result) -> Iterator[str]:

@@ -318,10 +318,10 @@ def _refuse(options: Iterable[tuple[bool, str]], why: str) -> None:
             raise OptionError(f"{option}: {why}")
 
 
-def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
+def _loaded(metrics: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
     """Yield metrics loaded, each name once."""
     names: set[str] = set()
-    for metric in given:
+    for metric in metrics:
         if isinstance(metric, ScoreTable):
             yield metric
         elif not isinstance(metric, str) or metric not in names:
@@ -397,13 +397,16 @@ def _weigh(
     # Results stand metric by metric, and for each metric view by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
-        intervals = (measured.intervals(view, level) for level in DRAWN_LEVELS)
-        of_view = list(zip(weighed[place::step], *intervals, strict=True))
-        rows = [
-            replace(row, system=replace(row.system, ci95=system.bounds), sentence_ci95=other.bounds)
-            for row, system, other in of_view
+        system, sentence = (measured.intervals(view, level) for level in DRAWN_LEVELS)
+        bounds = [
+            [{name: ends for name, (ends, _) in of_metric.items()} for of_metric in of_level]
+            for of_level in (system, sentence)
         ]
-        dropped[view] = sum(sum(system.dropped.values()) for _, system, _ in of_view[:count])
+        rows = [
+            replace(row, system=replace(row.system, ci95=ci95), sentence_ci95=sentence_ci95)
+            for row, ci95, sentence_ci95 in zip(weighed[place::step], *bounds, strict=True)
+        ]
+        dropped[view] = sum(undefined for one in system[:count] for _, undefined in one.values())
         tests[view] = tuple(measured.significance(view, range(count))) if count > 1 else ()
         if count > 1:
             for level, figures in _figures(rows[:count], settings).items():

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -63,7 +62,7 @@ def resampled_system_scores(
     for entry in entries:
         sentences = entry.table.sentences
         if aggregate == "expected-wins":
-            scores.append(resampled_wins(_ScoreWins(sentences), counts))
+            scores.append(resampled_wins(score_wins(sentences), len(sentences), counts))
             continue
         drawn = entry.corpus_scores(draws) if aggregate == "corpus" else None
         scores.append(Scores(sentences).mean(draws).score if drawn is None else drawn)
@@ -91,86 +90,71 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
     return skills
 
 
-class Wins(Protocol):
-    """Counts of wins between systems on each sentence, for some systems at a time."""
+Wins = Callable[[slice, bool], FloatArray]
+"""Counts, sentences × rows × systems, of wins of some systems over all; of losses to all if True.
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Sentences and systems."""
-
-    def take(self, rows: slice, *, lost: bool) -> FloatArray:
-        """Return sentences × rows × systems: wins of the row or, if `lost`, of the column."""
+Not all at once, since two thousand systems on a thousand sentences would take 32 GB."""
 
 
-@dataclass(frozen=True)
-class _ScoreWins:
-    """Wins by score, systems × sentences."""
+def score_wins(scores: FloatArray) -> Wins:
+    """Return wins by score.
 
-    scores: FloatArray
+    Args:
+        scores: systems × sentences, NaN where not scored.
+    """
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.scores.shape[1], self.scores.shape[0]
-
-    def take(self, rows: slice, *, lost: bool) -> FloatArray:
-        table = self.scores.T
-        score, other = table[:, rows, None], table[:, None, :]
+    def take(rows: slice, lost: bool) -> FloatArray:
+        score, other = scores.T[:, rows, None], scores.T[:, None, :]
         return np.asarray(other > score if lost else score > other, dtype=np.float64)
 
+    return take
 
-@dataclass(frozen=True)
-class _JudgedWins:
-    """Wins by judgment: sentence, winner and loser of each."""
 
-    shape: tuple[int, int]
-    sentence: IntArray
-    winner: IntArray
-    loser: IntArray
+def judged_wins(pairs: JudgmentPairs, sentences: int) -> Wins:
+    """Return wins by judgment.
 
-    @classmethod
-    def of(cls, pairs: JudgmentPairs, sentences: int) -> _JudgedWins:
-        """Return the judgments that are no ties."""
-        decided = pairs.decided
-        first = decided.preference > 0
-        return cls(
-            (sentences, len(pairs.systems)),
-            decided.sentence,
-            np.where(first, decided.first, decided.second),
-            np.where(first, decided.second, decided.first),
-        )
+    Args:
+        pairs: judgments, of which ties count for nothing.
+        sentences: number of sentences of the corpus.
+    """
+    decided = pairs.decided
+    first = decided.preference > 0
+    winner = np.where(first, decided.first, decided.second)
+    loser = np.where(first, decided.second, decided.first)
 
-    def take(self, rows: slice, *, lost: bool) -> FloatArray:
-        sentences, size = self.shape
-        system, other = (self.loser, self.winner) if lost else (self.winner, self.loser)
+    def take(rows: slice, lost: bool) -> FloatArray:
+        system, other = (loser, winner) if lost else (winner, loser)
         chosen = (system >= rows.start) & (system < rows.stop)
-        wins = np.zeros((sentences, rows.stop - rows.start, size))
-        np.add.at(wins, (self.sentence[chosen], system[chosen] - rows.start, other[chosen]), 1)
+        wins = np.zeros((sentences, rows.stop - rows.start, len(pairs.systems)))
+        at = decided.sentence[chosen], system[chosen] - rows.start, other[chosen]
+        np.add.at(wins, at, 1)
         return wins
 
+    return take
 
-def resampled_wins(wins: Wins, counts: FloatArray, *, at_once: int = BLOCK) -> FloatArray:
+
+def resampled_wins(
+    wins: Wins, size: int, counts: FloatArray, *, at_once: int = BLOCK
+) -> FloatArray:
     """Return Expected Wins of every draw, B × S.
 
     Args:
-        wins: counts of wins of the row against the column.
+        wins: of `score_wins` or `judged_wins`.
+        size: S, number of systems.
         counts: B × sentences.
         at_once: numbers held at once.
     """
-    lines, size = wins.shape
     rates = np.empty((len(counts), size))
-    for rows in blocks(size, size * max(lines, len(counts)), at_once):
-        won, lost = (_drawn(counts, wins.take(rows, lost=side)) for side in (False, True))
+    for rows in blocks(size, size * max(counts.shape), at_once):
+        # Sums of whole numbers, which are exact in any order.
+        won, lost = (
+            (counts @ wins(rows, side).reshape(counts.shape[1], -1)).reshape(len(counts), -1, size)
+            for side in (False, True)
+        )
         decided = won + lost
-        met = decided > 0
         share = ratio(won, decided, 0.0).sum(axis=2)
-        rates[:, rows] = ratio(share, met.sum(axis=2), np.nan)
+        rates[:, rows] = ratio(share, (decided > 0).sum(axis=2), np.nan)
     return rates
-
-
-def _drawn(counts: FloatArray, table: FloatArray) -> FloatArray:
-    """Return sums of every draw, B × ..., from sentences × ...; exact for whole numbers."""
-    sums = counts @ table.reshape(len(table), -1)
-    return sums.reshape(len(counts), *table.shape[1:])
 
 
 def win_rates(scores: FloatArray) -> FloatArray:
@@ -225,14 +209,13 @@ def resampled_human_scores(
     if kind == "mean" and benchmark.segment_scores is not None:
         rated = ~np.isnan(benchmark.segment_scores)
         sums = counts @ np.where(rated, benchmark.segment_scores, 0.0).T
-        weight = counts @ rated.T.astype(np.float64)
-        return np.asarray(sums / np.where(weight > 0, weight, np.nan))
+        return ratio(sums, counts @ rated.T.astype(np.float64), np.nan)
     if pairs is None or not len(pairs):
         return None
     size = len(pairs.systems)
     if kind == "expected-wins":
         whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
-        return resampled_wins(_JudgedWins.of(whole, sentences), counts)
+        return resampled_wins(judged_wins(whole, sentences), size, counts)
     if kind != "trueskill":
         return None
     # Sums by sentence are taken once; a draw then is one row of a matrix product.

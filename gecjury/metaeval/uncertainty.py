@@ -6,7 +6,7 @@ Everything is computed from existing scores: nothing is scored again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Literal
@@ -60,12 +60,8 @@ LEAST_SYSTEMS = 4
 _CHUNK = 200  # draws whose pair weights are held at once
 
 
-@dataclass(frozen=True)
-class Intervals:
-    """Intervals by the name of the statistic, and how many draws did not define each."""
-
-    bounds: dict[str, Interval] = field(default_factory=dict)
-    dropped: dict[str, int] = field(default_factory=dict)
+Intervals = dict[str, tuple[Interval, int]]
+"""By the name of the statistic its interval, and how many draws did not define it."""
 
 
 @dataclass(frozen=True)
@@ -148,12 +144,6 @@ class Uncertainty:
     def _how(self) -> Resampling:
         return self.study.settings.resampling
 
-    @property
-    def kinds(self) -> tuple[Over, ...]:
-        """The dimensions that differences are drawn over; `both` implies either alone as well."""
-        over = self._how.over
-        return ("both", "sentences", "systems") if over == "both" else (over,)
-
     @cached_property
     def draws(self) -> Resampled:
         """The resampled corpora and sets of systems, the same for every metric and view."""
@@ -223,17 +213,15 @@ class Uncertainty:
     def intervals(self, view: View, level: DrawnLevel) -> list[Intervals]:
         """Return intervals of every metric's statistics at one level."""
         if not self._has_draws(view, self._how.over, level):
-            return [Intervals() for _ in self.entries]
-        drawn = self.drawn(view, level, self._how.over)
-        intervals = []
-        for number in range(len(self.entries)):
-            bounds, dropped = {}, {}
-            for name, values in drawn.values.items():
-                bounds[name], dropped[name] = interval(
-                    values[number], self._how.confidence, float(drawn.observed[name][number])
-                )
-            intervals.append(Intervals(bounds, dropped))
-        return intervals
+            return [{} for _ in self.entries]
+        drawn, confidence = self.drawn(view, level, self._how.over), self._how.confidence
+        return [
+            {
+                name: interval(values[number], confidence, float(drawn.observed[name][number]))
+                for name, values in drawn.values.items()
+            }
+            for number in range(len(self.entries))
+        ]
 
     def drawn(self, view: View, level: DrawnLevel, over: Over) -> Drawn:
         """Return every metric's statistics on every draw over the named dimension."""
@@ -374,8 +362,10 @@ class Uncertainty:
             level: the level of the figures.
             figures: by statistic, as they are shown, of as many `entries` as are compared.
         """
-        kinds = [over for over in self.kinds if self._has_draws(view, over, level)]
-        drawn = {over: self.drawn(view, level, over) for over in kinds}
+        # Draws over both dimensions imply those over either alone.
+        over = self._how.over
+        kinds: tuple[Over, ...] = ("both", "sentences", "systems") if over == "both" else (over,)
+        drawn = {o: self.drawn(view, level, o) for o in kinds if self._has_draws(view, o, level)}
         labels = [entry.table.signature.label for entry in self.entries]
         return drawn_differences(drawn, level, view, labels, figures, self._how.confidence)
 

@@ -13,7 +13,7 @@ Metrics that score hypotheses side by side are shown the variants of one correct
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,38 +36,43 @@ METHODS: Mapping[str, Method] = {
 _TOGETHER = 5
 
 
+Cells = dict[int, tuple[int, int]]
+"""By subset of a correction's edits (bit mask) a cell: system and row, or system and group."""
+
+
 @dataclass(frozen=True)
-class _Correction:
-    """A correction: its row, its edits, and the positions of its judged edits among the cases."""
+class Correction:
+    """A correction whose edits were judged, and where its variants stand.
+
+    Attributes:
+        row: of its source.
+        edits: from left to right.
+        places: of its judged edits: the case, and the edit's place among `edits`.
+        needed: the subsets that are scored.
+        cells: of each variant; variants that are compared across groups stand in the last.
+        anchors: by subset, the cell of the variant it is compared with; empty where every variant
+            has one score.
+    """
 
     row: int
     edits: tuple[Edit, ...]
-    places: tuple[tuple[int, int], ...]  # case, edit
+    places: tuple[tuple[int, int], ...]
+    needed: Subsets
+    cells: Cells = field(default_factory=dict)
+    anchors: Cells = field(default_factory=dict)
 
-    def made(self, mask: int) -> tuple[Edit, ...]:
-        """Return the edits of a subset."""
-        return tuple(edit for place, edit in enumerate(self.edits) if mask >> place & 1)
+    def variant(self, tokens: Sequence[str], mask: int) -> tuple[str, tuple[Edit, ...]]:
+        """Return the text of a subset of the edits, and these."""
+        made = tuple(edit for place, edit in enumerate(self.edits) if mask >> place & 1)
+        return " ".join(apply_edits(tokens, made)), made
 
 
 @dataclass(frozen=True)
 class Variants:
-    """A corpus of variants, and the cell that holds the score of each.
-
-    Attributes:
-        corpus: the corpus to score.
-        corrections: the corrections whose edits were judged.
-        subsets: the subsets that each correction needs.
-        cells: for each correction by subset (system, row), or with groups (system, group);
-            subsets that are compared across groups do not occur.
-        anchors: for each correction, by subset, the cell of the variant it is compared with;
-            empty where every variant has one score.
-    """
+    """A corpus of variants, and the corrections that they are variants of."""
 
     corpus: Corpus
-    corrections: tuple[_Correction, ...]
-    subsets: tuple[Subsets, ...]
-    cells: tuple[dict[int, tuple[int, int]], ...]
-    anchors: tuple[dict[int, tuple[int, int]], ...] = ()
+    corrections: tuple[Correction, ...]
 
 
 def check_attribution(scorer: Scorer, method: str) -> None:
@@ -113,97 +118,71 @@ def variant_corpus(
     Raises:
         OptionError: no case is in the corpus.
     """
-    corrections = _corrections(cases)
-    if not corrections:
-        raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
-    subsets = tuple(Subsets.plan(len(c.edits), method, seed=seed) for c in corrections)
-    if scorer.joint:
-        size = scorer.group_size if isinstance(scorer, GroupScorer) else _TOGETHER
-        return _side_by_side(corpus, corrections, subsets, size)
-    return _one_by_one(corpus, corrections, subsets)
-
-
-def _corrections(cases: Sequence[EditCase]) -> tuple[_Correction, ...]:
-    """Return the distinct corrections, those of one source side by side."""
     places_of: dict[tuple[int, tuple[Edit, ...]], list[tuple[int, int]]] = {}
     for number, case in enumerate(cases):
         if case.row >= 0:
             ordered = tuple(sorted(case.edits, key=lambda edit: (edit.start, edit.end)))
             place = (number, ordered.index(case.edit))
             places_of.setdefault((case.row, ordered), []).append(place)
-    corrections = (
-        _Correction(row, edits, tuple(places)) for (row, edits), places in places_of.items()
+    if not places_of:
+        raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
+    # Corrections of one source stand side by side.
+    corrections = tuple(
+        Correction(row, edits, tuple(places), Subsets.plan(len(edits), method, seed=seed))
+        for (row, edits), places in sorted(places_of.items(), key=lambda item: item[0][0])
     )
-    return tuple(sorted(corrections, key=lambda correction: correction.row))
+    if scorer.joint:
+        size = scorer.group_size if isinstance(scorer, GroupScorer) else _TOGETHER
+        return Variants(_side_by_side(corpus, corrections, size), corrections)
+    return Variants(_one_by_one(corpus, corrections), corrections)
 
 
-def _one_by_one(
-    corpus: Corpus, corrections: tuple[_Correction, ...], subsets: tuple[Subsets, ...]
-) -> Variants:
-    """Return a corpus of one system, with a row for each distinct variant."""
+def _one_by_one(corpus: Corpus, corrections: tuple[Correction, ...]) -> Corpus:
+    """Return a corpus of one system, with a row for each distinct variant; notes their cells."""
     tokens = [source.split() for source in corpus.sources]
     places: dict[tuple[int, str], int] = {}
     edits: list[tuple[Edit, ...]] = []
-    cells = []
-    for correction, needed in zip(corrections, subsets, strict=True):
-        by_mask = {}
-        for mask in needed.masks:
-            made = correction.made(mask)
-            text = " ".join(apply_edits(tokens[correction.row], made))
+    for correction in corrections:
+        for mask in correction.needed.masks:
+            text, made = correction.variant(tokens[correction.row], mask)
             place = places.setdefault((correction.row, text), len(places))
             if place == len(edits):
                 edits.append(made)
-            by_mask[mask] = (0, place)
-        cells.append(by_mask)
-    lines = tuple(text for _, text in places)
-    rows = [row for row, _ in places]
-    systems = {"variant": Version(lines, tuple(edits))}
-    return Variants(corpus.take(rows, systems), corrections, subsets, tuple(cells))
+            correction.cells[mask] = (0, place)
+    version = Version(tuple(text for _, text in places), tuple(edits))
+    return corpus.take([row for row, _ in places], {"variant": version})
 
 
-def _side_by_side(
-    corpus: Corpus, corrections: tuple[_Correction, ...], subsets: tuple[Subsets, ...], size: int
-) -> Variants:
+def _side_by_side(corpus: Corpus, corrections: tuple[Correction, ...], size: int) -> Corpus:
     """Return a corpus with a row for each group: a variant and up to size − 1 compared with it."""
     tokens = [source.split() for source in corpus.sources]
     rows: list[int] = []
     lines: list[list[tuple[str, tuple[Edit, ...]]]] = []
-    cells: list[dict[int, tuple[int, int]]] = []
-    anchors: list[dict[int, tuple[int, int]]] = []
-    for correction, needed in zip(corrections, subsets, strict=True):
-        anchor = max(needed.masks) if needed.method == "remove" else 0
-        others = [mask for mask in needed.masks if mask != anchor]
-        by_mask: dict[int, tuple[int, int]] = {}
-        compared: dict[int, tuple[int, int]] = {}
+    for correction in corrections:
+        masks = correction.needed.masks
+        # Every other variant is compared with the whole correction, or with the source.
+        anchor = max(masks) if correction.needed.method == "remove" else 0
+        others = [mask for mask in masks if mask != anchor]
         for start in range(0, len(others), size - 1):
             together = [anchor, *others[start : start + size - 1]]
-            made = [correction.made(mask) for mask in together]
-            texts = [" ".join(apply_edits(tokens[correction.row], edits)) for edits in made]
             for place, mask in enumerate(together):
-                by_mask[mask] = (place, len(rows))
-                compared[mask] = (0, len(rows))
+                correction.cells[mask] = (place, len(rows))
+                correction.anchors[mask] = (0, len(rows))
             rows.append(correction.row)
             # Groups that are not full repeat the first variant, which then shares its place.
-            both = list(zip(texts, made, strict=True))
-            lines.append(both + both[:1] * (size - len(both)))
-        cells.append(by_mask)
-        anchors.append(compared)
-    systems = {
-        f"variant {n + 1}": Version(
-            tuple(line[n][0] for line in lines), tuple(line[n][1] for line in lines)
-        )
-        for n in range(size)
-    }
-    groups = tuple(_group(number, line, tuple(systems)) for number, line in enumerate(lines))
-    taken = replace(corpus.take(rows, systems), groups=groups)
-    return Variants(taken, corrections, subsets, tuple(cells), tuple(anchors))
-
-
-def _group(number: int, line: Sequence[tuple[str, object]], names: tuple[str, ...]) -> Group:
-    places: dict[str, list[str]] = {}
-    for name, (text, _) in zip(names, line, strict=True):
-        places.setdefault(text, []).append(name)
-    return Group(f"variants {number + 1}", number, tuple(map(tuple, places.values())))
+            made = [correction.variant(tokens[correction.row], mask) for mask in together]
+            lines.append(made + made[:1] * (size - len(made)))
+    systems = {}
+    for place, column in enumerate(zip(*lines, strict=True), 1):
+        texts, edits = zip(*column, strict=True)
+        systems[f"variant {place}"] = Version(texts, edits)
+    groups = []
+    for number, line in enumerate(lines):
+        shared: dict[str, list[str]] = {}
+        for name, (text, _) in zip(systems, line, strict=True):
+            shared.setdefault(text, []).append(name)
+        groups.append(Group(f"variants {number + 1}", number, tuple(map(tuple, shared.values()))))
+    return replace(corpus.take(rows, systems), groups=tuple(groups))
 
 
 def attribute_edits(
@@ -232,17 +211,14 @@ def attribute_edits(
     variants = variant_corpus(scorer, cases, corpus, method, seed=seed)
     table = scorer.score_corpus(variants.corpus, runtime)
     items = table.statistics.items
-    grid = table.sentences if items is None or not variants.anchors else items
+    grid = table.sentences if items is None or not scorer.joint else items
     values = np.full(len(cases), np.nan)
-    for number, (correction, needed) in enumerate(
-        zip(variants.corrections, variants.subsets, strict=True)
-    ):
-        scores = {mask: float(grid[cell]) for mask, cell in variants.cells[number].items()}
-        if variants.anchors:
-            # Scores of different groups are not comparable: only differences within one are.
-            against = variants.anchors[number]
-            scores = {mask: score - float(grid[against[mask]]) for mask, score in scores.items()}
-        credit, _ = needed.credit(scores)
+    for correction in variants.corrections:
+        scores = {mask: float(grid[cell]) for mask, cell in correction.cells.items()}
+        # Scores of different groups are not comparable: only differences within one are.
+        for mask, anchor in correction.anchors.items():
+            scores[mask] -= float(grid[anchor])
+        credit, _ = correction.needed.credit(scores)
         for case, place in correction.places:
             values[case] = credit[place]
     return values, table.statistics.notes

@@ -11,7 +11,7 @@ import pytest
 from gecjury.arrays import FloatArray, blocks
 from gecjury.errors import OptionError
 from gecjury.metaeval.ratings import weighted
-from gecjury.metaeval.resampled import _ScoreWins, resampled_wins
+from gecjury.metaeval.resampled import resampled_wins, score_wins
 from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
 from gecjury.stats.preferences import (
@@ -114,10 +114,10 @@ def test_waves_compared_when_played_are_those_laid_out(missing: float) -> None:
 
 
 def test_expected_wins_in_blocks_are_those_of_the_whole() -> None:
-    wins = _ScoreWins(table(9, 12, seed=4))
+    wins = score_wins(table(9, 12, seed=4))
     counts = make_resampled("sentences", 10, 12, 9, seed=0).counts
-    whole = resampled_wins(wins, counts)
-    assert np.array_equal(whole, resampled_wins(wins, counts, at_once=200), equal_nan=True)
+    whole = resampled_wins(wins, 9, counts)
+    assert np.array_equal(whole, resampled_wins(wins, 9, counts, at_once=200), equal_nan=True)
     assert np.isfinite(whole).all()
 
 
@@ -257,7 +257,7 @@ def test_memory_does_not_grow_with_pairs(what: str) -> None:
             "test": lambda: perm_both_spa(
                 human, [scores, -scores], permutations=4, at_once=at_once
             ),
-            "wins": lambda: resampled_wins(_ScoreWins(scores), counts, at_once=at_once),
+            "wins": lambda: resampled_wins(score_wins(scores), systems, counts, at_once=at_once),
             "sums": lambda: drawn_sums(
                 np.ones(systems - 1), place % lines, place, place + 1, counts, times,
                 at_once=at_once,
