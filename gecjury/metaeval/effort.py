@@ -128,23 +128,23 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
     return Effort(systems, lines, seconds, memory, tuple(quicker))
 
 
-def told(found: Effort) -> str:
+def told(estimate: Effort) -> str:
     """Return a line on the time, memory and quicker options; empty for a short comparison."""
     parts = []
-    if found.total >= _TOLD:
+    if estimate.total >= _TOLD:
         long = [
             f"{what} {duration(took)}"
-            for what, took in sorted(found.seconds.items(), key=lambda part: -part[1])
-            if took >= _SHARE * found.total
+            for what, took in sorted(estimate.seconds.items(), key=lambda part: -part[1])
+            if took >= _SHARE * estimate.total
         ]
-        parts.append(f"about {duration(found.total)} ({listed(long)})")
-    if found.memory >= _MEMORY:
-        parts.append(f"about {found.memory / 1e9:.0f} GB of memory for the judged pairs")
+        parts.append(f"about {duration(estimate.total)} ({listed(long)})")
+    if estimate.memory >= _MEMORY:
+        parts.append(f"about {estimate.memory / 1e9:.0f} GB of memory for the judged pairs")
     if not parts:
         return ""
-    size = f"{number(found.systems)} systems × {number(found.sentences)} sentences"
-    word = "quicker" if found.memory < _MEMORY else "less"
-    remedy = f"; {word}: {', or '.join(found.quicker)}" if found.quicker else ""
+    size = f"{number(estimate.systems)} systems × {number(estimate.sentences)} sentences"
+    word = "quicker" if estimate.memory < _MEMORY else "less"
+    remedy = f"; {word}: {', or '.join(estimate.quicker)}" if estimate.quicker else ""
     return f"{size} will take {' and '.join(parts)}{remedy}. Ctrl-C stops it"
 
 

@@ -88,9 +88,9 @@ def equal_weights(
     return result
 
 
-def pair_agreement(gaps: FloatArray, found: FloatArray) -> FloatArray:
+def pair_agreement(gaps: FloatArray, weights: FloatArray) -> FloatArray:
     """Return 1 where the weights prefer what people preferred, 0.5 for a tie, else 0; (pairs,)."""
-    result: FloatArray = (np.sign((gaps @ found).round(_DIGITS)) + 1) / 2
+    result: FloatArray = (np.sign((gaps @ weights).round(_DIGITS)) + 1) / 2
     return result
 
 

@@ -136,14 +136,14 @@ def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray |
     return [places[part] for part in blocks(len(places), width, at_once // 4)]
 
 
-def _where(wanted: FloatArray, given: FloatArray) -> FloatArray:
+def _where(wanted: FloatArray, metric: FloatArray) -> FloatArray:
     """Return a metric's differences where there are human ones, NaN elsewhere."""
-    return np.where(np.isnan(wanted), np.nan, given)
+    return np.where(np.isnan(wanted), np.nan, metric)
 
 
 def confidences(
     wanted: Differences,
-    given: Differences | None,
+    metric: Differences | None,
     signs: FloatArray,
     *,
     at_once: int = BLOCK,
@@ -152,7 +152,7 @@ def confidences(
 
     Args:
         wanted: human differences.
-        given: a metric's, of which those count where there are human ones; None for the humans'.
+        metric: a metric's, of which those count where there are human ones; None for the humans'.
         signs: permutations × sentences.
         at_once: numbers held at once.
 
@@ -162,13 +162,13 @@ def confidences(
     p = np.full(wanted.size, np.nan)
     for part in _parts(wanted, max(signs.shape), at_once):
         taken = wanted.take(part)
-        p[part] = confidence(taken if given is None else _where(taken, given.take(part)), signs)
+        p[part] = confidence(taken if metric is None else _where(taken, metric.take(part)), signs)
     return p
 
 
 def resampled_soft_accuracy(
     wanted: Differences,
-    given: Sequence[Differences],
+    metrics: Sequence[Differences],
     counts: FloatArray,
     times: FloatArray | None = None,
     *,
@@ -178,7 +178,7 @@ def resampled_soft_accuracy(
 
     Args:
         wanted: human differences.
-        given: differences of each metric, used where there are human ones.
+        metrics: differences of each metric, used where there are human ones.
         counts: B × N, how often each draw holds each sentence.
         times: B × S, how often each system stands in each draw; None for once.
         at_once: numbers held at once.
@@ -199,10 +199,10 @@ def resampled_soft_accuracy(
     # SPA is a ratio of sums over pairs. What fits in memory is one stretch and one pass.
     lines, size = max(wanted.sentences, 1), len(counts)
     held = at_once if wanted.size * max(lines, size) <= at_once else at_once // 4
-    far, total = np.zeros((2, len(given), size))
+    far, total = np.zeros((2, len(metrics), size))
     for part in _parts(wanted, max(lines, size), at_once):
         taken = wanted.take(part)
-        tables = [_where(taken, metric.take(part)) for metric in given]
+        tables = [_where(taken, metric.take(part)) for metric in metrics]
         for rows in blocks(size, taken.shape[1], held):
             weight, human = weights(part, rows), normal_confidence(taken, counts[rows])
             for number, table in enumerate(tables):
@@ -403,13 +403,13 @@ def perm_both_spa(
     return values, symmetric(size, duels, share_at_least(null, observed, exact))
 
 
-def _limits(wanted: Differences, given: Differences | None, at_once: int) -> FloatArray:
+def _limits(wanted: Differences, metric: Differences | None, at_once: int) -> FloatArray:
     """Return `confidences` in their normal limit."""
     whole = np.ones((1, wanted.sentences))
     p = np.full(wanted.size, np.nan)
     for part in _parts(wanted, wanted.sentences, at_once):
         taken = wanted.take(part)
-        table = taken if given is None else _where(taken, given.take(part))
+        table = taken if metric is None else _where(taken, metric.take(part))
         p[part] = normal_confidence(table, whole)[0]
     return p
 

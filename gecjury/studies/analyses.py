@@ -60,8 +60,8 @@ class Analysis(Study):
         """Refuse systems that there are none of; some metrics are looked at without references."""
         for name in self.only:
             if name not in work.corpus.systems:
-                known = nearest(name, work.corpus.systems)
-                raise OptionError(f"--only {name}: no such system; {known}")
+                hint = nearest(name, work.corpus.systems)
+                raise OptionError(f"--only {name}: no such system; {hint}")
 
     def corpus(self, work: Work) -> Corpus:
         """Return the texts with the systems that are looked at."""

@@ -72,7 +72,7 @@ class Score(Study):
         if self.sentences:
             shown.append(_sentence_table(tables))
         if self.by_type:
-            records = [record for own in counts for record in own]
+            records = [record for of_metric in counts for record in of_metric]
             shown.append(Table([Column(key) for key in records[0]], records, "By error type"))
         shown += audit_tables(list(tables))
         if self.worst:

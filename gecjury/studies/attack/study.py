@@ -189,9 +189,9 @@ class Attack(Study):
         corpus, attacks = work.corpus, self.perturbations(work)
         victims = list(dict.fromkeys(self.victims or corpus.names))
         damaged = damage(corpus, victims, attacks, share=self.share, seed=self.seed)
-        for name, own in (self.perturbed or {}).items():
-            file = isinstance(own, str | Path)
-            called = f"--perturbed {name}={own}" if file else repr(name)
+        for name, source in (self.perturbed or {}).items():
+            file = isinstance(source, str | Path)
+            called = f"--perturbed {name}={source}" if file else repr(name)
             if len(victims) != 1:
                 raise OptionError(
                     f"{called}: a file is the damaged version of one system, but "
@@ -199,10 +199,12 @@ class Attack(Study):
                 )
             if any(one.attack == name for one in damaged):
                 raise OptionError(f"{called}: the name {name} is taken")
-            lines = read_versions(own)[0].lines if isinstance(own, str | Path) else tuple(own)
+            lines = (
+                read_versions(source)[0].lines if isinstance(source, str | Path) else tuple(source)
+            )
             if len(lines) != len(corpus):
                 raise InputError(
-                    f"{own if file else called} has {len(lines)} lines, but there are "
+                    f"{source if file else called} has {len(lines)} lines, but there are "
                     f"{len(corpus)} sentences: a damaged version must have a line for each"
                 )
             damaged.append(Damaged(victims[0], name, lines))

@@ -36,11 +36,11 @@ class Groups:
         return dict(sorted(groups.items()))
 
 
-def read_groups(given: str, sentences: int) -> Groups:
+def read_groups(named: str, sentences: int) -> Groups:
     """Read a label for each sentence.
 
     Args:
-        given: `FILE`, of one label a line, or `FILE:COLUMN`: a table with a header (tabs, or
+        named: `FILE`, of one label a line, or `FILE:COLUMN`: a table with a header (tabs, or
             commas) or JSON lines, of one row a sentence.
         sentences: N.
 
@@ -49,17 +49,17 @@ def read_groups(given: str, sentences: int) -> Groups:
             header; names file and line.
         OptionError: no such column, or more than `MOST_GROUPS` groups.
     """
-    path, column = _split(given)
+    path, column = _split(named)
     if column or path.removesuffix(".gz").endswith(_TABLES):
         table = read_table(path, "a header with the names of the columns", texts=True)
         if not column:
             raise OptionError(
-                f"--by {given}: is a table; name a column of it, as {path}:COLUMN "
+                f"--by {named}: is a table; name a column of it, as {path}:COLUMN "
                 f"({', '.join(table.columns)})"
             )
         if column not in table.columns:
             raise OptionError(
-                f"--by {given}: no column is called {column!r:.60}: "
+                f"--by {named}: no column is called {column!r:.60}: "
                 f"{nearest(column, table.columns)}"
             )
         labels = [row.text(column) for row in table.rows]
@@ -74,16 +74,16 @@ def read_groups(given: str, sentences: int) -> Groups:
     groups = Groups(column or Path(path).name, tuple(label or _NONE for label in labels))
     if (count := len(set(groups.labels))) > MOST_GROUPS:
         raise OptionError(
-            f"--by {given}: {count} different labels; expected at most {MOST_GROUPS} groups of "
+            f"--by {named}: {count} different labels; expected at most {MOST_GROUPS} groups of "
             "sentences"
         )
     return groups
 
 
-def _split(given: str) -> tuple[str, str]:
-    if Path(given).is_file():
-        return given, ""
-    path, separator, column = given.rpartition(":")
+def _split(named: str) -> tuple[str, str]:
+    if Path(named).is_file():
+        return named, ""
+    path, separator, column = named.rpartition(":")
     if separator and path and column and Path(path).exists():
         return path, column
-    return given, ""
+    return named, ""

@@ -135,13 +135,16 @@ def outcomes_of(corpus: Corpus) -> Outcomes | None:
     if not corpus.references:
         return None
     sources = [text.split() for text in corpus.sources]
-    systems = [[line.split() for line in each.lines] for each in corpus.systems.values()]
-    references = [[line.split() for line in each.lines] for each in corpus.references]
+    systems = [[line.split() for line in version.lines] for version in corpus.systems.values()]
+    references = [[line.split() for line in version.lines] for version in corpus.references]
     rows = range(len(sources))
     kept = np.array([[lines[row] == sources[row] for row in rows] for lines in references])
     left = np.array([[lines[row] == sources[row] for row in rows] for lines in systems])
     same = np.array(
-        [[any(lines[row] == each[row] for each in references) for row in rows] for lines in systems]
+        [
+            [any(lines[row] == wanted[row] for wanted in references) for row in rows]
+            for lines in systems
+        ]
     )
     wanted: BoolArray = np.asarray(~kept.any(axis=0))
     unwanted: BoolArray = np.asarray(kept.all(axis=0))

@@ -289,21 +289,22 @@ def _columns() -> list[Column]:
     return [
         Column("metric"),
         Column("family"),
-        Column("corpus_pearson", "r corpus", value=lambda row: row["corpus"]["pearson"]),
-        Column("corpus_spearman", "ρ corpus", value=lambda row: row["corpus"]["spearman"]),
-        Column("pearson", "r sent", value=lambda row: row["sentence"]["pearson"]),
+        _figure("r corpus", "corpus", "pearson"),
+        _figure("ρ corpus", "corpus", "spearman"),
+        _figure("r sent", "sentence", "pearson"),
         Column("r95", "95%", value=lambda row: _range(row, "pearson")),
-        Column("kendall", "τ sent", value=lambda row: row["sentence"]["kendall"]),
+        _figure("τ sent", "sentence", "kendall"),
         Column("t95", "95%", value=lambda row: _range(row, "kendall")),
-        Column(
-            "kendall_ties_agree",
-            "τ, ties agree",
-            value=lambda row: row["sentence"]["kendall_ties_agree"],
-        ),
+        _figure("τ, ties agree", "sentence", "kendall_ties_agree"),
         Column("tied", "tied %", 1, value=lambda row: 100 * row["sentence"]["tied_share"]),
         Column("missing"),
         Column("seconds", "s", 1),
     ]
+
+
+def _figure(heading: str, level: str, name: str) -> Column:
+    key = f"corpus_{name}" if level == "corpus" else name
+    return Column(key, heading, value=lambda row: row[level][name])
 
 
 def _range(row: Record, name: str) -> str:
@@ -314,12 +315,12 @@ def _range(row: Record, name: str) -> str:
 def _how(facts: Mapping[str, Any]) -> list[str]:
     """Return notes on what was drawn and scored."""
     left = "; ".join(f"{count} {reason}" for reason, count in facts["left_out"].items())
-    own = "the mean of their sentences" if facts["aggregate"] == "mean" else "the metric itself"
+    scorer = "the mean of their sentences" if facts["aggregate"] == "mean" else "the metric itself"
     return [
         f"{facts['chains']} chains with {facts['texts']} texts a seed, {facts['seeds']} seeds "
         f"averaged, {facts['scored']} distinct texts scored; references "
         f"{facts['references']} ({facts['reference_count']}), source {facts['source']}",
-        f"corpus level: {len(facts['means'])} corpora of growing quality, scored by {own}; "
+        f"corpus level: {len(facts['means'])} corpora of growing quality, scored by {scorer}; "
         f"intervals: {facts['resamples']} resamples of the sentences",
         *([f"left out: {left}"] if left else []),
     ]

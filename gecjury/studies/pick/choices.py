@@ -128,8 +128,8 @@ def choose_by_risk(utility: Scorer, corpus: Corpus, runtime: Runtime, votes: Vot
     # Votes: how many files hold each distinct text of a sentence.
     counts = np.zeros((len(texts), width))
     rows = np.arange(len(texts))
-    for own in member:
-        counts[rows, own] += 1
+    for texts_of_system in member:
+        counts[rows, texts_of_system] += 1
     if votes == "texts":
         counts = np.minimum(counts, 1.0)
     # A text does not vote for itself, but another file that holds it does.
@@ -139,7 +139,7 @@ def choose_by_risk(utility: Scorer, corpus: Corpus, runtime: Runtime, votes: Vot
     risk = (weights * np.nan_to_num(table)).sum(axis=2) / np.where(total > 0, total, 1.0)
     # Where all files hold one text there is nothing to compare it with, and nothing to choose.
     risk[total == 0] = 1.0
-    scores = np.stack([risk[rows, own] for own in member])
+    scores = np.stack([risk[rows, texts_of_system] for texts_of_system in member])
     signature = utility.signature(corpus, runtime)
     label = f"mbr {signature.label}" + (", texts" if votes == "texts" else "")
     about = f"mbr|{utility.name}|votes={votes}|{signature.own}"

@@ -64,21 +64,23 @@ def gains_of(
     # Random picks have a stream of their own, so that they do not depend on the resamples.
     rng = np.random.default_rng([seed, 1])
     drawn = rng.integers(len(versions), size=(_RANDOM, lines))
-    own = {f"system {name}": version for name, version in corpus.systems.items()}
+    alone = {f"system {name}": version for name, version in corpus.systems.items()}
     picked = {f"picked {place}": Version(c.lines) for place, c in enumerate(choices)}
     luck = {f"random {place}": _taken(versions, row) for place, row in enumerate(drawn)}
     # An oracle takes of every sentence the text that its measure scores highest by itself.
-    first = [one.score_corpus(replace(corpus, systems=own), runtime).settled() for one in measures]
+    first = [
+        one.score_corpus(replace(corpus, systems=alone), runtime).settled() for one in measures
+    ]
     oracle = {
         f"oracle {one.name}": _taken(versions, table.sentences.argmax(axis=0))
         for one, table in zip(measures, first, strict=True)
     }
-    every = replace(corpus, systems={**own, **picked, **luck, **oracle}, groups=None)
+    every = replace(corpus, systems={**alone, **picked, **luck, **oracle}, groups=None)
     parts, draws = part_draws(lines, resamples, seed)
     # The rows of the tables that each output is made of; those of several are averaged.
     members: list[tuple[str, str, list[str], float | None]] = [
         *((c.label, "picked", [name], c.seconds) for c, name in zip(choices, picked, strict=True)),
-        *((name.removeprefix("system "), "system", [name], None) for name in own),
+        *((name.removeprefix("system "), "system", [name], None) for name in alone),
         ("random pick", "random", list(luck), None),
         *((name, "oracle", [name], None) for name in oracle),
     ]
