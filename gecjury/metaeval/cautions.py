@@ -81,6 +81,7 @@ def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> Repeats:
     judged = pairs.select(~pairs.shared)
     if not len(judged):
         return Repeats(0, 0)
+    # A comparison is the same one where annotator, sentence and both systems are.
     keys = np.stack([judged.annotator, judged.sentence, judged.first, judged.second])
     _, inverse, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
     least, most = np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts), dtype=np.int64)
@@ -192,6 +193,7 @@ def cautions(
     sentences = [result for result in shown if result.sentence is not None]
     compared = {result.label for result in (*systems, *sentences)}
     bounds = [*(r.system.ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
+    # In the order in which a reader should meet them: what undermines everything first.
     topics = {
         "Sample data": _SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
@@ -227,12 +229,14 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
     if not systems or count >= _MANY_SYSTEMS:
         return {}
     text = f"Correlations rest on {count} systems."
+    # Of a perfect correlation Fisher's z is infinite, so that it has no interval.
     defined = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
     if defined and count > 3:
         top = max(defined)
         bounds = defined[top].system.ci95.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
         if any(math.isnan(bound) for bound in bounds):
+            # Without draws: Fisher's z has a standard error of 1/√(n − 3).
             half = 1.96 / math.sqrt(count - 3)
             bounds = (math.tanh(math.atanh(top) - half), math.tanh(math.atanh(top) + half))
             how = "Fisher's 95% interval"
@@ -277,6 +281,7 @@ def _islands(study: Study, view: View) -> list[list[str]]:
     first, other = [], []
     for item in study.benchmark.rankings[view]:
         members = [index[name] for group in item.groups for name in group if name in index]
+        # Who stands in one ranking is connected: to link all with the first is enough.
         first += members[:1] * len(members)
         other += members
     # The graphs of scipy 1.11 take indices of 32 bits alone.
@@ -341,6 +346,7 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
     for result in sentences:
         if result.sentence is None:
             continue
+        # The lower bound decides where there is one: luck must not lift a metric above chance.
         low = result.sentence_ci95.get("accuracy", (math.nan, math.nan))[0]
         low = result.sentence.accuracy if math.isnan(low) else low
         if low <= floors.get(result.view, math.nan):

@@ -39,6 +39,7 @@ def sentence_table(
         sentences: S × N.
         family: the family of the metric.
     """
+    # Corpus scores are means here, so that no scorer is needed to resample them.
     totals, statistics = Scores(sentences.mean(axis=1)), Statistics(sentences)
     signature = Signature(name, family, {})
     return ScoreTable(tuple(systems), signature, Scores(sentences), totals, statistics, {})

@@ -206,6 +206,7 @@ class Trial:
         # Scoring may take hours: what can be refused is refused before it begins.
         if score_files is not None:
             check_writable(score_files)
+        # Settled: a difference of rounding must not be a preference anywhere below.
         tables = tuple(
             (
                 metric
@@ -218,6 +219,7 @@ class Trial:
         plain = [result for table in tables for result in study.evaluate(table, views)]
         results, chance, uncertainty = _weigh(self, tables, plain, study.chance(views))
         check_scored(results)
+        # Single edits are scored last: they may take as long as all the other levels.
         edits = compare_edits(self.edits, study.benchmark, runtime, study.settings, score_files)
         # Results stand metric by metric, and for each metric view by view; scores of systems are
         # the same in all views.
@@ -390,6 +392,7 @@ def _weigh(
         for metric, table in zip(trial.scored, tables, strict=True)
     ]
     count, step = len(entries), len(views)
+    # Metrics that know nothing have intervals as well, and take part in no test.
     measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
@@ -466,6 +469,7 @@ def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Dif
             cases = row.agreement.cases if isinstance(row, EditResult) else 0
             groups.setdefault((row.human, cases), []).append(row)
     for (human, _), members in groups.items():
+        # A statistic that a benchmark does not define is missing from some rows.
         names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
         values = {name: np.stack([row.drawn[name] for row in members]) for name in names}
         figures = {name: [float(getattr(row.agreement, name)) for row in members] for name in names}
@@ -532,6 +536,7 @@ def _audits(
             if result.signature != str(table.signature) or result.sentence is None:
                 continue
             people = annotators.get(result.view)
+            # Two annotators are the yardstick for what a scorer says of itself.
             best = float("nan") if people is None else people.agreement.accuracy
             humans[result.view] = result.sentence.accuracy, best
         signature = table.signature

@@ -98,6 +98,7 @@ def scaled_ranks(scores: FloatArray) -> FloatArray:
     Returns:
         Equal scores share their mean rank; one score alone is ranked 0.5.
     """
+    # Better and worse are counted apart: NaN is neither, so that it moves nobody's rank.
     beaten = (scores[..., None, :] < scores[..., :, None]).sum(axis=-1)
     beating = (scores[..., None, :] > scores[..., :, None]).sum(axis=-1)
     scored = (~np.isnan(scores)).sum(axis=-1, keepdims=True)
@@ -135,6 +136,7 @@ def sentence_views(
     scores = np.array([table.sentences for table in tables])
     views = []
     for row in range(len(corpus)):
+        # A source that all correct alike shows no disagreement.
         groups = _distinct(corpus, row)
         if len(groups) > 1 and len(tables):
             views.append(_view(corpus, row, groups, scores[:, :, row], sides, judged.get(row, [])))
@@ -205,6 +207,7 @@ def _liking(correction: ShownCorrection) -> float:
 def _apart(ranks: FloatArray, sides: Sequence[Camp]) -> tuple[float, str]:
     """Return the disagreement between camps, and the camp farthest from the mean."""
     by_camp = np.stack([defined_mean(ranks[list(side.tables)], 0) for side in sides])
+    # Two camps at least must have an opinion of a correction.
     counted = (~np.isnan(by_camp)).sum(axis=0) > 1
     if not counted.any():
         return float("nan"), ""
@@ -232,6 +235,7 @@ def _people(
             (next((places[s] for s in group if s in places), -1), rank)
             for group, rank in zip(item.groups, item.ranks, strict=True)
         ]
+        # A ranking may hold corrections of systems that are not compared here.
         ranked = [(place, rank) for place, rank in ranked if place >= 0]
         for number, (correction, first) in enumerate(ranked):
             for other, second in ranked[number + 1 :]:
@@ -312,6 +316,7 @@ def _consensus(
             )
             total += np.sign(np.nan_to_num(gap))
         votes.append(np.sign(total))
+    # A camp votes by the majority of its metrics; 0 is no majority, which leaves the pair out.
     choices = np.array(votes)
     kept = (choices != 0).all(axis=0)
     choices, human = choices[:, kept], decided.preference[kept]

@@ -79,6 +79,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         for view in views
         for item in benchmark.rankings.get(view, ())
     )
+    # Pairs of systems that nobody compared are left out of soft pairwise accuracy.
     compared = pairs if benchmark.rated else min(pairs, judged)
     seconds: dict[str, float] = {}
     quicker: list[str] = []
@@ -94,6 +95,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
             2 * pairs * every * resampled * (_WINS + lines * _PRODUCT)
         )
         quicker.append("--aggregate mean")
+    # SPA is tested even without resampling: its p-values are permutations themselves.
     tests = max(draws, _SPA_PERMUTATIONS)
     seconds["soft pairwise accuracy"] = (
         compared * (every + 1) * tests * (_CONFIDENCE + 3 * lines * _PRODUCT)
@@ -115,6 +117,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         seconds["segment level"] = judged * every * aspects * (1 + resampled) * _CALIBRATED
         memory = max(memory, judged * _SEGMENT_PAIR)
         quicker.append("--level system" if benchmark.rated else "no --grouping")
+    # Chance takes part in no test between metrics.
     duels = math.comb(metrics, 2)
     if draws and duels and settings.statistic == "spa":
         seconds["tests of soft pairwise accuracy"] = (

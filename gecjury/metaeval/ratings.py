@@ -144,6 +144,7 @@ def rated_points(
         distinct[systems[1:], row] = False
         if by_rater:
             scores[systems[0], row] = mean_of_known(sentences[systems, row])
+    # What is not distinct is neither compared nor missing.
     scored = distinct & ~np.isnan(scores)
     missing = int(np.count_nonzero(distinct & ~scored))
     return RatedPoints(rounded, scores, scored, missing, defined_mean(ratings, 1))
@@ -220,6 +221,7 @@ def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """
     several = {aspect: table for aspect, table in raters.items() if len(table) > 1}
     if len(several) > 1:
+        # Aspects have the same raters, so that a mean by rater exists.
         several["mean"] = np.mean(list(several.values()), axis=0)
     return several
 
@@ -283,6 +285,7 @@ def weighted(
     Returns:
         Shape (B,).
     """
+    # In one piece where it fits: pieces of draws give the same values, only slower.
     if counts.shape[0] * len(source) <= at_once:
         return measure(human[None], metric[None], counts[:, source])
     parts = blocks(len(counts), len(source), at_once // 16)

@@ -64,6 +64,7 @@ def resampled_system_scores(
         if aggregate == "expected-wins":
             scores.append(resampled_wins(score_wins(sentences), len(sentences), counts))
             continue
+        # Finished scores, and metrics whose corpus score is a mean, have no scorer to ask.
         drawn = entry.corpus_scores(draws) if aggregate == "corpus" else None
         scores.append(Scores(sentences).mean(draws).score if drawn is None else drawn)
     return np.stack(scores)
@@ -73,6 +74,7 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
     """Return TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
     game = Game()
     skills = np.full((len(tables), len(counts), len(tables[0])), game.mu)
+    # TrueSkill is played only where some score differs from another of its sentence.
     moved = [
         number
         for number, table in enumerate(tables)

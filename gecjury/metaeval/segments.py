@@ -120,6 +120,7 @@ class Segments:
             otherwise, since pairs then multiply, `pearson` alone.
         """
         if self.source is not None:
+            # Where a group is of one source, a draw repeats groups whole, and their values stay.
             weights = counts[:, self.source]
             return {
                 "acc_eq": self._accuracy_draws(counts, self.source),
@@ -172,6 +173,7 @@ class Segments:
         outcomes = pair_outcomes(
             pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
         )
+        # A pair weighs 1/(pairs of its group), so that every group drawn counts alike.
         present, place, sizes = np.unique(pairs.group, return_inverse=True, return_counts=True)
         of_pair, share = source[pairs.group], 1 / sizes[place]
         at_once = _CHUNK * len(of_pair)
@@ -261,6 +263,7 @@ def rated_segments(
     """
     points = rated_points(benchmark.corpus, ratings, sentences, by_rater=by_rater)
     kept, missing, scores = points.scored, points.missing, points.metric
+    # Within a system equal texts are different sentences: every output counts.
     if grouping == "system":
         scores = sentences
         kept = ~(np.isnan(ratings) | np.isnan(sentences))
@@ -299,6 +302,7 @@ def ranked_segments(study: Study, view: View, table: ScoreTable) -> Segments:
 
 def mean_rater(benchmark: Benchmark, aspect: str, grouping: GroupBy) -> SegmentAgreement | None:
     """Return the mean agreement of single raters with the others' mean; None if unknown."""
+    # Of some benchmarks the mean rating alone is known.
     table = raters_with_mean(benchmark.raters).get(aspect)
     if table is None:
         return None

@@ -224,6 +224,7 @@ class Study:
                 f"scores of {len(table.systems)} systems × {table.sentences.shape[1]} sentences "
                 f"do not belong to {self.benchmark.name} ({len(corpus.names)} × {len(corpus)})"
             )
+        # Scores of systems are the same for all views; TrueSkill makes them the dearest part.
         scores = self.system_scores(table.sentences, table.by_system.score)
         return [
             Result(
@@ -322,6 +323,7 @@ class Study:
                 differences[view] = ScoreDifferences(self.benchmark.segment_scores)
             elif self.benchmark.rankings.get(view):
                 judged, lines = self.judged(view), len(self.benchmark.corpus)
+                # A table of cells is smaller than the pairs where many systems share a ranking.
                 if len(judged) > max(PAIRS_AT_ONCE, judged.cells):
                     differences[view] = RankedDifferences(judged, lines)
                 else:
@@ -461,6 +463,7 @@ class Study:
         if self.settings.ties == "calibrated":
             raise OptionError("pairwise analysis needs a tie rule other than calibrated")
         size = len(self.benchmark.corpus.names)
+        # A system without a human score has rank −1, which leaves its pairs out.
         label = np.arange(size) if by == "system" else human_ranks(self.human(view))
         parts = (
             (

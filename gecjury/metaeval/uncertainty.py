@@ -156,6 +156,7 @@ class Uncertainty:
 
     def judged_draws(self, view: View) -> Resampled:
         """Return the same corpora, with sets of those systems alone that humans scored."""
+        # A system that nobody judged would make every draw that holds it undefined.
         judged = np.flatnonzero(~np.isnan(self.study.human(view)))
         if not 0 < len(judged) < len(self.study.benchmark.corpus.names):
             return self.draws
@@ -401,6 +402,7 @@ class Uncertainty:
                 human[judged], scores, statistic=statistic, permutations=permutations, seed=seed
             )
         else:
+            # TrueSkill and Expected Wins are no means of cells; shares of systems beaten are.
             if settings.aggregate != "mean":
                 cells = [win_rates(table) for table in cells]
             cells = [table[judged] for table in cells]
@@ -413,6 +415,7 @@ class Uncertainty:
         lines = len(self.study.benchmark.corpus)
         signs, exact = permutation_signs(lines, self._how.permutations, self.study.settings.seed)
         duels = list(combinations(range(len(rows)), 2))
+        # Sums by sentence are all that a swap of whole sentences needs.
         won, used = np.zeros((2, 2, lines, len(duels)))
         right, pairs_used = np.zeros((2, len(rows)))
         for pairs, outcomes in self._parts(view, rows):
@@ -437,6 +440,7 @@ class Uncertainty:
         values: FloatArray,
         p: FloatArray,
     ) -> Significance:
+        # Holm's correction counts every pair of metrics of one level and view once.
         adjusted, count = holm_matrix(p), self._how.permutations
         clusters = tuple(cluster_ranks(values, adjusted, self._how.level))
         labels = tuple(self.entries[row].table.signature.label for row in rows)
@@ -464,6 +468,7 @@ def drawn_differences(
     rows = []
     for statistic, values in figures.items():
         for i, j in combinations(range(len(values)), 2):
+            # Both metrics of a difference meet the same draws: what is common to them cancels.
             bounds = {
                 over: interval(
                     statistics.values[statistic][i] - statistics.values[statistic][j],

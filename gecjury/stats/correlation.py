@@ -341,6 +341,7 @@ def _long_pair_sums(
     """
     from scipy.stats import kendalltau
 
+    # A row that is not defined is not worth a sort.
     totals = np.full((3, len(defined)), np.nan)
     left, right = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
     for row in np.flatnonzero(defined).tolist():

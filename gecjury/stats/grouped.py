@@ -129,6 +129,7 @@ def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
     def total(values: NDArray[Any]) -> FloatArray:
         return np.asarray(np.bincount(pairs.group, values, minlength=groups), dtype=np.float64)
 
+    # A pair that either side ties adds nothing to the balance.
     balance = total(pairs.preference * metric)
     return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(metric)))
 

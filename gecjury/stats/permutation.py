@@ -473,6 +473,7 @@ def holm_matrix(p: FloatArray) -> FloatArray:
     Returns:
         Metrics × metrics like `p`; NaN on the diagonal.
     """
+    # Each test stands twice in the matrix, and is counted once.
     pairs = np.triu_indices(len(p), 1)
     return symmetric(len(p), list(zip(*pairs, strict=True)), holm(p[pairs]))
 
@@ -497,6 +498,7 @@ def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> lis
     rank = 0
     compared = settled(values)
     for value in sorted(set(compared[~np.isnan(compared)].tolist()), reverse=True):
+        # Metrics of one value enter together, whatever their order in the table.
         alike = np.flatnonzero(compared == value).tolist()
         if not members or (p[np.ix_(alike, members)] <= level).any():
             members = []

@@ -124,6 +124,7 @@ def preference_agreement(
     agreement = _summed([outcomes], ties)
     if groups is None:
         return agreement
+    # Counts are of all pairs; only the two means weigh groups alike.
     labels = np.asarray(groups)[outcomes.kept]
     return replace(
         agreement,
@@ -291,6 +292,7 @@ def pair_table(
     sums = np.zeros((2, size * size))
     for rows, columns, human, first, second in parts:
         outcomes = pair_outcomes(human, first, second, ties=ties)
+        # Which side bears which label says nothing: a pair counts above the diagonal.
         low, high = np.minimum(rows, columns), np.maximum(rows, columns)
         counted = outcomes.used & (low >= 0)[outcomes.kept]
         cells = (low * size + high)[outcomes.kept][counted]
@@ -332,6 +334,7 @@ def drawn_sums(
     counts = np.broadcast_to(counts, (draws, lines))
     # Few systems: all pairs of a sentence fit into a table, and draws into one matrix product.
     if max(lines, draws) * size * size <= at_once:
+        # One row a sentence, one column a pair of systems.
         cell = (sentence * size + first) * size + second
         table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
         pairs = (times[:, :, None] * times[:, None, :]).reshape(draws, -1)

@@ -94,6 +94,7 @@ def expected_wins(scores: FloatArray) -> FloatArray:
     Returns:
         Scores between 0 and 1; NaN for a system without a decided comparison.
     """
+    # A comparison with a missing score is neither won nor lost.
     wins = [[np.count_nonzero(row > other) for other in scores] for row in scores]
     return wins_to_scores(np.array(wins, dtype=np.int64))
 

@@ -75,6 +75,7 @@ class Quantity:
         sizes = sorted({max(FEWEST, round(share * self.size)) for share in _SHARES})
         errors = np.stack([self.errors(size, resamples, rng) for size in sizes])
         roots = np.sqrt(np.array(sizes, dtype=np.float64))
+        # Errors of few parts are too noisy to be fitted, where the quantity says so.
         products = (errors * roots[:, None])[roots >= math.sqrt(self.from_size * self.size)]
         deviation = np.exp(np.log(np.where(products > 0, products, np.nan)).mean(axis=0))
         slope = math.nan
@@ -107,6 +108,7 @@ def needed(deviation: float, difference: float, power: float = 0.8, level: float
     """
     from scipy.special import ndtri
 
+    # The usual sum of two quantiles: of the test's level and of its power.
     z = float(ndtri(1 - level / 2) + ndtri(power))
     return _whole((z * deviation / difference) ** 2)
 

@@ -102,6 +102,7 @@ class JudgedAnalysis(Analysis):
     def human(self, work: Work) -> tuple[str, FloatArray]:
         """Return the name of the benchmark's first human scores, and those of the systems."""
         benchmark = self.judged(work)
+        # The first column is the one that the benchmark's authors take.
         kind = next(iter(benchmark.human[benchmark.view]))
         scores = dict(zip(benchmark.corpus.names, benchmark.human_scores(kind), strict=True))
         return kind, np.array([scores[name] for name in self.corpus(work).names])
@@ -135,6 +136,7 @@ class Edits(Analysis):
 
 
 def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
+    # References are left out, whose edits would be extracted for nothing.
     edits = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
     return {
         name: sum(len(counted_edits(line)) for line in lines)
@@ -161,6 +163,7 @@ class Scatter(JudgedAnalysis):
             table = scorer.score_corpus(corpus, work.runtime).settled()
             scores = aggregate_scores("trueskill", table.sentences, table.by_system.score)
             label = table.signature.label
+            # The figure shows each metric as a cloud of its own.
             groups[label] = np.column_stack([target, scores])
             rows += [
                 {"metric": label, "system": system, "human": human, "score": score}
@@ -229,6 +232,7 @@ class Cost(Analysis):
                     "mean_seconds_alone": float(np.mean(alone)),
                 }
             )
+            # A line is drawn from the sparsest system to the densest.
             x, y = zip(*sorted(zip(density, alone, strict=True)), strict=True)
             curves[name] = (x, y)
         return self.result(

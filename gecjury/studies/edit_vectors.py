@@ -231,6 +231,7 @@ class _Variants(JudgedAnalysis):
             named: how the best variant is called, with its settings in braces.
         """
         kind, target = self.human(work)
+        # TrueSkill reads sentence scores alone, so that no corpus score is needed.
         nothing = np.full(len(target), np.nan)
         rows: list[dict[str, Any]] = []
         curves: dict[str, tuple[list[float], list[float]]] = {}
@@ -239,6 +240,7 @@ class _Variants(JudgedAnalysis):
             figures = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
             rows.append({**setting, **figures})
             for key, figure in figures.items():
+                # One curve for each measure, and each setting but the one on the axis.
                 name = " ".join([*(setting[column.key] for column in columns[:-1]), key])
                 x, y = curves.setdefault(name, ([], []))
                 x.append(setting[columns[-1].key])
@@ -325,6 +327,7 @@ class Solver(Analysis):
         """Solve every transport problem by POT as well."""
         scorer = _metric(self, work)
         row, differences = scorer.compare_with_pot(self.corpus(work), work.runtime)
+        # Largest first: the curve shows how many problems POT misses, and by how much.
         far = np.sort(np.abs(differences[np.isfinite(differences)]))[::-1]
         curve = (range(1, len(far) + 1), far.tolist())
         columns = [Column(key, digits=9) for key in row]

@@ -54,6 +54,7 @@ class Explain(Study):
     def check(self, work: Work) -> None:
         """Refuse a metric that cannot be explained, and more than one sentence."""
         scorer, corpus = work.scorer, work.corpus
+        # Refused first: a metric that can show nothing should not ask for references.
         shows_alignment(scorer, self.attribution)
         super().check(work)
         if len(corpus.systems) != 1 or (not self.worst and len(corpus) != 1):
@@ -156,6 +157,7 @@ class Explained:
         shares = self.attribution
         if shares is None:
             return []
+        # Edits stand from left to right, as in the sentence.
         numbers = zip(shares.edits, shares.values.tolist(), shares.errors.tolist(), strict=True)
         return [
             {"edit": edit_label(edit), "type": edit.type, "value": value, "error": error}

@@ -58,10 +58,12 @@ class Rank(Study):
         for scorer, table in zip(work.scorers, (one.settled() for one in tables), strict=True):
             tests = None
             if how.over != "none":
+                # Only here is known how many sentences each resample holds.
                 check_resamples(how.resamples, table.sentences.shape[1])
                 tests = compare_systems(scorer, table, self.aggregate, how, self.seed)
                 significance.append(self._significance(table, tests))
                 notes += _test_notes(table, tests)
+            # Settled: systems that differ by rounding alone share a rank.
             scores = aggregate_scores(self.aggregate, table.sentences, table.by_system.score)
             rows += self._ranked(table, settled(scores), tests)
         notes += dict.fromkeys(note for one in tables for note in one.statistics.notes)
@@ -104,6 +106,7 @@ class Rank(Study):
                 span = tests.ranks[number]
                 row["ci95"] = list(tests.intervals[number])
                 row["rank_range"] = None if span is None else list(span)
+                # A range of one rank is shown as that rank.
                 ends = dict.fromkeys(span or ())
                 row["ranks"] = "–".join(map(str, ends)) if span else None
                 row["cluster"] = tests.clusters[number]

@@ -53,6 +53,7 @@ class Score(Study):
         """
         tables = work.scores()
         counts = [type_records(table, self.by_type) if self.by_type else [] for table in tables]
+        # Told after scoring: only the statistics say which metrics count types.
         if self.by_type and not any(counts):
             raise OptionError(
                 "--by-type: none of the metrics named counts error types; errant does"
@@ -131,6 +132,7 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
             merged = merged_type(kind, level)
             sums[merged] = sums.get(merged, np.zeros(3)) + np.array(values)
         for kind in sorted(sums):
+            # Counts are whole numbers but for metrics that weigh edits.
             tp, fp, fn = whole_counts(sums[kind].tolist())
             shares = precision_recall_f(*sums[kind][:, None], beta=0.5)
             precision, recall, score = (float(share[0]) for share in shares)

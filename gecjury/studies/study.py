@@ -89,13 +89,16 @@ class Work:
             OptionError: an unknown metric, option or benchmark.
             DataError: the benchmark's files are missing.
         """
+        # A bare function is a metric, too: what can be called is one metric, not several.
         alone = isinstance(metrics, str | Scorer) or callable(metrics)
         listed = [cast(Metric, metrics)] if alone else list(cast("Sequence[Metric]", metrics))
+        # By the metric as named: the same name twice is loaded once.
         loaded_metrics = {one: study.load(one) for one in listed}
         typed = {one: scorer for one, scorer in loaded_metrics.items() if isinstance(one, str)}
         scorers = dict.fromkeys(loaded_metrics.values())
         if not inputs and isinstance(data, str | Sequence):
             inputs = (data,) if isinstance(data, str) else data
+        # Read last: a benchmark may take seconds, and a wrong metric should not wait for it.
         texts = data() if callable(data) else study.read(data, runtime)
         return cls(texts, tuple(scorers), runtime, folder, tuple(inputs), typed)
 
@@ -278,6 +281,7 @@ class Study(ABC):
             InputError: texts that lack what a metric needs.
             OutputError: the folder cannot be written.
         """
+        # A study without a metric takes its usual ones, as its command does.
         metrics = metrics or self.usual_metrics()[0]
         work = Work.of(self, data, metrics, runtime or Runtime(), folder)
         if not work.scorers and self.metrics == "":

@@ -83,6 +83,7 @@ def compare_systems(
         # uncertain, moves all of them together.
         drawn = drawn - drawn.mean(axis=1, keepdims=True) + scores.mean()
     intervals = [interval(drawn[:, row], how.confidence) for row in range(size)]
+    # Tests swap outputs and intervals resample sentences: neither follows from the other.
     p = pair_tests(scorer, table, aggregate, how.permutations, seed)
     adjusted = holm_matrix(p)
     ranks = rank_ranges(scores, adjusted, how.level)
@@ -116,6 +117,7 @@ def pair_tests(
     if not pairs:
         return np.full((size, size), np.nan)
     if aggregate == "corpus" and not isinstance(scorer, MeanScorer):
+        # The corpus statistic is no mean of sentences: both outputs are scored as wholes.
         null = approximate_randomisation(
             lambda which: mixed_scores(scorer, table, pairs, which, np.arange(lines)), signs
         )
@@ -168,6 +170,7 @@ def mixed_scores(
         B × groups. An output that has the whole corpus from one system has that system's score.
     """
     size, lines = len(groups[0]), table.statistics.values.shape[1]
+    # A sentence of the second system stands `lines` places behind that of the first.
     picked = which * lines + draws
     choices = [choice.values for choice in scorer.by_choice(table.statistics)]
     few = np.mean([scorer.corpus_scores(Statistics(values)).score for values in choices], axis=0)

@@ -199,6 +199,7 @@ def _exact(scores: FloatArray, count: int) -> FloatArray:
     )
     values = np.zeros(count)
     for place in range(count):
+        # Every subset without the edit, beside the same with it.
         without = masks[masks >> place & 1 == 0]
         gains = scores[without | 1 << place] - scores[without]
         values[place] = (weights[sizes[without]] * gains).sum()
@@ -232,6 +233,7 @@ def _sampled(
         for place, mask in zip(order, _prefixes(order), strict=True):
             gains[row, place] = value[mask] - value[before]
             before = mask
+    # An order and its reverse depend on each other: their mean is one observation.
     pairs = gains.reshape(-1, 2, gains.shape[1]).mean(axis=1)
     spread = pairs.std(axis=0, ddof=1) if len(pairs) > 1 else np.full(gains.shape[1], np.nan)
     errors: FloatArray = spread / np.sqrt(len(pairs))

@@ -45,6 +45,7 @@ def _placed_verdicts(benchmark: Benchmark) -> list[tuple[int, HumanVerdict]]:
     ]
     placed = []
     for verdict in benchmark.verdicts()[0]:
+        # A verdict with a row of its own needs no search; −1 is a source outside the corpus.
         possible = rows.get(verdict.sentence, [-1]) if verdict.row < 0 else [verdict.row]
         fitting = [row for row in possible if row < 0 or verdict.correction in made[row]]
         if fitting:
@@ -129,6 +130,7 @@ def annotator_pairs(
     pairs: list[tuple[int, float, float]] = []
     for number, by_annotator in votes.items():
         shares = [sum(verdicts) / len(verdicts) for verdicts in by_annotator.values()]
+        # One half is an annotator who contradicted himself on the edit.
         clear = [float(round(share)) for share in shares if share != 0.5]
         pairs += [(number, truth, score) for truth, score in permutations(clear, 2)]
     return (
@@ -150,6 +152,7 @@ def edit_types(
     """
     from gecjury.extraction.extract import extract
 
+    # Corrections are typed whole, since neighbouring edits decide where one ends.
     pairs = list(dict.fromkeys((case.source, case.edits) for case in cases))
     texts = [" ".join(apply_edits(source.split(), edits)) for source, edits in pairs]
     sources = [source for source, _ in pairs]

@@ -210,6 +210,7 @@ def compare_edits(
     except MissingExtraError as error:
         notes.append(f"no table by error type: {error}")
     pooled = pooled_types(types, cases) if types else ()
+    # The ceiling rests on edits that several annotators judged; metrics are shown there too.
     pairs, verdicts, place = annotator_pairs(benchmark, cases)
     seed, resamples = settings.seed, settings.resampling.resamples
 

@@ -135,6 +135,7 @@ def label_agreements(
         compared = good | bad
         used = compared & ~np.isnan(scores)
         source = np.nonzero(used)[1]
+        # Sorted once: every draw only weights the sorted corrections anew.
         order = np.argsort(scores[used], kind="stable")
         score, truth, source = scores[used][order], good[used][order], source[order]
         (auc,) = _aucs(score, truth, np.ones((1, len(score))))
@@ -170,6 +171,7 @@ def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> Flo
     if scorer.fixed or scorer.joint or "rivals" in scorer.needs:
         return None
     corpus = benchmark.corpus
+    # The sources stand as the only system, and are read as its corrections are.
     version = Version(corpus.sources, text=corpus.source_text)
     corpus = replace(corpus, systems={"source": version}, groups=None)
     if scorer.plan(corpus, runtime) is not None:

@@ -128,6 +128,7 @@ def _columns(
         values, notes = attribute_edits(scorer, cases, corpus, runtime, METHODS[kind], seed=seed)
         return values[:, None], notes
     scorer.check(corpus)
+    # A verdict on a source outside the corpus has no references to be credited by.
     in_corpus = [number for number, case in enumerate(cases) if case.row >= 0]
     credited = scorer.credit([cases[number] for number in in_corpus], corpus, runtime)
     shapes = np.shape(credited.own), np.shape(credited.by_reference)[:1]
@@ -148,6 +149,7 @@ def _combined(columns: FloatArray, kind: str) -> FloatArray:
         return columns[:, 0]
     by_reference = columns[:, 1:]
     absent = np.isnan(by_reference)
+    # A missing credit must neither be the largest nor add to the sum.
     held = np.where(absent, -np.inf if kind == "any" else 0.0, by_reference)
     count = np.maximum((~absent).sum(axis=1), 1)
     combined = held.max(axis=1) if kind == "any" else held.sum(axis=1) / count

@@ -92,10 +92,12 @@ def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, Floa
     all_pos, all_neg = below_pos[..., -1:], below_neg[..., -1:]
     auc = ratio((pos * (below_neg - neg / 2)).sum(axis=-1), (all_pos * all_neg)[..., 0], np.nan)
     above_pos, above_neg = all_pos - below_pos + pos, all_neg - below_neg + neg
+    # Ties stand together: their precision is that of the last of them.
     precise = ratio(above_pos, above_pos + above_neg, 0.0)
     valid = ratio((pos * precise).sum(axis=-1), all_pos[..., 0], np.nan)
     precise = ratio(below_neg, below_pos + below_neg, 0.0)
     invalid = ratio((neg * precise).sum(axis=-1), all_neg[..., 0], np.nan)
+    # One class alone has no ranking to be judged by, whatever its precision.
     nan = np.where((all_pos * all_neg)[..., 0] > 0, 0.0, np.nan)
     return auc + nan, valid + nan, invalid + nan
 
@@ -246,6 +248,7 @@ def _best_cut(sample: _Sample, name: str) -> float:
         value = (right_pos + right_neg) / (pos + neg)
     if name == "kappa":
         value = _chance_corrected(value, (right_pos + neg - right_neg) / (pos + neg), pos, neg)
+    # Rounded: sums in another order must not choose among equal thresholds.
     best = int(np.argmax(np.round(value, 12)))
     if best == 0:
         return float("-inf")
@@ -325,6 +328,7 @@ def _by_type(
         chosen = np.array([kind == name for kind in sample.types])
         part = sample.take(chosen)
         ones = np.ones((1, count))
+        # A type's edits are weighted by the draws of all sources, so that types share draws.
         ranks = [part.ranking(weights)[0] for weights in _weightings(part, draws)]
         right = {
             key: np.where(part.truth, vote[chosen], 1 - vote[chosen]) for key, vote in said.items()

@@ -145,6 +145,7 @@ def _one_by_one(corpus: Corpus, corrections: tuple[Correction, ...]) -> Corpus:
     for correction in corrections:
         for mask in correction.needed.masks:
             text, made = correction.variant(tokens[correction.row], mask)
+            # Subsets of different edits may give one text, which is scored once.
             place = places.setdefault((correction.row, text), len(places))
             if place == len(edits):
                 edits.append(made)

@@ -110,6 +110,7 @@ def attack_corpora(
     every undamaged system where it weighs systems against each other, otherwise (side-by-side
     judges) with the undamaged output alone.
     """
+    # Edits of M2 files are left out, so that damaged and undamaged texts are read alike.
     plain = {name: Version(version.lines) for name, version in corpus.systems.items()}
     source = {_free(SOURCE, plain): Version(corpus.sources)}
     if not scorer.joint:
@@ -154,6 +155,7 @@ def score_attacks(
     for damaged_corpus, damages in attack_corpora(scorer, corpus, damaged):
         table = score_with_files(scorer, damaged_corpus, folder, runtime)
         rows = {name: row for row, name in enumerate(table.systems)}
+        # The source stands among the systems, to see which damage scores above doing nothing.
         source = rows[_free(SOURCE, corpus.systems)]
         totals = table.by_system.score
         for one in damages:

@@ -49,6 +49,7 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
     counts = scored.sum(axis=0)
     point = ratio(sums.sum(axis=0), counts.sum(), np.nan)
     drawn = ratio(weights @ sums, (weights @ counts)[:, None], np.nan)
+    # The net share decides: as many texts up as down is no preference.
     drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 2]])
     keys = ("higher", "equal", "lower", "change")
     bounds = {key: interval(drawn[:, place])[0] for place, key in enumerate((*keys, "net"))}

@@ -39,6 +39,7 @@ def rises(scored: Sequence[AttackScores], corpus: Corpus) -> list[dict[str, Any]
     rows = []
     costs = np.array([guard.penalty for guard in rules])
     for one in scored:
+        # The range of a metric is that of the texts that nobody damaged.
         undamaged = np.concatenate([pair.before[~np.isnan(pair.before)] for pair in one.pairs])
         low = float(undamaged.min()) if len(undamaged) else 0.0
         span = float(np.ptp(undamaged)) if len(undamaged) and np.ptp(undamaged) > 0 else 1.0
@@ -51,6 +52,7 @@ def rises(scored: Sequence[AttackScores], corpus: Corpus) -> list[dict[str, Any]
                     after[lines] = _hits(corpus.sources, lines, read, rules)
                 gain = pair.after - pair.before
                 used = pair.changed & ~np.isnan(gain)
+                # Guards that hit the undamaged text, too, take as much of both.
                 lost = (after[lines] - before[pair.damaged.system]) @ costs
                 old, new = (np.clip((x - low) / span, 0, 1) for x in (pair.before, pair.after))
                 gains.append(gain[used])

@@ -104,6 +104,7 @@ class Attack(Study):
         damaged, few, total = self._damaged(work), min(_TRIED, lines // 2), 0.0
         for scorer in work.scorers:
             corpora = [corpus for corpus, _ in attack_corpora(scorer, work.corpus, damaged)]
+            # Texts grow with kinds of damage and systems: few sentences may take long.
             texts = sum(len(corpus.systems) for corpus in corpora) * lines
             first = corpora[0]
             if texts < _MANY or not few or scorer.plan(first.take(range(few)), runtime) is not None:
@@ -176,6 +177,7 @@ class Attack(Study):
             return tuple(PERTURBATIONS[name] for name in dict.fromkeys(self.attacks))
         if self.perturbed:
             return ()
+        # Orders to a language model say nothing to other metrics.
         judged = any(scorer.family == "judges" for scorer in work.scorers)
         return tuple(one for one in PERTURBATIONS.values() if judged or not one.for_judges)
 
@@ -192,6 +194,7 @@ class Attack(Study):
         for name, source in (self.perturbed or {}).items():
             file = isinstance(source, str | Path)
             called = f"--perturbed {name}={source}" if file else repr(name)
+            # A file holds corrections of one system, and does not say of which.
             if len(victims) != 1:
                 raise OptionError(
                     f"{called}: a file is the damaged version of one system, but "

@@ -58,6 +58,7 @@ class EditChanges:
         rows = []
         for move in ("kept", "came", "went"):
             mine = [edit.right for edit in self.edits if edit.move == move]
+            # Without references nobody knows which edits are right.
             right = None if None in mine else sum(map(bool, mine))
             wrong = None if right is None else len(mine) - right
             share = None if right is None or not mine else right / len(mine)
@@ -113,6 +114,7 @@ def edit_changes(
         wanted = {key for lines in typed.references for key in _by_key(lines[row])}
         tokens = source.split()
         for key in sorted({*before, *after}):
+            # Types may differ where words do not: the NEW one's is shown.
             edit = after.get(key) or before[key]
             move: Move = "went" if key not in after else "came" if key not in before else "kept"
             right = key in wanted if corpus.references else None
@@ -145,6 +147,7 @@ def moved_sentences(
     """
     one, two = corpus.systems.values()
     language = corpus.language
+    # Sentences that both correct alike do not move the difference of any metric.
     apart = [
         row
         for row, (a, b) in enumerate(zip(one.lines, two.lines, strict=True))
@@ -153,6 +156,7 @@ def moved_sentences(
     scores = table.sentences
     change = np.nan_to_num(np.abs(scores[1] - scores[0]))
     sizes = [len(text.split()) for text in corpus.sources]
+    # The largest changes are the likeliest to matter; a trial of every line takes long.
     apart.sort(key=lambda row: (-change[row], -sizes[row]))
     tried = apart[: max(_CANDIDATES, 5 * count)]
     whole = table.by_system.score[1] - table.by_system.score[0]

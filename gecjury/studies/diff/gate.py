@@ -60,6 +60,7 @@ class Gate:
             OptionError: names the condition, and near names.
         """
         for part in self.parts:
+            # The commonest mistake, for which near names would be no help.
             rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in names]
             if rates and rates[0].partition(".")[2] in ("", *PARTS):
                 raise OptionError(

@@ -50,6 +50,7 @@ def read_groups(named: str, sentences: int) -> Groups:
         OptionError: no such column, or more than `MOST_GROUPS` groups.
     """
     path, column = _split(named)
+    # A table needs a column named; any other file has a label on each line.
     if column or path.removesuffix(".gz").endswith(_TABLES):
         table = read_table(path, "a header with the names of the columns", texts=True)
         if not column:
@@ -81,6 +82,7 @@ def read_groups(named: str, sentences: int) -> Groups:
 
 
 def _split(named: str) -> tuple[str, str]:
+    # A name with a colon may be a file's own.
     if Path(named).is_file():
         return named, ""
     path, separator, column = named.rpartition(":")

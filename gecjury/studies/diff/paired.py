@@ -90,6 +90,7 @@ def metric_difference(
     if rows is not None:
         table = _of_rows(scorer, table, rows)
     lines = table.sentences.shape[1]
+    # Both systems meet the same resampled sentences, which makes the interval paired.
     draws = sentence_draws(lines, how.resamples, seed)
     drawn = scorer.corpus_scores(table.statistics, draws).score
     bounds, dropped = interval(drawn[:, 1] - drawn[:, 0], how.confidence)
@@ -146,6 +147,7 @@ def outcomes_of(corpus: Corpus) -> Outcomes | None:
             for lines in systems
         ]
     )
+    # A rate asks where the references agree: all change the sentence, or none does.
     wanted: BoolArray = np.asarray(~kept.any(axis=0))
     unwanted: BoolArray = np.asarray(kept.all(axis=0))
     return Outcomes(
@@ -187,6 +189,7 @@ def rate_difference(
     bounds, dropped = interval(drawn, how.confidence)
     both = met[:, asked]
     change = both[1] - both[0]
+    # Only sentences that the rate is a share of can be swapped.
     signs, exact = permutation_signs(count, how.permutations, seed)
     p = float(tail_p(*swapped_means(change[:, None], signs), exact)[0])
     old, new = both.mean(axis=1).tolist()
@@ -210,6 +213,7 @@ def type_counts(table: ScoreTable, level: TypeLevel) -> tuple[tuple[str, ...], F
         return None
     lines = table.sentences.shape[1]
     cells = [[count(system, row) for row in range(lines)] for system in (0, 1)]
+    # Types that the level does not tell apart share a column.
     names = {kind: merged_type(kind, level) for rows in cells for cell in rows for kind, _ in cell}
     kinds = tuple(sorted(set(names.values())))
     place = {kind: kinds.index(name) for kind, name in names.items()}

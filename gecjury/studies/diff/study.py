@@ -135,9 +135,11 @@ class Diff(Study):
         remarks = [*_remarks(corpus, figures, outcomes), *without]
         notes = [*remarks, *(note for table in tables for note in table.statistics.notes)]
         notes = list(dict.fromkeys([*notes, *(edits.notes if edits is not None else ())]))
+        # With nothing to be listed, no sentence is left out to see what moves.
         shown_of = named if self.show else []
         moved = [row for pair in shown_of for row in moved_sentences(*pair, corpus, self.show)]
         gate = self._gate
+        # Only now: a gate may name any metric and rate.
         verdict = gate.judge(figures_of(figures, _metric_names(work))) if gate else None
         old, new = corpus.names
         shown = [
@@ -333,6 +335,7 @@ def _edits(
     corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
 ) -> tuple[EditChanges | None, list[str]]:
     """Return edits as the first metric over edits sees them, else by the language's tagger."""
+    # Edits are cut as the metric cut them that is printed above.
     first: Any = next((scorer for scorer in scorers if hasattr(scorer, "tagger")), None)
     tagger, pos = ("embedded", "spacy2") if first is None else (first.tagger, first.pos)
     try:

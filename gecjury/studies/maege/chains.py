@@ -224,8 +224,10 @@ def sample(
                     corpus.sources[row], edits, rng.permutation(len(edits)).tolist()
                 )
                 seen = 0 if source == "original" else int(rng.integers(len(chain.texts)))
+                # Equal orders may be drawn again, as in the released program.
                 made.append(Chain(row, annotator, chain.edits, chain.texts, chain.texts[seen]))
     corpora = tuple(_corpus(corpus, *number, rng) for number in drawn)
+    # As the texts of the chains are written: their blanks are single.
     shown = tuple(" ".join(text.split()) for text in corpus.sources)
     if source != "original":
         picks = rng.integers(len(corpora), size=len(corpus))
@@ -252,6 +254,7 @@ def _numbers(means: Sequence[float], variance: float) -> list[tuple[int, float]]
         if mean == 0:
             drawn.append((0, 0.0))
             continue
+        # Mean n·p and variance n·p·(1 − p) give p, and n follows.
         share = (mean - variance) / mean
         if share <= 0:
             raise OptionError(f"mean {mean}: expected 0, or more than the variance, {variance}")

@@ -79,6 +79,7 @@ def chain_sums(
     every_x, every_y = np.concatenate(list(gold)), np.concatenate(list(scores))
     scored = ~np.isnan(every_y)
     shift = [float(every[scored].mean()) if scored.any() else 0.0 for every in (every_x, every_y)]
+    # Sums around the means: their squares lose nothing by cancellation.
     for chain, values, truth in zip(chains, scores, gold, strict=True):
         first, second = np.triu_indices(len(values), 1)
         gains = values[second] - values[first]
@@ -119,6 +120,7 @@ def chain_agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
     """
     totals = np.array([one.sum(axis=0) for one in sums])
     pearson, kendall, lenient = _measures(totals).mean(axis=0)
+    # Figures are means over seeds, while counts are of all of them.
     agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
     pairs = agree + tied + disagree
     return ChainAgreement(float(pearson), float(kendall), float(lenient), pairs, tied, missing)
@@ -180,6 +182,7 @@ def type_changes(
         for edit, gain in zip(chain.edits, np.diff(values), strict=True):
             step = (chain.sentence, float(gain), (chain.sentence, chain.annotator, edit))
             steps.setdefault(edit.type, []).append(step)
+    # An edit without a type counts under its empty name, and among all.
     every = [step for of_type in steps.values() for step in of_type]
     ordered = sorted(steps.items(), key=lambda item: (-len(item[1]), item[0]))
     return {kind: _change(of_type, weights) for kind, of_type in [*ordered, ("all", every)]}

@@ -90,6 +90,7 @@ def read_annotated(
                 f"{name} holds other sentences than {names[0]}: the M2 files of one corpus must "
                 "have the same S lines"
             )
+        # Annotators of later files are numbered behind those of the first.
         merged = merged or [M2Sentence(block.source) for block in blocks]
         for row, block in enumerate(blocks):
             more = (replace(a, annotator=a.annotator + base) for a in block.annotations)
@@ -146,6 +147,7 @@ def named_references(
         OptionError: an unknown set, a mixture of kinds, or `others` with one annotator.
         InputError: a file has another number of lines than the corpus.
     """
+    # Choshen and Abend measured against the eight further references.
     chosen = list(names) or ["8refs" if named else "others"]
     if chosen == ["others"]:
         return other_annotators(corpus)
@@ -185,6 +187,7 @@ def _from_files(
     texts = tuple(
         tuple(folded(line, language.fold) for line in version.lines) for version in versions
     )
+    # Gold edits serve M2 alone, which needs them of every reference.
     sets = [version.edits for version in versions if version.edits is not None]
     if len(sets) < len(versions):
         return References(name, texts)

@@ -70,6 +70,7 @@ class Pool:
         texts: list[list[str]] = []
         cells = np.empty((len(self.keys), 2), dtype=np.int64)
         for place, key in enumerate(self.keys):
+            # Side by side stand texts of one source with one set of references.
             row = contexts.setdefault(key[:3] if wide else key, len(contexts))
             if row == len(texts):
                 texts.append([])
@@ -77,6 +78,7 @@ class Pool:
             texts[row].append(key[3])
         # The first key of each row stands for its source and references.
         first = [self.keys[place] for place in np.unique(cells[:, 1], return_index=True)[1]]
+        # Rows with fewer texts repeat their first, which is scored and not read.
         width = max(map(len, texts))
         systems = {
             f"text {column + 1}": Version(tuple((line[column:] or line)[0] for line in texts))

@@ -145,6 +145,7 @@ class Maege(Study):
             raise InputError("maege: these texts have no gold edits; expected an M2 file")
         usable = annotated(texts.gold)
         if self.sentences is not None and self.sentences < len(usable):
+            # A stream of its own: the sentences must not depend on the chains drawn.
             chosen = np.random.default_rng([self.seed, 1]).choice(
                 len(usable), self.sentences, replace=False
             )
@@ -247,6 +248,7 @@ def _row(scores: PoolScores, drawn: Drawn, weights: FloatArray) -> dict[str, Any
         name: [correlate(np.array(draw.means), totals) for draw, totals in levels]
         for name, correlate in (("pearson", pearson), ("spearman", spearman))
     }
+    # One seed has no deviation; 0 is shown in its place.
     spread = 1 if len(drawn.draws) > 1 else 0
     corpus = {
         **{name: float(np.mean(values)) for name, values in by_seed.items()},
@@ -264,6 +266,7 @@ def _row(scores: PoolScores, drawn: Drawn, weights: FloatArray) -> dict[str, Any
         for draw in drawn.draws
     ]
     overall = chain_agreement(sums)
+    # Each seed by itself shows how much the draw of chains matters.
     alone = [chain_agreement([one]) for one in sums]
     sentence = {
         **asdict(overall),

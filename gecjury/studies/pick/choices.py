@@ -119,6 +119,7 @@ def choose_by_risk(utility: Scorer, corpus: Corpus, runtime: Runtime, votes: Vot
     start = time.perf_counter()
     texts, member = _distinct(corpus)
     plain = utility.settings()
+    # ERRANT's own counts on sets give the same F, and no text is scored twice.
     usual = plain.get("mode") == "correction" and plain.get("compat") == "gecjury"
     if utility.name in ("errant", "sent-errant") and usual:
         table, notes = _errant_utilities(utility, corpus, texts, member, runtime)
@@ -238,6 +239,7 @@ def _choice(
     versions = [version.lines for version in corpus.systems.values()]
     lines = tuple(versions[system][row] for row, system in enumerate(chosen))
     unscored = np.isnan(scores).all(axis=0)
+    # Equal texts of several files are no tie: whichever is taken is the same.
     tied = sum(
         len({versions[system][row] for system in np.flatnonzero(top[:, row])}) > 1
         for row in np.flatnonzero(~unscored)

@@ -84,6 +84,7 @@ def gains_of(
         ("random pick", "random", list(luck), None),
         *((name, "oracle", [name], None) for name in oracle),
     ]
+    # Keys are filled measure by measure, and stand in the order of the table.
     rows: list[dict[str, Any]] = [{"output": output, "kind": kind} for output, kind, *_ in members]
     bounds: list[dict[str, list[float]]] = [{} for _ in members]
     gains: list[dict[str, float]] = [{} for _ in members]
@@ -92,6 +93,7 @@ def gains_of(
         best[one.name] = corpus.names[int(single.by_system.score.argmax())]
         table = one.score_corpus(every, runtime)
         resampled = one.corpus_scores(table.statistics, draws).score
+        # The best single system is chosen anew in each resample, as it would be in other data.
         baseline = best_elsewhere(one, table, len(versions), parts, draws)
         for row, (_, _, names, _) in enumerate(members):
             places = [table.systems.index(name) for name in names]

@@ -81,6 +81,7 @@ class Pick(Study):
         measured = self._is_measured(work)
         if not ways:
             raise OptionError("how is to be chosen? give a metric with -m, or --mbr errant")
+        # One output can be written, and only one way can have made it.
         if ways > 1 and (self.output or self.scores or not measured):
             raise OptionError(
                 "several ways to choose give several outputs: name one of -m and --mbr, or --try "
@@ -91,6 +92,7 @@ class Pick(Study):
                 f"{len(corpus.systems)} output to choose among: give at least two files of "
                 "corrections"
             )
+        # Told before the general check, whose advice does not know of --mbr.
         for scorer in work.scorers:
             check_score(scorer, corpus)
         super().check(work)

@@ -74,6 +74,7 @@ def answerable(
     asked: list[Asked] = []
     pairs = None
     if benchmark is not None and (items := benchmark.rankings.get(benchmark.view)):
+        # Corrections that several systems share are judged once.
         pairs = expand_pairs(items, benchmark.corpus.names, "unexpanded")
     metrics = list(combinations(tables, 2))
     for question in questions or get_args(Question):
@@ -149,6 +150,7 @@ def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str
     """Return shares of judged pairs that a system wins, a tie being half, less one half."""
     couples = _couples(pairs.systems, pair)
     place = {couple: column for column, couple in enumerate(couples)}
+    # Only judged sentences can be drawn: the others say nothing of any pair.
     rows = np.unique(pairs.sentence)
     line = np.searchsorted(rows, pairs.sentence)
     sums, counts = np.zeros((2, len(rows), len(couples)))
@@ -245,6 +247,7 @@ def of_scores_alone(scorer: GivenScores, pair: Sequence[str]) -> Asked:
     for name in pair:
         if name not in rows:
             raise OptionError(f"--system {name}: {nearest(name, names)}")
+    # Files of scores may be of different lengths; what is missing is left out.
     lines = max(row.lines for row in rows.values())
     table = np.stack([row.scores(lines) for row in rows.values()])
     apart = np.stack([table[a] - table[b] for a, b in _couples(names, pair)], axis=1)

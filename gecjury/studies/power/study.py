@@ -171,6 +171,7 @@ class Power(Study):
         """Yield what every target of one question takes."""
         quantity = asked.quantity
         deviation, slope = self._fit(quantity)
+        # Measured twice, by resampling and by the jackknife, which shows what either is worth.
         influences = quantity.influences()
         analytic = jackknife_deviation(influences, quantity.size)
         # In units: a sentence holds several judged pairs.
@@ -193,6 +194,7 @@ class Power(Study):
         ]
         for target, value in targets:
             count = self._needed if target == "difference" else for_width
+            # One pair stands for all: to try every one would take as long as all of them.
             share, pair = None, middle_pair(c)
             if target == "difference" and pair is not None:
                 rate = float(np.broadcast_to(asked.rate, c.shape)[pair])
@@ -242,6 +244,7 @@ class Power(Study):
         rng = np.random.default_rng([self.seed, 4])
         value = (self.differences or _USUAL[asked.question])[0]
         deviation, _ = self._fit(quantity)
+        # Forecasts are held against it, so that it takes more resamples than they do.
         observed = quantity.errors(quantity.size, 4 * self.resampling.resamples, rng)
         pair = middle_pair(deviation)
         for start in _FROM:

@@ -206,6 +206,7 @@ what to tune:
 
     def _judged(self, benchmark: Benchmark) -> metaeval.Study:
         """Return a benchmark with the human column and the aggregation that are used on it."""
+        # Another benchmark may lack the column that the value was found on.
         kinds = benchmark.human[benchmark.view]
         kind = self.human_scores if self.human_scores in kinds else None
         aggregate = self.aggregate or "corpus"
@@ -267,6 +268,7 @@ def _grid(what: str) -> Grid | None:
     """
     name, options = parse(what)
     metric = scorer_class(name)
+    # Without a range a metric searches by itself, or takes the range of its paper.
     if not any(value.count(":") == 2 for value in options.values()):
         if issubclass(metric, Searching):
             return None

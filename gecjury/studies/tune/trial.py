@@ -171,8 +171,10 @@ def parse_grid(text: str) -> Grid:
     )
     metric = f"{name}:{rest}" if rest else name
     shared = getattr(scorer_class(name), "shared_options", Tunable.shared_options)
+    # An option may stand for several fields, as λ does for λ1 and λ2.
     fields = shared.get(option, (option.replace("-", "_"),))
     values = tuple(round(start + step * k, 10) for k in range(count))
+    # A whole number stays one where the option is one: n=2, not n=2.0.
     if not isinstance(load(metric).settings().get(fields[0]), float):
         whole = tuple(int(value) for value in values)
         values = whole if whole == values else values
@@ -404,6 +406,7 @@ def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:
     """Return a warning where a value is tried on sources that it was tuned on; else nothing."""
     if names[0] == names[1]:
         return f"tuned and tested on {names[0]}: its figures are not evidence for the value found"
+    # Empty lines are shared by all corpora and give nothing away.
     there = {normalise(text) for text in tuned.sources} - {""}
     shared = sum(normalise(text) in there for text in tested.sources)
     if not shared:
