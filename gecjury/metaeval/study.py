@@ -170,10 +170,9 @@ class Study:
         Under `calibrated`, where ties are answers, those of one text are left out: nobody could
         have decided them, and every metric ties them, so that each would be right on them for free.
         """
-        pairs = self._pairs.get(view)
-        if pairs is None:
-            pairs = self._pairs[view] = self.judged(view).whole()
-        return pairs
+        if view not in self._pairs:
+            self._pairs[view] = self.judged(view).whole()
+        return self._pairs[view]
 
     def judged(self, view: View) -> JudgedEntries:
         """Return the judgments of `pairs` as the entries from which they are made."""

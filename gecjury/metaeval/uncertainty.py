@@ -154,23 +154,12 @@ class Uncertainty:
         seed, names = self.study.settings.seed, corpus.names
         return make_resampled(how.over, how.resamples, len(corpus), len(names), seed, judged)
 
-    def judged_draws(self, view: View) -> Resampled:
-        """Return the same corpora, with sets of those systems alone that humans scored."""
-        # A system that nobody judged would make every draw that holds it undefined.
-        judged = np.flatnonzero(~np.isnan(self.study.human(view)))
-        if not 0 < len(judged) < len(self.study.benchmark.corpus.names):
-            return self.draws
-        if view not in self._judged_draws:
-            self._judged_draws[view] = self._drawn_among(judged)
-        return self._judged_draws[view]
-
-    @cached_property
-    def _judged_draws(self) -> dict[View, Resampled]:
-        return {}
-
     def _draws_of(self, view: View, over: Over) -> Resampled:
-        """Return the draws over the named dimension alone."""
-        draws = self.judged_draws(view)
+        """Return the draws over the named dimension alone, of systems that humans scored."""
+        # A system that nobody judged would make every draw that holds it undefined.
+        judged, draws = np.flatnonzero(~np.isnan(self.study.human(view))), self.draws
+        if 0 < len(judged) < len(self.study.benchmark.corpus.names):
+            draws = self._drawn_among(judged)
         if over == "sentences":
             return replace(draws, systems=None)
         if over == "systems":

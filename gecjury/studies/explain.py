@@ -233,13 +233,8 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
 
 
 def one_line(corpus: Corpus, row: int) -> Corpus:
-    """Return a corpus of one of the sentences."""
-    return Corpus(
-        (corpus.sources[row],),
-        {name: version.take([row]) for name, version in corpus.systems.items()},
-        tuple(version.take([row]) for version in corpus.references),
-        language=corpus.language,
-    )
+    """Return a corpus of one of the sentences, without gold edits and neighbours."""
+    return replace(corpus.take([row]), gold=None, contexts=None)
 
 
 def _facts(one: Explained) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import factorial
+from operator import or_
 from typing import Literal
 
 import numpy as np
@@ -216,11 +218,7 @@ def _orders(count: int, samples: int, rng: np.random.Generator) -> list[list[int
 
 
 def _prefixes(order: Sequence[int]) -> list[int]:
-    masks, mask = [], 0
-    for place in order:
-        mask |= 1 << place
-        masks.append(mask)
-    return masks
+    return list(accumulate((1 << place for place in order), or_))
 
 
 def _sampled(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks
 from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.bootstrap import group_counts, interval
 from gecjury.stats.counts import ratio
@@ -306,8 +306,8 @@ def _mean(right: FloatArray, weights: FloatArray, chosen: BoolArray) -> FloatArr
 
 
 def _weightings(sample: _Sample, draws: FloatArray) -> Iterator[FloatArray]:
-    for start in range(0, len(draws), _AT_ONCE):
-        yield draws[start : start + _AT_ONCE][:, sample.source]
+    for rows in blocks(len(draws), 1, _AT_ONCE):
+        yield draws[rows][:, sample.source]
 
 
 def _drawn(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -56,15 +56,11 @@ class EditChanges:
     def totals(self) -> list[dict[str, Any]]:
         """Return a record each for `kept`, `came` and `went`: how many, and how many are right."""
         rows = []
-        for move in ("kept", "came", "went"):
-            mine = [edit.right for edit in self.edits if edit.move == move]
-            # Without references nobody knows which edits are right.
-            right = None if None in mine else sum(map(bool, mine))
-            wrong = None if right is None else len(mine) - right
-            share = None if right is None or not mine else right / len(mine)
-            rows.append(
-                {"edits": move, "count": len(mine), "right": right, "wrong": wrong, "share": share}
-            )
+        for move in get_args(Move):
+            counted = _counted([edit.right for edit in self.edits if edit.move == move])
+            right, count = counted["right"], counted["count"]
+            share = None if right is None or not count else right / count
+            rows.append({"edits": move, **counted, "share": share})
         return rows
 
     def most_frequent(self, count: int) -> list[dict[str, Any]]:
@@ -75,19 +71,23 @@ class EditChanges:
         """
         rows: list[dict[str, Any]] = []
         for move in ("came", "went"):
-            mine = [edit for edit in self.edits if edit.move == move]
-            tally = Counter((one.edit, one.type) for one in mine)
-            right = Counter((one.edit, one.type) for one in mine if one.right)
-            judged = all(one.right is not None for one in mine)
-            order = sorted(tally.items(), key=lambda item: (-item[1], item[0]))
-            for (edit, kind), number in order[:count]:
-                good = right[edit, kind] if judged else None
-                bad = None if good is None else number - good
-                rows.append(
-                    {"edits": move, "edit": edit, "type": kind, "count": number, "right": good,
-                     "wrong": bad}
-                )  # fmt: skip
+            alike: dict[tuple[str, str], list[bool | None]] = {}
+            for one in self.edits:
+                if one.move == move:
+                    alike.setdefault((one.edit, one.type), []).append(one.right)
+            order = sorted(alike.items(), key=lambda item: (-len(item[1]), item[0]))
+            rows += [
+                {"edits": move, "edit": edit, "type": kind, **_counted(right)}
+                for (edit, kind), right in order[:count]
+            ]
         return rows
+
+
+def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
+    """Return how many edits there are, and how many are right and wrong, if that is known."""
+    good = None if None in right else sum(map(bool, right))
+    bad = None if good is None else len(right) - good
+    return {"count": len(right), "right": good, "wrong": bad}
 
 
 def edit_changes(

@@ -96,7 +96,10 @@ def read_annotated(
             more = (replace(a, annotator=a.annotator + base) for a in block.annotations)
             merged[row] = M2Sentence(merged[row].source, (*merged[row].annotations, *more))
         base += count_annotators(blocks)
-    language = language or _language(names)
+    # The M2 of a corpus known by name holds tokens of its language; files are taken for English.
+    codes = {_LANGUAGES[name] for name in names if name in _LANGUAGES}
+    if language is None:
+        language = language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
     gold = in_fold(merged, language)
     return Corpus(tuple(block.source for block in gold), {}, gold=gold, language=language)
 
@@ -114,12 +117,6 @@ def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
 
     blocks = read_geccc(folder, "dev" if name == "geccc-dev" else "test").m2
     return tuple(block for block in blocks if len(block.annotators) > 1)
-
-
-def _language(names: Sequence[str]) -> Language:
-    """Return the language of a corpus known by name, whose M2 holds tokens; English for files."""
-    codes = {_LANGUAGES[name] for name in names if name in _LANGUAGES}
-    return language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
 
 
 def named_references(
