@@ -177,16 +177,15 @@ class Uncertainty:
     @cached_property
     def plain_scores(self) -> FloatArray:
         """System scores of the corpus itself, metrics × 1 × systems."""
-        return np.stack([self._scores(entry)[None] for entry in self.entries])
-
-    def _scores(self, entry: Entry) -> FloatArray:
-        table = entry.table
-        totals = table.by_system.score
-        if self.study.settings.aggregate == "corpus":
-            # As draws are scored: where a metric averages over choices of references, over few.
-            drawn = entry.corpus_scores(np.arange(table.sentences.shape[1])[None])
-            totals = totals if drawn is None else drawn[0]
-        return self.study.system_scores(table.sentences, totals)
+        scores = []
+        for entry in self.entries:
+            table, totals = entry.table, entry.table.by_system.score
+            if self.study.settings.aggregate == "corpus":
+                # As draws are scored: a metric averages over few choices of references there.
+                drawn = entry.corpus_scores(np.arange(table.sentences.shape[1])[None])
+                totals = totals if drawn is None else drawn[0]
+            scores.append(self.study.system_scores(table.sentences, totals)[None])
+        return np.stack(scores)
 
     def human(self, view: View) -> tuple[FloatArray, bool]:
         """Return human scores, draws × systems, and whether they are resampled with sentences."""

@@ -104,8 +104,8 @@ class JudgedAnalysis(Analysis):
         benchmark = self.judged(work)
         # The first column is the one that the benchmark's authors take.
         kind = next(iter(benchmark.human[benchmark.view]))
-        scores = dict(zip(benchmark.corpus.names, benchmark.human_scores(kind), strict=True))
-        return kind, np.array([scores[name] for name in self.corpus(work).names])
+        rows = [benchmark.corpus.names.index(name) for name in self.corpus(work).names]
+        return kind, benchmark.human_scores(kind)[rows]
 
 
 @dataclass(frozen=True, kw_only=True)

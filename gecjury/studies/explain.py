@@ -252,8 +252,7 @@ def _facts(one: Explained) -> dict[str, Any]:
                 keys = ("rows", "columns", "values")
                 records[-1]["plan"] = {key: getattr(explanation.heat_map, key) for key in keys}
         facts["chosen"] = one.chosen
-    if one.attribution is not None:
-        shares = one.attribution
+    if (shares := one.attribution) is not None:
         facts["attribution"] = {
             "method": shares.method,
             "exact": shares.exact,

@@ -158,14 +158,16 @@ class Subsets:
     @property
     def masks(self) -> tuple[int, ...]:
         """Return the subsets that `credit` reads, in ascending order."""
-        full = (1 << self.count) - 1
         if self.orders is not None:
             return tuple(sorted({0, *(m for order in self.orders for m in _prefixes(order))}))
         if self.method == "shapley":
-            return tuple(range(full + 1))
-        if self.method == "add":
-            return tuple(sorted({0, *(1 << place for place in range(self.count))}))
-        return tuple(sorted({full, *(full ^ 1 << place for place in range(self.count))}))
+            return tuple(range(1 << self.count))
+        return tuple(sorted({self._base, *(self._base ^ 1 << i for i in range(self.count))}))
+
+    @property
+    def _base(self) -> int:
+        """The subset that all others are compared with: no edit, or every edit."""
+        return 0 if self.method == "add" else (1 << self.count) - 1
 
     def credit(self, value: Mapping[int, float]) -> tuple[FloatArray, FloatArray]:
         """Return the credit of each edit and its standard error (0 where nothing is sampled).
@@ -176,15 +178,14 @@ class Subsets:
         Returns:
             Two arrays of shape (edits,).
         """
-        count, full = self.count, (1 << self.count) - 1
-        errors = np.zeros(count)
-        if self.method == "remove":
-            return np.array([value[full] - value[full ^ 1 << i] for i in range(count)]), errors
-        if self.method == "add":
-            return np.array([value[1 << i] - value[0] for i in range(count)]), errors
+        count, errors = self.count, np.zeros(self.count)
+        if self.method != "shapley":
+            base = value[self._base]
+            others = np.array([value[self._base ^ 1 << i] for i in range(count)])
+            return (others - base if self.method == "add" else base - others), errors
         if self.orders is not None:
             return _sampled(value, self.orders)
-        return _exact(np.array([value[mask] for mask in range(full + 1)]), count), errors
+        return _exact(np.array([value[mask] for mask in self.masks]), count), errors
 
 
 def _version(source: str, edits: Sequence[Edit], mask: int) -> Version:

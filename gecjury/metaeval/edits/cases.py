@@ -18,7 +18,6 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict
-from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.runtime import Runtime
@@ -95,13 +94,6 @@ def unused_verdicts(benchmark: Benchmark) -> tuple[str, ...]:
     if others:
         reasons["verdicts on corrections that none of the systems compared made: left out"] = others
     return tuple(f"{reason}: {count}" for reason, count in reasons.items())
-
-
-def cases_print(cases: Sequence[EditCase]) -> str:
-    """Return a fingerprint of the judged edits and their corrections, without the verdicts."""
-    return fingerprint(
-        repr((case.row, case.source, case.context, case.edit, case.edits)) for case in cases
-    )
 
 
 def annotator_pairs(

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, fingerprint
 from gecjury.errors import InputError, OptionError
-from gecjury.metaeval.edits.cases import cases_print
 from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
 from gecjury.records import read_record
 from gecjury.runtime import Runtime
@@ -177,7 +176,9 @@ def _key(
     seed: int,
 ) -> str:
     """Return a hash of all that decides credits."""
-    parts = [scorer.signature(corpus, runtime).key, kind, cases_print(cases), corpus.source_print]
+    # The judged edits and their corrections decide, the verdicts do not.
+    judged = fingerprint(repr((c.row, c.source, c.context, c.edit, c.edits)) for c in cases)
+    parts = [scorer.signature(corpus, runtime).key, kind, judged, corpus.source_print]
     parts += [corpus.context_print, str(_VERSION), str(seed if kind == "shapley" else 0)]
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
 

@@ -117,7 +117,20 @@ class Pick(Study):
         alike = _alike(corpus)
         remarks = [*_remarks(corpus, alike), *(note for one in choices for note in one.notes)]
         notes = tuple(dict.fromkeys(remarks))
-        first, methods = choices[0], [_method(choice) for choice in choices]
+        first, methods = (
+            choices[0],
+            [
+                {
+                    "method": choice.label,
+                    "signature": choice.signature,
+                    "chosen": choice.shares,
+                    "tied": choice.tied,
+                    "unscored": choice.unscored,
+                    "seconds": choice.seconds,
+                }
+                for choice in choices
+            ],
+        )
         if self.output:
             write_text(self.output, _text(first))
         if self.scores and self.scores != "-":
@@ -204,17 +217,6 @@ def _said(choice: Choice) -> str:
         f"{parts} (of equal ones the first file named; {number(choice.tied)} ties of different "
         "texts)"
     )
-
-
-def _method(choice: Choice) -> dict[str, Any]:
-    return {
-        "method": choice.label,
-        "signature": choice.signature,
-        "chosen": choice.shares,
-        "tied": choice.tied,
-        "unscored": choice.unscored,
-        "seconds": choice.seconds,
-    }
 
 
 def _lines(choice: Choice) -> list[dict[str, Any]]:
