@@ -14,14 +14,16 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
 from gecjury.errors import OptionError
-from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
+from gecjury.extraction.extract import CorpusEdits, corpus_edits
 from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
-from gecjury.refbased.references import FirstBest, choose_best, choose_running
+from gecjury.extraction.taggers import extraction_signature
+from gecjury.refbased.references import FirstBest, best_f, choose_best, choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.scoring.signature import Signature
+from gecjury.stats.counts import precision_recall_f
 
 ScoreLevel = Literal["sentence", "corpus"]
 
@@ -40,15 +42,25 @@ class BestReference(Scorer):
     """
 
     family: ClassVar[str] = "refbased"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
+
+    def __post_init__(self) -> None:
+        check_beta(self.name, self.beta)
 
     @property
     @abstractmethod
-    def rule(self) -> FirstBest:
-        """The keys that choose a reference in the run of a corpus."""
+    def beta(self) -> float:
+        """The weight of recall."""
 
-    @abstractmethod
+    @property
+    def rule(self) -> FirstBest:
+        """The keys that choose a reference in the run of a corpus: ERRANT's, of TP, FP and FN."""
+        return best_f(self.beta)
+
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """Return the scores of counts, ... × K."""
+        """Return the scores of counts, ... × K: F, precision and recall of TP, FP and FN."""
+        precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
+        return Scores(score, precision, recall)
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
         """Return keys that choose a reference by the sentence's own counts.
@@ -112,6 +124,46 @@ class BestReference(Scorer):
             Systems × K and systems × sentences; with draws, draws × systems × K and an empty one.
         """
         return choose_running(self.counts_at(values, "corpus"), self.rule, draws)
+
+    def typed_statistics(
+        self,
+        values: NDArray[Any],
+        types: Callable[[int, int, int], Types],
+        edits: CorpusEdits,
+        notes: Iterable[str] = (),
+        zero: float = 0.0,
+        **details: Any,
+    ) -> Statistics:
+        """Return statistics with TP, FP and FN by error type, of systems and of sentences.
+
+        Types are those under the references of the corpus score, which tables by type so add up to.
+
+        Args:
+            values: systems × sentences × references × 3.
+            types: counts by error type of a system, sentence and reference.
+            edits: of the corpus.
+            notes: remarks for the user besides those on the edits.
+            zero: start of each count; 0 keeps whole numbers whole.
+            details: what else is kept of the systems.
+        """
+        _, chosen = self.chosen_in_run(values)
+
+        def types_of(system: int, row: int) -> Types:
+            # −1, where no reference could be used, reads the first: its counts are NaN or none.
+            return types(system, row, max(int(chosen[system, row]), 0))
+
+        tables: dict[str, dict[str, list[float]]] = {}
+        for system, name in enumerate(edits.systems):
+            table = tables.setdefault(name, {})
+            for row in range(chosen.shape[1]):
+                for (kind, count), amount in types_of(system, row).items():
+                    table.setdefault(kind, [zero, zero, zero])[count] += amount
+        return Statistics(
+            values,
+            details={"by_type": tables, **details},
+            notes=(*edits.notes, *notes),
+            sentence_types=types_of,
+        )
 
     def credited(
         self,
@@ -230,36 +282,6 @@ class TypedEditMetric(EditMetric):
         if not is_retyped(corpus, self.types, self.tagger):
             return made
         return replace(made, extra={**made.extra, "gold": "retyped"})
-
-
-def by_type(
-    systems: Iterable[str],
-    chosen: IntArray,
-    types: Callable[[int, int, int], Types],
-    zero: float = 0.0,
-) -> dict[str, dict[str, list[float]]]:
-    """Count TP, FP and FN by system and error type, under the references of a corpus score.
-
-    Args:
-        systems: names of S systems.
-        chosen: S × N, the reference of each sentence; −1 (none could be used) reads the first.
-        types: counts by error type of a system, sentence and reference.
-        zero: start of each count; 0 keeps whole numbers whole.
-    """
-    tables: dict[str, dict[str, list[float]]] = {}
-    for system, name in enumerate(systems):
-        table = tables.setdefault(name, {})
-        for row, reference in enumerate(chosen[system].tolist()):
-            for (kind, count), amount in types(system, row, max(reference, 0)).items():
-                table.setdefault(kind, [zero, zero, zero])[count] += amount
-    return tables
-
-
-def chosen_types(
-    chosen: IntArray, types: Callable[[int, int, int], Types]
-) -> Callable[[int, int], Types]:
-    """Return a function of system and sentence index that gives the counts `by_type` sums."""
-    return lambda system, row: types(system, row, max(int(chosen[system, row]), 0))
 
 
 _Correction = tuple[int, Edits]

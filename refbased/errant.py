@@ -8,17 +8,12 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.refbased.edit_metric import (
     BestReference,
-    ScoreLevel,
     TypedEditMetric,
     Types,
-    by_type,
-    check_beta,
-    chosen_types,
     distinct_corrections,
     words,
 )
@@ -26,8 +21,7 @@ from gecjury.refbased.references import RatioRule, best_f
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
 from gecjury.scoring.scorer import Scorer, SentenceMean
-from gecjury.scoring.scores import Scores, Statistics
-from gecjury.stats.counts import precision_recall_f
+from gecjury.scoring.scores import Statistics
 
 Mode = Literal["correction", "span", "token"]
 _Key = tuple[int, int] | tuple[int, int, str]
@@ -54,7 +48,6 @@ class ERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "errant"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -63,9 +56,6 @@ class ERRANT(BestReference, TypedEditMetric):
     mode: Mode = "correction"
     beta: float = 0.5
     compat: Literal["gecjury", "official"] = "gecjury"
-
-    def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
@@ -97,7 +87,6 @@ class ERRANT(BestReference, TypedEditMetric):
                         counts[pair] = count_edits(lines[row], reference[row])
                 if both:
                     values[system, :, index] = [counts[pair] for pair in both]
-        _, chosen = self.chosen_in_run(values)
         by_pair: dict[tuple[int, int], Types] = {}
 
         def types_at(system: int, row: int, reference: int) -> Types:
@@ -107,17 +96,7 @@ class ERRANT(BestReference, TypedEditMetric):
                 types = by_pair[id(proposed), id(gold)] = count_types(proposed, gold)
             return types
 
-        return Statistics(
-            values,
-            details={"by_type": by_type(edits.systems, chosen, types_at, zero=0)},
-            notes=edits.notes,
-            sentence_types=chosen_types(chosen, types_at),
-        )
-
-    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """Return F, precision and recall of TP, FP, FN."""
-        precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
-        return Scores(score, precision, recall)
+        return self.typed_statistics(values, types_at, edits, zero=0)
 
     @property
     def rule(self) -> RatioRule:

@@ -51,7 +51,7 @@ def measure_numbers(label: str, encoder: str, corpus: Corpus, seeda: Benchmark) 
         runtime = Runtime(device="cpu", cache=Path(folder))
         plain = UOTERRANT(encoder=encoder)
         tally = Tally(plain, corpus, plain.edits(corpus, runtime), runtime)
-        sets = dict.fromkeys(edits for pair in tally.pairs(range(len(corpus))) for edits in pair)
+        sets = dict.fromkeys(edits for pair in tally.distinct(range(len(corpus))) for edits in pair)
         _, texts = all_texts(list(sets), plain.vectorise)
         for dtype in (PLAIN, *OTHERS):
             scorer = replace(plain, dtype=dtype)

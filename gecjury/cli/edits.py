@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.corpus.reading import read_sources, read_versions, system_name
     from gecjury.corpus.tokens import in_language
     from gecjury.errors import InputError
-    from gecjury.extraction.extract import corpus_edits, extraction_signature
+    from gecjury.extraction.extract import corpus_edits
+    from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table
     from gecjury.textfiles import write_text
 

@@ -94,8 +94,8 @@ def _typed_anew(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.m2 import format_m2, read_m2
     from gecjury.errors import InputError
-    from gecjury.extraction.extract import extraction_signature
     from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
+    from gecjury.extraction.taggers import extraction_signature
 
     if len(args.files) != 1:
         raise InputError(f"m2 {args.action} takes one file, got {len(args.files)}")

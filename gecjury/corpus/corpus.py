@@ -400,6 +400,13 @@ def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
     return texts
 
 
+def named_lines(numbers: Sequence[int]) -> str:
+    """Return line numbers for a message; of many the first five, and how many more there are."""
+    first = ", ".join(map(str, numbers[:5]))
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return f"line{'s' * (len(numbers) > 1)} {first}{more}"
+
+
 def version_key(version: Version) -> str:
     """Return a version as one string, for fingerprints."""
     edits = version.edits and [

@@ -46,6 +46,7 @@ from gecjury.extraction.alignment_large import (
     substitution_matrix,
     walk_back,
 )
+from gecjury.extraction.merging import character_distance
 from gecjury.extraction.parsing import Operation, Parsed
 
 _INFINITY = float("inf")
@@ -77,9 +78,9 @@ class Aligner:
     """
 
     def __init__(self) -> None:
-        from rapidfuzz.distance import Indel, Levenshtein
+        from rapidfuzz.distance import Levenshtein
 
-        self._distance: Callable[[str, str], float] = Indel.normalized_distance
+        self._distance = character_distance()
         self._unit_costs: Callable[[list[str], list[str]], Any] = Levenshtein.editops
         self._costs: dict[int, dict[int, float]] = {}
         self._remembered = 0

@@ -15,23 +15,21 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gecjury.caches import DiskCache, text_key
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, named_lines
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.corpus.gold import scheme_of
+from gecjury.errors import InputError
+from gecjury.extraction import universal
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.taggers import (
-    Kind,
     analyser_of,
-    folder_parts,
-    kind_of,
-    own_parts,
-    own_signature,
+    extraction_signature,
+    installed_version,
 )
 from gecjury.runtime import Runtime
 
@@ -39,8 +37,6 @@ _T = TypeVar("_T", bound=Hashable)
 
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
-# The errant releases, as (major, minor), whose edits the tests compare with ours.
-_TESTED_ERRANT = ((3, 0), (3, 0))
 # Raised when what is stored on disk changes its form or meaning.
 _FORMAT = "1"
 # So few pairs are done before another process has taken over its part of them.
@@ -72,13 +68,6 @@ class Extraction:
     coarse: int = 0
     lines: tuple[int, ...] = ()
 
-    def _named_lines(self) -> str:
-        if not self.lines:
-            return ""
-        first = ", ".join(map(str, self.lines[:5]))
-        more = f" and {len(self.lines) - 5} more" if len(self.lines) > 5 else ""
-        return f" (line{'s' * (len(self.lines) > 1)} {first}{more})"
-
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks for the user."""
@@ -86,8 +75,8 @@ class Extraction:
             return ()
         return (
             f"{self.coarse} of {self.pairs} sentence pairs were too long for ERRANT's exact "
-            f"alignment and were aligned in pieces{self._named_lines()}: split such lines into "
-            "sentences",
+            f"alignment and were aligned in pieces ({named_lines(self.lines)}): split such lines "
+            "into sentences",
         )
 
 
@@ -129,7 +118,10 @@ def extract(
 ) -> Extraction:
     """Extract edits like `extract_edits`, with counts of what was done."""
     runtime = runtime or Runtime()
-    named = _named(versions)
+    if isinstance(versions, Mapping):
+        named = list(versions.items())
+    else:
+        named = [(f"version {number}", lines) for number, lines in enumerate(versions)]
     for name, lines in named:
         if len(lines) != len(sources):
             raise InputError(
@@ -202,44 +194,6 @@ def _with_giants(extracted: ExtractedEdits, giants: Mapping[str, str]) -> Extrac
     return extracted._replace(edits=edits)
 
 
-def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
-    """Return what decides edits besides the text: the tagger and the package of its rules.
-
-    Raises:
-        MissingExtraError: errant, or what the tagger needs instead, is not installed.
-        OptionError: the tagger is not installed, or errant is outside the tested range.
-    """
-    if kind_of(tagger) is not Kind.ERRANT:
-        return own_signature(tagger)
-    from gecjury.extraction.tagger import tagger_signature
-
-    return {"tagger": tagger_signature(tagger, pos_scheme), "errant": _errant_version()}
-
-
-def _errant_version() -> str:
-    try:
-        version = metadata.version("errant")
-    except metadata.PackageNotFoundError:
-        raise MissingExtraError(
-            f"edits need the errant package, which is not installed: {install_hint('edits')}"
-        ) from None
-    release = tuple(int(part) for part in version.split(".")[:2])
-    low, high = _TESTED_ERRANT
-    if not low <= release <= high:
-        wanted = f">={low[0]}.{low[1]},<{high[0]}.{high[1] + 1}"
-        raise OptionError(
-            f"errant {version} is outside the tested range {wanted}, and another release may "
-            f"give other edits: pip install 'errant{wanted}'"
-        )
-    return version
-
-
-def _named(versions: Versions) -> list[tuple[str, Sequence[str]]]:
-    if isinstance(versions, Mapping):
-        return list(versions.items())
-    return [(f"version {number}", lines) for number, lines in enumerate(versions)]
-
-
 def remembered(
     what: str,
     items: Sequence[_T],
@@ -310,18 +264,17 @@ def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
 def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
     """Return everything besides the text that decides an edit or its type, for caches."""
     parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
-    if kind_of(tagger) is not Kind.ERRANT:
-        return parts | own_parts(tagger)
-    try:
-        parts["spacy"] = metadata.version("spacy")
-    except metadata.PackageNotFoundError:
-        raise MissingExtraError(
-            f"edits need spaCy, which is not installed: {install_hint('edits')}"
-        ) from None
-    from gecjury.extraction import tagger as package
-
-    folder = Path(package.__file__).parent / "model" if tagger == package.EMBEDDED else Path(tagger)
-    return parts | folder_parts(folder)
+    if scheme_of(tagger) == "plain":
+        return parts
+    parts["spacy"] = installed_version("spaCy")
+    folder = Path(tagger.removeprefix(universal.PREFIX))
+    if tagger == "embedded":
+        folder = Path(__file__).parent / "tagger" / "model"
+    if folder.is_dir():
+        # A model may be retrained under the same version.
+        newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
+        parts["files"] = f"{folder.resolve()} {newest}"
+    return parts
 
 
 Lines = Sequence[tuple[Edit, ...]]

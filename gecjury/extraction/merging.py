@@ -430,7 +430,8 @@ def errant_rules() -> Rules:
 
 
 @cache
-def _distance() -> Callable[[str, str], float]:
+def character_distance() -> Callable[[str, str], float]:
+    """Return rapidfuzz's distance of two texts: characters in and out by those of both, 0 to 1."""
     from rapidfuzz.distance import Indel
 
     distance: Callable[[str, str], float] = Indel.normalized_distance
@@ -438,7 +439,7 @@ def _distance() -> Callable[[str, str], float]:
 
 
 def _similar(one: str, other: str) -> bool:
-    return 1 - _distance()(one, other) > 0.75
+    return 1 - character_distance()(one, other) > 0.75
 
 
 def _is_punct(sentence: Parsed, index: int, punct: int) -> bool:

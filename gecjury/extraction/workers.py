@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gecjury.corpus.edits import Edit
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.taggers import analyser_of
 from gecjury.processes import ForkedProcess, Pool, SpawnedProcess, serve_standard_streams
@@ -122,7 +121,7 @@ def _together(
         # No batch is taken before the process is loaded.
         process.ask([])
         while batch := batches.take(send=True):
-            pool.results.put((batch, [_read(row) for row in process.ask(batch)]))
+            pool.results.put((batch, list(map(ExtractedEdits.of_rows, process.ask(batch)))))
 
     received = 0
     with contextlib.closing(pool), _own_share(len(pool.processes) + 1):
@@ -139,22 +138,12 @@ def _together(
             yield from own.extract(batch)
 
 
-def _row(edits: ExtractedEdits) -> list[Any]:
-    """Return the edits of a pair as a JSON value, after whether they are coarse."""
-    return [edits.coarse, *((e.start, e.end, e.correction, e.type) for e in edits.edits)]
-
-
-def _read(row: list[Any]) -> ExtractedEdits:
-    coarse, *edits = row
-    return ExtractedEdits(tuple(Edit(*edit) for edit in edits), coarse)
-
-
 def _answers(extractor: Extractor) -> Callable[[Any], Any]:
     """Return what answers batches of pairs."""
 
     def answer(batch: list[list[str]]) -> list[list[Any]]:
         pairs = [(source, corrected) for source, corrected in batch]
-        return [_row(edits) for _, edits in extractor.extract(pairs)]
+        return [edits.rows() for _, edits in extractor.extract(pairs)]
 
     return answer
 

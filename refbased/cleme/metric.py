@@ -36,7 +36,6 @@ from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
     ScoreLevel,
-    check_beta,
     distinct_corrections,
 )
 from gecjury.refbased.references import FirstBest, RatioRule, SumRule
@@ -83,7 +82,6 @@ class CLEME(BestReference, EditMetric):
     """
 
     name: ClassVar[str] = "cleme"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over chunks shared by all references"
     paper: ClassVar[str] = "Ye et al. 2023"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -91,9 +89,6 @@ class CLEME(BestReference, EditMetric):
     assumption: Literal["dependent", "independent"] = "independent"
     beta: float = 0.5
     compat: Literal["gecjury", "official", "published"] = "gecjury"
-
-    def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Systems × sentences × references × 10; NaN for a dropped reference.

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, named_lines
 from gecjury.errors import OptionError
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
 from gecjury.runtime import Runtime
@@ -196,13 +196,12 @@ def _too_long(
 
 
 def _length_notes(name: str, left_out: NDArray[np.bool_]) -> tuple[str, ...]:
-    lines = [str(row + 1) for row in np.flatnonzero(left_out.any(axis=0))]
+    lines = (1 + np.flatnonzero(left_out.any(axis=0))).tolist()
     if not lines:
         return ()
-    more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
     return (
-        f"{name}: too long to be aligned and left out: line{'s' * (len(lines) > 1)} "
-        f"{', '.join(lines[:5])}{more}; split such lines into sentences",
+        f"{name}: too long to be aligned and left out: {named_lines(lines)}; split such lines into "
+        "sentences",
     )
 
 

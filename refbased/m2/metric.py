@@ -13,7 +13,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.edit_metric import BestReference, ScoreLevel, check_beta, distinct_corrections
+from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_corrections
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import RatioRule
@@ -40,7 +40,6 @@ class M2(BestReference):
     """
 
     name: ClassVar[str] = "m2"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
     paper: ClassVar[str] = "Dahlmeier and Ng 2012"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
@@ -50,7 +49,7 @@ class M2(BestReference):
     unchanged: int = 2
 
     def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
+        super().__post_init__()
         if not 0 <= self.unchanged <= 30:
             raise OptionError(f"{self.name}: unchanged={self.unchanged}; expected 0 to 30")
 

@@ -18,7 +18,6 @@ from gecjury.refbased.edit_metric import (
     BestReference,
     ScoreLevel,
     TypedEditMetric,
-    check_beta,
     distinct_corrections,
     words,
 )
@@ -93,7 +92,6 @@ class UOTERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "uot-errant"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over edit vectors matched by unbalanced optimal transport"
     paper: ClassVar[str] = "Goto et al. 2026"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -122,7 +120,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     dtype: DType = "float32"
 
     def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
+        super().__post_init__()
         if self.max_length < 3:
             raise OptionError(f"{self.name}: max_length={self.max_length}; expected 3 or more")
         _ = self.penalties
@@ -158,13 +156,10 @@ class UOTERRANT(BestReference, TypedEditMetric):
         tally = Tally(self, corpus, edits, runtime)
         for start in range(0, len(corpus), _WINDOW):
             tally.add(range(start, min(start + _WINDOW, len(corpus))))
-        _, chosen = self.chosen_in_run(tally.values)
-        details = {"by_type": tally.by_type(chosen), "solver": tally.report()}
-        return Statistics(
-            tally.values,
-            details=details,
-            notes=(*edits.notes, *tally.notes()),
-            sentence_types=tally.sentence_types(chosen),
+        solver = {"pairs": tally.pairs, "unsolved": tally.unsolved}
+        types = tally.types  # not the tally, which holds the edits and the corpus
+        return self.typed_statistics(
+            tally.values, lambda *place: types[place], edits, tally.notes(), solver=solver
         )
 
     def align(self, pairs: Sequence[EditSets], runtime: Runtime | None = None) -> list[Alignment]:
@@ -248,9 +243,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return F, precision and recall of the mass transported and left; NaN without a plan."""
-        bounded = np.maximum(counts, 0.0) if self.clip else counts
-        precision, recall, score = precision_recall_f(*np.moveaxis(bounded, -1, 0), beta=self.beta)
-        return Scores(score, precision, recall)
+        return super().scores_of(np.maximum(counts, 0.0) if self.clip else counts, level)
 
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
@@ -302,7 +295,9 @@ class UOTERRANT(BestReference, TypedEditMetric):
         """
         if self.layer is not None:
             raise OptionError(f"layer={self.layer}: all layers are tried; leave it out")
-        places = Tally(self, corpus, self.edits(corpus, runtime), runtime).pairs(range(len(corpus)))
+        places = Tally(self, corpus, self.edits(corpus, runtime), runtime).distinct(
+            range(len(corpus))
+        )
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         texts, distinct = all_texts(sets, self.vectorise)
         tables = load_encoder(self.encoder_spec, runtime).layer_vectors(distinct, poolings)[:, 1:]
@@ -399,6 +394,11 @@ class UOTERRANT(BestReference, TypedEditMetric):
             *_side(source, "hypothesis", proposed, alignment.a, plan, gold, "sent"),
             *_side(source, "reference", gold, alignment.b, plan.T, proposed, "received"),
         ]
+        notes: tuple[str, ...] = ()
+        if alignment.plan is None:
+            notes = ("no optimum was found within reach: not scored",)
+        elif fp < 0 or fn < 0:
+            notes = ("more mass was moved than one side has: its rest is negative, as published",)
         heat_map = HeatMap(
             "Transport plan: mass moved from hypothesis edits (rows) to reference edits (columns)",
             tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(proposed, alignment.a, strict=True)),
@@ -410,7 +410,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
             ("side", "edit", "from", "type", "mass", "moved", "left", "partner", "partner_mass"),
             rows,
             heat_map,
-            _plan_notes(alignment),
+            notes,
         )
 
 
@@ -442,14 +442,6 @@ def _side(
             }
         )
     return rows
-
-
-def _plan_notes(found: Alignment) -> tuple[str, ...]:
-    if found.plan is None:
-        return ("no optimum was found within reach: not scored",)
-    if found.counts[1] < 0 or found.counts[2] < 0:
-        return ("more mass was moved than one side has: its rest is negative, as published",)
-    return ()
 
 
 def problems_of(

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.extraction.extract import CorpusEdits
-from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refbased.edit_metric import Types, by_type, chosen_types
-from gecjury.refbased.uot_errant.vectors import EditSet, Vectorise, edit_vectors, masses
+from gecjury.models.encoder import load_encoder
+from gecjury.refbased.edit_metric import Types
+from gecjury.refbased.uot_errant.vectors import EditSet, edit_vectors, masses
 from gecjury.runtime import Runtime
+
+if TYPE_CHECKING:
+    from gecjury.refbased.uot_errant.metric import UOTERRANT
 
 EditSets = tuple[EditSet, EditSet]
 Place = tuple[int, int, int]  # system, sentence, reference
@@ -51,54 +54,28 @@ class Alignment:
         return moved, float(self.a.sum()) - moved, float(self.b.sum()) - moved
 
 
-class Transporting(Protocol):
-    """The part of a metric that a tally needs: vectors of edits, and transport of their mass."""
-
-    @property
-    def name(self) -> str:
-        """The metric's name, as users type it."""
-
-    @property
-    def encoder_spec(self) -> EncoderSpec:
-        """The encoder and its settings."""
-
-    @property
-    def vectorise(self) -> Vectorise:
-        """The pair of texts whose difference is an edit's vector."""
-
-    @property
-    def max_length(self) -> int:
-        """Word pieces that the encoder reads of a sentence."""
-
-    @property
-    def solver(self) -> str:
-        """The name of the solver."""
-
-    def transported(
-        self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
-    ) -> list[Alignment]:
-        """Return the alignment of each pair of edit sets."""
-
-
 @dataclass
 class Tally:
     """Counts of a corpus, filled window by window; each distinct pair is solved once.
 
     Attributes:
         values: TP, FP, FN: systems × sentences × references × 3.
+        types: the same by error type, for each place.
+        pairs: number of distinct pairs with edits on both sides.
+        unsolved: those of them without an optimum.
     """
 
-    scorer: Transporting
+    scorer: UOTERRANT
     corpus: Corpus
     edits: CorpusEdits
     runtime: Runtime
     values: FloatArray = field(init=False)
-    _types: dict[Place, Types] = field(default_factory=dict)
+    types: dict[Place, Types] = field(default_factory=dict)
+    pairs: int = 0
+    unsolved: int = 0
     _truncated: int = 0
     _edits: int = 0
     _massless: int = 0
-    _pairs: int = 0
-    _unsolved: int = 0
 
     def __post_init__(self) -> None:
         shape = len(self.corpus.systems), len(self.corpus), len(self.corpus.references), 3
@@ -108,17 +85,17 @@ class Tally:
         """Score some sentences of all systems against all references."""
         places, vectors = self.collect(rows)
         aligned = self.scorer.transported(list(places), vectors)
-        self._pairs += sum(1 for alignment in aligned if alignment.cost.size)
+        self.pairs += sum(1 for alignment in aligned if alignment.cost.size)
         for alignment, where in zip(aligned, places.values(), strict=True):
-            self._unsolved += alignment.plan is None
+            self.unsolved += alignment.plan is None
             types = _types(alignment)
             for place in where:
                 self.values[place] = alignment.counts
-                self._types[place] = types
+                self.types[place] = types
 
     def collect(self, rows: range) -> tuple[dict[EditSets, list[Place]], dict[EditSet, FloatArray]]:
         """Return each distinct pair's places, and each edit set's vectors (edits × d)."""
-        places = self.pairs(rows)
+        places = self.distinct(rows)
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
         vectors, report = edit_vectors(sets, self.scorer.vectorise, encoder)
@@ -127,7 +104,7 @@ class Tally:
         self._massless += sum(int((masses(rows, "norm") == 0).sum()) for rows in vectors)
         return places, dict(zip(sets, vectors, strict=True))
 
-    def pairs(self, rows: range) -> dict[EditSets, list[Place]]:
+    def distinct(self, rows: range) -> dict[EditSets, list[Place]]:
         """Return the distinct pairs of edit sets and where each occurs."""
         systems = list(self.edits.systems.values())
         outputs = [[self._set(row, lines[row]) for row in rows] for lines in systems]
@@ -143,19 +120,6 @@ class Tally:
 
     def _set(self, row: int, edits: Sequence[Edit]) -> EditSet:
         return EditSet(" ".join(self.corpus.sources[row].split()), counted_edits(edits))
-
-    def by_type(self, chosen: IntArray) -> dict[str, dict[str, list[float]]]:
-        """Count TP, FP, FN by system and error type, over the references chosen (S × N)."""
-        return by_type(self.edits.systems, chosen, lambda *place: self._types[place])
-
-    def sentence_types(self, chosen: IntArray) -> Callable[[int, int], Types]:
-        """Return a function of system and sentence index that gives the counts of `by_type`."""
-        kept = self._types  # not the tally, which holds the edits and the corpus
-        return chosen_types(chosen, lambda *place: kept[place])
-
-    def report(self) -> dict[str, int]:
-        """Return the numbers of distinct pairs with edits on both sides and of those unsolved."""
-        return {"pairs": self._pairs, "unsolved": self._unsolved}
 
     def notes(self) -> list[str]:
         """Return notes for the user."""
@@ -177,9 +141,9 @@ class Tally:
                     else ": they count neither for nor against"
                 )
             )
-        if self._unsolved:
+        if self.unsolved:
             notes.append(
-                f"{name}: {self._unsolved} of {self._pairs} transport problems have no optimum "
+                f"{name}: {self.unsolved} of {self.pairs} transport problems have no optimum "
                 "within reach (numbers not finite, or penalties far above epsilon): not scored"
             )
         return notes

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from gecjury.corpus.m2 import read_m2  # noqa: E402
 from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E402
 from gecjury.extraction import extract as extraction  # noqa: E402
 from gecjury.extraction import parsing  # noqa: E402
-from gecjury.extraction.extract import extract, extract_edits, extraction_signature  # noqa: E402
+from gecjury.extraction.extract import extract, extract_edits  # noqa: E402
 from gecjury.extraction.parsing import Parser  # noqa: E402
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor  # noqa: E402
 from gecjury.extraction.tagger import load_tagger  # noqa: E402
 from gecjury.extraction.tagger.fast import FastPipeline  # noqa: E402
+from gecjury.extraction.taggers import extraction_signature  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
 from gecjury.textfiles import read_lines  # noqa: E402
 
@@ -239,16 +241,16 @@ def test_versions_must_fit_the_sources() -> None:
 
 @pytest.mark.parametrize("version", ["2.3.3", "3.1.0", "4.0"])
 def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gecjury.extraction.extract.metadata.version", lambda name: version)
-    with pytest.raises(OptionError, match=rf"errant {version} .*'errant>=3.0,<3.1'"):
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version)
+    with pytest.raises(OptionError, match=rf"errant {version} .*'errant==3.0.\*'"):
         extract_edits(["a"], [["b"]], runtime=FRESH)
 
 
 def test_missing_errant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
-        raise extraction.metadata.PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("gecjury.extraction.extract.metadata.version", missing)
+    monkeypatch.setattr("importlib.metadata.version", missing)
     with pytest.raises(MissingExtraError, match=r"\[edits\]"):
         extract_edits(["a"], [["b"]], runtime=FRESH)
 

@@ -194,7 +194,8 @@ class Barred:
         if name.partition(".")[0] in ("spacy", "errant", "thinc", "threadpoolctl"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Barred())
-from gecjury.extraction.extract import extract_edits, extraction_signature
+from gecjury.extraction.extract import extract_edits
+from gecjury.extraction.taggers import extraction_signature
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 assert extraction_signature("none") == {"tagger": "none 1"}

@@ -14,12 +14,8 @@ spacy = pytest.importorskip("spacy")
 
 from gecjury.corpus.edits import apply_edits  # noqa: E402
 from gecjury.errors import InputError, OptionError  # noqa: E402
-from gecjury.extraction.extract import (  # noqa: E402
-    cache_parts,
-    extract,
-    extract_edits,
-    extraction_signature,
-)
+from gecjury.extraction.extract import cache_parts, extract, extract_edits  # noqa: E402
+from gecjury.extraction.taggers import extraction_signature  # noqa: E402
 from gecjury.extraction.universal.pipelines import UniversalReader  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
 
@@ -154,7 +150,7 @@ def test_what_a_pipeline_does_not_set_is_told(
 
 def test_a_broken_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text("[]")
-    with pytest.raises(InputError, match=r"meta.json: not the meta.json of a spaCy pipeline"):
+    with pytest.raises(InputError, match=r"meta.json: is not the meta.json of a spaCy pipeline"):
         extraction_signature(f"spacy:{tmp_path}")
     meta = {"lang": "sv", "name": "x", "version": "1", "pipeline": ["tagger"]}
     (tmp_path / "meta.json").write_text(json.dumps(meta))
