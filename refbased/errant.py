@@ -60,23 +60,14 @@ class ERRANT(BestReference, TypedEditMetric):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
         edits = self.edits(corpus, runtime)
+        columns = [*edits.systems.values(), *edits.references]
+        # Systems that made the same of a source share the edits, which so are looked at once. The
+        # columns hold them all, so that no two have the same id.
+        distinct = {id(line): line for lines in columns for line in lines}
         official = self.compat == "official"
-
-        # Systems that made the same of a source share the edits, which so are looked at once.
-        keys_of_line: dict[int, tuple[Edits, dict[_Key, list[str]]]] = {}
-
-        def keys(lines: Sequence[Edits]) -> list[dict[_Key, list[str]]]:
-            line_keys = []
-            for line in lines:
-                held = keys_of_line.get(id(line))
-                if held is None:
-                    held = line, edit_keys(line, self.mode, repeats=official)
-                    keys_of_line[id(line)] = held  # with the line, so that its id stays its own
-                line_keys.append(held[1])
-            return line_keys
-
-        outputs = [keys(lines) for lines in edits.systems.values()]
-        targets = [keys(lines) for lines in edits.references]
+        keys = {n: edit_keys(line, self.mode, repeats=official) for n, line in distinct.items()}
+        by_column = [[keys[id(line)] for line in lines] for lines in columns]
+        outputs, targets = by_column[: len(edits.systems)], by_column[len(edits.systems) :]
         counts: dict[tuple[int, int], tuple[int, int, int]] = {}
         values = np.zeros((len(outputs), len(corpus), len(targets), 3), dtype=np.int32)
         for system, lines in enumerate(outputs):

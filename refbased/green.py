@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.ngrams import Unit, count_overlaps
+from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -66,15 +66,7 @@ class GREEN(Scorer):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count TP, FP, FN: systems × sentences × references × n × 3, whole numbers."""
         assert self.n is not None  # set in __post_init__
-        with runtime.progress.task(f"{self.name}: n-grams", len(corpus)) as bar:
-            o = count_overlaps(
-                corpus.sources,
-                [version.lines for version in corpus.systems.values()],
-                [version.lines for version in corpus.references],
-                self.n,
-                self.unit,
-                advance=bar.advance,
-            )
+        o = corpus_overlaps(corpus, self.n, self.unit, self.name, runtime)
         r, sr = o.r.transpose(1, 0, 2), o.sr.transpose(1, 0, 2)
         h, sh = o.h[:, :, None], o.sh[:, :, None]
         values = np.empty((*o.rh.shape, 3), dtype=np.int32)

@@ -89,6 +89,12 @@ class M2Sentence:
         return " ".join(_apply_in_turn(tokens, edits))
 
 
+def m2_annotations(edits: Iterable[Edit], annotator: int) -> tuple[M2Annotation, ...]:
+    """Return an annotator's lines for the edits of a sentence; a noop where there is none."""
+    lines = [M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator) for e in edits]
+    return tuple(lines) or (M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator),)
+
+
 def looks_like_m2(lines: Sequence[str]) -> bool:
     """Return True if the content is M2: the first line is an S line, and A lines follow.
 

@@ -162,7 +162,6 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     """
     if language.plain:
         return replace(corpus, language=language)
-    labels = corpus._labels
 
     def fold(text: str) -> str:
         return folded(text, language.fold)
@@ -185,14 +184,14 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         return Version(lines, edits, sources or None)
 
     systems = {
-        name: version(output, labels.get(f"system {name}", f"system {name}"))
+        name: version(output, corpus.label(f"system {name}"))
         for name, output in corpus.systems.items()
     }
     references = tuple(
-        version(lines, labels.get(f"reference {row}", f"reference {row}"))
+        version(lines, corpus.label(f"reference {row}"))
         for row, lines in enumerate(corpus.references)
     )
-    where = labels.get("source", "the source")
+    where = corpus.label("source")
     edited = [v for v in (*systems.values(), *references) if v.sources is not None]
     sources, text = corpus.sources, corpus.source_text
     if corpus.gold is not None or edited:

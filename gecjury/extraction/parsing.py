@@ -147,17 +147,7 @@ class Parser:
         texts, lemmas, tags, deps = (
             self._text(column, doc.vocab.strings) for column in columns[:4]
         )
-        return self._parsed(texts, lemmas, columns[4], tags, deps, columns[5])
-
-    def _parsed(
-        self,
-        texts: list[str],
-        lemmas: list[str],
-        poses: list[int],
-        tags: list[str],
-        deps: list[str],
-        offsets: list[int],
-    ) -> Parsed:
+        poses, offsets = columns[4:]
         keys = self._keys
         words = [self._word(text) for text in texts]
         return Parsed(

@@ -211,8 +211,10 @@ class Analyser:
     typer: Typer
 
 
-def errant_analyser(nlp: Any) -> Analyser:
-    """Return ERRANT's analyser with one spaCy pipeline; see `gecjury.extraction.parsing.Parser`."""
+def as_analyser(nlp: Any) -> Analyser:
+    """Return ERRANT's analyser for a spaCy pipeline; an analyser itself stays as it is."""
+    if isinstance(nlp, Analyser):
+        return nlp
     return Analyser(Parser(nlp), Aligner(), errant_rules(), Classifier())
 
 
@@ -273,7 +275,7 @@ class Extractor:
 
     def __init__(self, nlp: Any) -> None:
         """Take an analyser, or a spaCy pipeline for ERRANT's."""
-        self._analyser = nlp if isinstance(nlp, Analyser) else errant_analyser(nlp)
+        self._analyser = as_analyser(nlp)
 
     def extract(self, pairs: Sequence[TextPair]) -> Iterator[tuple[TextPair, ExtractedEdits]]:
         """Yield the edits of distinct pairs, in order; each distinct sentence is parsed once."""

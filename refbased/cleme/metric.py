@@ -322,20 +322,20 @@ class CLEME2(CLEME):
         lengths = [len(source.split()) for source in sources]
         wanted: dict[tuple[int, int], dict[Change, None]] = {}
         for verdicts in judged:
-            for (row, index), change in verdicts.changed():
+            for (row, index), change in verdicts.placed():
                 # A change that leaves no text weighs nothing, as in the authors' program.
-                if change != (0, lengths[row], ""):
+                if change not in (None, (0, lengths[row], "")):
                     wanted.setdefault((row, index), {})[change] = None
         weights = EditWeights(sources, references)
-        for (row, index), changes in wanted.items():
-            weights.want(row, index, changes)
+        for place, changes in wanted.items():
+            weights.want(*place, changes)
         notes = weights.compute(self.bertscore, runtime)
         moved = {place: weights.of(*place) for place in wanted}
         tables: list[FloatArray] = []
         for verdicts in judged:
             chunk_weights = [
                 1.0 if change is None else moved.get(place, {}).get(change, 0.0)
-                for place, change in zip(verdicts.places(), verdicts.changes, strict=True)
+                for place, change in verdicts.placed()
             ]
             weighted = verdicts.weighted(np.array(chunk_weights, dtype=np.float64))
             counts = np.concatenate([weighted, weighted], axis=-1)

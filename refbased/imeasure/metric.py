@@ -30,6 +30,7 @@ from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus, named_lines
 from gecjury.errors import OptionError
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
+from gecjury.refbased.references import choose_best
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -168,16 +169,7 @@ def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
             accuracy(aspect),
         )
     ]
-    best = np.zeros(counts.shape[:-2], dtype=np.intp)
-    for n in range(1, counts.shape[-2]):
-        better = np.zeros(best.shape, dtype=bool)
-        level = np.ones(best.shape, dtype=bool)
-        for key in keys:
-            held = np.take_along_axis(key, best[..., None], axis=-1)[..., 0]
-            better |= level & (key[..., n] > held)
-            level &= key[..., n] == held
-        best[better] = n
-    return best
+    return choose_best(keys, np.ones(counts.shape[:-1], dtype=bool))
 
 
 _MOST_CELLS = 25_000_000

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gecjury.refbased.m2.lattice import FIELD, EditLattice, Limits, close_arcs, is_match, length
+from gecjury.refbased.m2.lattice import (
+    FIELD,
+    MOST_VERTICES,
+    EditLattice,
+    close_arcs,
+    is_match,
+    length,
+)
 from gecjury.refbased.m2.paths import (
     UNIT,
     Edge,
@@ -53,25 +60,22 @@ class OfficialSearch:
                 paths.into[head].append((tail, length(arc) * UNIT))
 
     @classmethod
-    def build(
-        cls, lattice: EditLattice, context: int, release: bool, limits: Limits
-    ) -> OfficialSearch | None:
+    def build(cls, lattice: EditLattice, context: int, release: bool) -> OfficialSearch | None:
         """List the arcs of a sentence pair.
 
         Args:
             lattice: the sentence pair.
             context: most unchanged words in an edit.
             release: positions of leading insertions as in release 3.2.
-            limits: give up beyond this size.
 
         Returns:
-            The search; None beyond the limits.
+            The search; None for a lattice that is too large for it.
         """
-        if int(lattice.on.sum()) > limits.vertices:
+        if int(lattice.on.sum()) > MOST_VERTICES:
             return None
         window = lattice.window(0, len(lattice.source))
         joined: list[tuple[int, int, int]] = []
-        arcs = close_arcs(window, context, limits.arcs, joined)
+        arcs = close_arcs(window, context, order=joined)
         if arcs is None:
             return None
         return cls(WindowPaths(lattice, window, arcs, release), joined)

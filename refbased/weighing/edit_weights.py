@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
-from gecjury.arrays import FloatArray
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.models.precision import DType
@@ -16,25 +15,8 @@ from gecjury.runtime import Runtime
 Weights = Literal["bertscore", "bartscore"]
 
 
-class WeightModel(Protocol):
-    """A score of sentence pairs; an edit weighs as much as it changes the score."""
-
-    @property
-    def label(self) -> str:
-        """Name of the score."""
-
-    @property
-    def model(self) -> str:
-        """The model, as `gecjury.models.checkpoints.resolve` takes it."""
-
-    @property
-    def identity(self) -> str:
-        """Name and pinned version of the model's files."""
-
-    def score(
-        self, pairs: Sequence[tuple[str, str]], runtime: Runtime | None = None
-    ) -> tuple[FloatArray, int]:
-        """Score (hypothesis, reference) pairs, and count the texts that were cut."""
+WeightModel = BERTScore | BARTScore
+"""A score of sentence pairs; an edit weighs as much as it changes the score."""
 
 
 def weight_model(

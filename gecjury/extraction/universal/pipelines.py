@@ -98,19 +98,15 @@ class UniversalReader(Parser):
             lemmas = any(token.lemma for token in doc)
         except InputError as error:
             raise OptionError(str(error)) from error
-        components = ", ".join(nlp.pipe_names)
-        if not any(token.pos for token in doc):
-            raise OptionError(
-                f"{self._name} sets no parts of speech (its components: {components}); edits need "
-                "token.pos and token.lemma: use another pipeline, or tagger=none"
-            )
         if not lemmas:
             self._asks_tokenizer = any(token.lemma for token in nlp.make_doc("a ."))
-            if not self._asks_tokenizer:
-                raise OptionError(
-                    f"{self._name} sets no lemmas (its components: {components}); edits need "
-                    "token.pos and token.lemma: use another pipeline, or tagger=none"
-                )
+        parts = any(token.pos for token in doc)
+        if not parts or not (lemmas or self._asks_tokenizer):
+            missing = "lemmas" if parts else "parts of speech"
+            raise OptionError(
+                f"{self._name} sets no {missing} (its components: {', '.join(nlp.pipe_names)}); "
+                "edits need token.pos and token.lemma: use another pipeline, or tagger=none"
+            )
 
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
         for words, doc in zip(sentences, self._docs(sentences), strict=True):
