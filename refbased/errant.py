@@ -17,7 +17,7 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import RatioRule, best_f
+from gecjury.refbased.references import QuotientRule, best_f
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
 from gecjury.scoring.scorer import Scorer, SentenceMean
@@ -90,7 +90,7 @@ class ERRANT(BestReference, TypedEditMetric):
         return self.typed_statistics(values, types_at, edits, zero=0)
 
     @property
-    def rule(self) -> RatioRule:
+    def rule(self) -> QuotientRule:
         """The rule that chooses a reference by the running F."""
         return best_f(self.beta, 4 if self.compat == "official" else None)
 

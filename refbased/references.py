@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,72 +20,51 @@ FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
 after another, higher is better."""
 
 
-@dataclass(frozen=True)
-class RatioRule:
-    """A rule whose first key is an F-score: one count over a weighted sum of all.
-
-    F = top · counts₀ / (weights · counts), and 1 where nothing at all is counted. Later keys order
-    references as the sentence's own counts alone do.
-
-    Attributes:
-        keys: the rule itself.
-        top: factor of the first count, 0 or more.
-        weights: of the K counts, each 0 or more.
-        digits: decimal places to which the first key is rounded; None compares it as it is.
-        above: if counts may be negative, weights of sums that have to be above 0 for F to be
-            this; the first count never is negative.
-    """
-
-    keys: FirstBest
-    top: float
-    weights: tuple[float, ...]
-    digits: int | None = None
-    above: tuple[tuple[float, ...], ...] = ()
-
-    def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        """Return the keys, highest first."""
-        return self.keys(sums, own)
-
-    @property
-    def tops(self) -> tuple[tuple[float, ...], ...]:
-        """Weights of the counts in the numerator."""
-        return ((self.top, *[0.0] * (len(self.weights) - 1)),)
-
-    @property
-    def bottoms(self) -> tuple[tuple[float, ...], ...]:
-        """Weights of the counts in the denominator."""
-        return (self.weights,)
+_Weights = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class SumRule:
-    """A rule whose first key is a constant and a sum of quotients of weighted sums.
+class QuotientRule:
+    """A rule whose first key is a sum of quotients of weighted sums; see also `f_rule`.
 
-    No count is negative, and a quotient of nothing is 0. Later keys order references as the
-    sentence's own counts alone do.
+    Later keys order references as the sentence's own counts alone do.
 
     Attributes:
         keys: the rule itself.
         tops: weights of the K counts in each numerator.
         bottoms: weights of the K counts in each denominator, each 0 or more.
-        constant: term added to the quotients.
-        digits: decimal places to which the first key is rounded.
+        digits: decimal places to which the first key is rounded; None compares it as it is.
+        constant: term added to the quotients, of which one of nothing is 0, while no count is
+            negative; None: the key is one quotient, an F-score, and 1 where nothing is counted.
+        above: if counts may be negative, weights of sums that have to be above 0 for the first key
+            to be this; the first count never is negative.
     """
 
     keys: FirstBest
-    tops: tuple[tuple[float, ...], ...]
-    bottoms: tuple[tuple[float, ...], ...]
-    constant: float
-    digits: int
-
-    above: ClassVar[tuple[tuple[float, ...], ...]] = ()
+    tops: tuple[_Weights, ...]
+    bottoms: tuple[_Weights, ...]
+    digits: int | None = None
+    constant: float | None = None
+    above: tuple[_Weights, ...] = ()
 
     def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         """Return the keys, highest first."""
         return self.keys(sums, own)
 
 
-def best_f(beta: float, digits: int | None = None) -> RatioRule:
+def f_rule(
+    keys: FirstBest,
+    beta: float,
+    weights: _Weights,
+    digits: int | None = None,
+    above: tuple[_Weights, ...] = (),
+) -> QuotientRule:
+    """Return a rule whose first key is F = (1 + β²) · counts₀ / (weights · counts)."""
+    top = (1 + beta * beta, *[0.0] * (len(weights) - 1))
+    return QuotientRule(keys, (top,), (weights,), digits, None, above)
+
+
+def best_f(beta: float, digits: int | None = None) -> QuotientRule:
     """Return ERRANT's rule: best running F, then more TP, fewer FP, fewer FN in the sentence.
 
     Args:
@@ -100,7 +79,7 @@ def best_f(beta: float, digits: int | None = None) -> RatioRule:
         score = precision_recall_f(*np.moveaxis(sums, -1, 0), beta=beta)[2]
         return (np.round(score, places), own[..., 0], -own[..., 1], -own[..., 2])
 
-    return RatioRule(keys, 1 + square, (1 + square, 1.0, square), places)
+    return f_rule(keys, beta, (1 + square, 1.0, square), places)
 
 
 def choose_best(keys: Sequence[FloatArray], usable: NDArray[np.bool_]) -> IntArray:
@@ -128,7 +107,6 @@ _STRETCH = (8, 64)  # sentences for which ranges are found together, at the begi
 _SETTLING = 100  # corpora from which on ranges are worth finding
 
 _Ahead = Callable[[int, int], NDArray[np.bool_]]
-_Short = RatioRule | SumRule
 
 
 @dataclass(frozen=True)
@@ -197,13 +175,14 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     usable = ~np.isnan(cells[..., 0]).reshape(-1, references)
     signed = bool((own < 0).any())
     score = None
-    if isinstance(rule, _Short) and (rule.above or not signed):
+    if isinstance(rule, QuotientRule) and (rule.above or not signed):
         above = np.array(rule.above if signed else ()).reshape(-1, kinds)
         least = (own @ above.T).min(axis=(0, 1), initial=0.0)
-        constant = rule.constant if isinstance(rule, SumRule) else 0.0
-        score = Quotients(np.array(rule.tops), np.array(rule.bottoms), constant, above, -least)
+        score = Quotients(
+            np.array(rule.tops), np.array(rule.bottoms), rule.constant or 0.0, above, -least
+        )
     ahead = None
-    if isinstance(rule, RatioRule) and not signed:
+    if isinstance(rule, QuotientRule) and rule.constant is None and not signed:
         ahead = _ahead(own, rule, length)
     usable &= ~_beaten(own, usable, rule, ahead)
     left = usable.sum(axis=1)
@@ -217,7 +196,7 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     clear, reach = 0.0, np.empty((2, 0, sentences, systems))
     tops = bottoms = np.empty((0, references, len(at)))
     by_later = np.zeros(len(at), dtype=np.int64)
-    if score is not None and isinstance(rule, _Short):
+    if score is not None and isinstance(rule, QuotientRule):
         clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
         reach = _reach(own, usable, score)
         reach = reach.reshape(*reach.shape[:2], sentences, systems)
@@ -226,7 +205,7 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
             for part in (score.tops, score.bottoms)
         )
         by_later = choose_best(rule(own[at], own[at])[1:], usable[at])
-        if isinstance(rule, SumRule):
+        if rule.constant is not None:
             bottoms += _NOTHING
         barred = ~usable[at].T
         tops[:, barred], bottoms[:, barred] = 0.0, 1.0
@@ -260,15 +239,15 @@ def _beaten(
 ) -> NDArray[np.bool_]:
     """Return the references that another one beats whatever was counted before.
 
-    Equal counts give equal first keys (of a `SumRule`, equal counts of those that have a weight),
+    Equal counts give equal first keys (with a constant, equal counts of those that have a weight),
     and a reference that is ahead of another has no lower one; then the later keys must prefer it,
     too. Where nothing is known of the later keys, all counts are equal, and the first is taken.
     """
     seen, later = np.ones(own.shape[-1], dtype=bool), []
-    if isinstance(rule, SumRule):
-        seen = np.any([*rule.tops, *rule.bottoms], axis=0)
-    if isinstance(rule, _Short):
+    if isinstance(rule, QuotientRule):
         later = list(rule(own, own)[1:])
+        if rule.constant is not None:
+            seen = np.any([*rule.tops, *rule.bottoms], axis=0)
     beaten = np.zeros_like(usable)
     for first, second in permutations(range(own.shape[1]), 2):
         alike = (own[:, first, seen] == own[:, second, seen]).all(axis=-1)
@@ -286,7 +265,7 @@ def _preferred(keys: Sequence[FloatArray], one: int, two: int, cells: int) -> ND
     return prefers
 
 
-def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
+def _ahead(own: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None:
     """Return a test of where one reference's F is surely above another's, or both are 0 or 1.
 
     F is t/(t + r), t what the numerator sums and r what else the denominator does. With sums T and
@@ -302,11 +281,11 @@ def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
         rule: gives F.
         length: sentences.
     """
-    weights = np.array(rule.weights)
-    whole = np.array([rule.top, *rule.weights]) * _GRAIN
+    top_weight, weights = rule.tops[0][0], np.array(rule.bottoms[0])
+    whole = np.array([top_weight, *weights]) * _GRAIN
     exact = bool((whole == np.rint(whole)).all() and (own == np.rint(own)).all())
-    weights[0] -= rule.top
-    top, rest = rule.top * own[..., 0], own @ weights
+    weights[0] -= top_weight
+    top, rest = top_weight * own[..., 0], own @ weights
     if (rest < 0).any() or not (exact or (rule.digits is not None and (weights >= 0).all())):
         return None  # an F of 1 might not come out as 1
     visible = 2 * _NOISE * (length * (top + rest).max(initial=0.0)) ** 2
@@ -400,7 +379,7 @@ def _settle(
     sums = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     added = np.stack([sums[0].min(axis=0), sums[1].max(axis=0)])
     ratios = np.stack([steps[0, :, -size:].min(axis=0), steps[1, :, -size:].max(axis=0)])
-    nothing = _NOTHING if isinstance(choices.rule, SumRule) else 0.0
+    nothing = 0.0 if getattr(choices.rule, "constant", None) is None else _NOTHING
     ranges = find_ranges(totals, choices.score, added, ratios, nothing)
     still = choices.place[rows]
     row, system = np.nonzero(still >= 0)

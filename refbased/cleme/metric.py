@@ -38,7 +38,7 @@ from gecjury.refbased.edit_metric import (
     ScoreLevel,
     distinct_corrections,
 )
-from gecjury.refbased.references import FirstBest, RatioRule, SumRule
+from gecjury.refbased.references import FirstBest, QuotientRule, f_rule
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.refbased.weighing.edit_weights import EditWeights
 from gecjury.runtime import Runtime
@@ -151,7 +151,7 @@ class CLEME(BestReference, EditMetric):
         """The rule that chooses a reference by the running F."""
         square = self.beta * self.beta
         weights = (1 + square, 1.0, 1.0, square, 0.0)
-        return RatioRule(self._running_keys, 1 + square, weights, self._digits)
+        return f_rule(self._running_keys, self.beta, weights, self._digits)
 
     @property
     def _digits(self) -> int:
@@ -358,7 +358,7 @@ class CLEME2(CLEME):
     @property
     def rule(self) -> FirstBest:
         """The rule that chooses a reference by the combined score, two quotients of sums."""
-        return SumRule(self._running_keys, *HIT_QUOTIENTS, 0.55, self._digits)
+        return QuotientRule(self._running_keys, *HIT_QUOTIENTS, self._digits, 0.55)
 
     @property
     def _digits(self) -> int:

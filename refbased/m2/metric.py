@@ -16,7 +16,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_corrections
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
-from gecjury.refbased.references import RatioRule
+from gecjury.refbased.references import QuotientRule, f_rule
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import SentenceMean
@@ -73,10 +73,9 @@ class M2(BestReference):
         return Statistics(values)
 
     @property
-    def rule(self) -> RatioRule:
+    def rule(self) -> QuotientRule:
         """The rule that chooses the annotator with the best running F."""
-        square = self.beta * self.beta
-        return RatioRule(self._keys, 1 + square, (0.0, 1.0, square))
+        return f_rule(self._keys, self.beta, (0.0, 1.0, self.beta * self.beta))
 
     def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         del own  # the official scorer compares sums alone

@@ -21,7 +21,7 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import FirstBest, RatioRule
+from gecjury.refbased.references import FirstBest, f_rule
 from gecjury.refbased.uot_errant.tally import Alignment, EditSets, Place, Tally
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
@@ -235,7 +235,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         # Each side's mass; and what is left of it, where less than none would count as none.
         above = ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))
         left = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) if self.clip else ()
-        return RatioRule(self._keys, 1 + square, (1 + square, 1.0, square), 12, (*above, *left))
+        return f_rule(self._keys, self.beta, (1 + square, 1.0, square), 12, (*above, *left))
 
     def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         score = np.round(self.scores_of(sums, "corpus").score, 12)

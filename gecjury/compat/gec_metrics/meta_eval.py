@@ -287,6 +287,6 @@ class MetaEvalGJG(MetaEvalBase):
 _CLASSES: Sequence[type[MetaEvalBase]] = (MetaEvalGJG, MetaEvalSEEDA)
 
 META_EVALUATIONS: Mapping[str, type[MetaEvalBase]] = {
-    each.__name__.removeprefix("MetaEval").lower(): each for each in _CLASSES
+    kind.__name__.removeprefix("MetaEval").lower(): kind for kind in _CLASSES
 }
 """Meta-evaluations by gec-metrics' names."""
