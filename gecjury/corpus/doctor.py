@@ -87,8 +87,11 @@ def examine(
     sources: tuple[str, ...] = ()
     read: dict[Role, dict[str, tuple[Version, ...]]] = {"hypothesis": {}, "reference": {}}
 
-    def add(path: str | Path, *remarks: tuple[Level, str]) -> None:
-        findings.update((Finding(level, str(path), text), None) for level, text in remarks)
+    def add(path: str | Path, *remarks: tuple[Level, str] | str) -> None:
+        level: Level
+        for remark in remarks:
+            level, text = remark if isinstance(remark, tuple) else ("note", remark)
+            findings[Finding(level, str(path), text)] = None
 
     if gold is not None:
         try:
@@ -135,16 +138,15 @@ def examine(
     return reports, errors_first(findings)
 
 
-def _other_scheme(versions: Sequence[Version]) -> _Remarks:
+def _other_scheme(versions: Sequence[Version]) -> Iterator[str]:
     """Report gold edits whose types are not those that the hypotheses' edits have."""
     if other := other_types(versions):
         count = sum(len(line) for version in versions for line in version.edits or ())
         yield (
-            "note",
             f"{other.total()} of {count} gold edits have types of another "
             f"scheme than ERRANT's ({named_types(other)}), which the hypotheses' edits have: "
             "errant, pt-errant and uot-errant type them anew (types=gold keeps them), as "
-            "`gecjury m2 retype` does",
+            "`gecjury m2 retype` does"
         )
 
 
@@ -219,7 +221,7 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> _Remarks:
     if unlike:
         message = f"{len(unlike)} lines share almost no token with their source"
         yield "warning", f"{message} (line {_first([i + 1 for i in unlike])})"
-    yield from _other_writing(lines, sources)
+    yield from (("note", message) for message in _other_writing(lines, sources))
     # Another tokenisation turns unchanged words into edits, and no score would tell.
     ours, theirs = _glued(lines), _glued(sources)
     if abs(ours - theirs) > _GLUED_SHARE:
@@ -247,23 +249,21 @@ _WIDTHS = (
 )
 
 
-def _writing(lines: Sequence[str]) -> _Remarks:
+def _writing(lines: Sequence[str]) -> Iterator[str]:
     """Report letters that a metric reads otherwise than people do; remarks only."""
     long = [number for number, line in enumerate(lines, 1) if len(line) >= _LONG]
     if long:
         yield (
-            "note",
             f"{len(long)} lines of {_LONG:,} characters or more (line {_first(long)}): they take "
-            "long to align, and encoders cut them",
+            "long to align, and encoders cut them"
         )
     if all(map(str.isascii, lines)):
         return
     turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]
     if turned:
         yield (
-            "note",
             f"{len(turned)} lines have characters that turn the direction of text (line "
-            f"{_first(turned)}): what is read is not what is scored",
+            f"{_first(turned)}): what is read is not what is scored"
         )
     mixed = [
         (number, token)
@@ -275,44 +275,40 @@ def _writing(lines: Sequence[str]) -> _Remarks:
     if mixed:
         number, token = mixed[0]
         yield (
-            "note",
             f"{len(mixed)} tokens mix Latin letters with Cyrillic or Greek ones (line {number}: "
-            f"{token[:40]!r}): letters that look alike make equal words differ",
+            f"{token[:40]!r}): letters that look alike make equal words differ"
         )
     text = "\n".join(lines)
     for name, form, other, twin in _WIDTHS:
         count, beside = len(re.findall(form, text)), len(re.findall(twin, text))
         if count and beside:
             yield (
-                "note",
                 f"{count} {name} beside {beside} {other}: they differ for a metric; --fold nfkc "
-                "makes them one",
+                "makes them one"
             )
     # Those that NFC leaves; where it does not, that is told already.
     marks = sum(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFC", text))
     if marks:
-        message = f"{marks} combining marks: characters of their own where letters are counted"
-        yield "note", message
+        yield f"{marks} combining marks: characters of their own where letters are counted"
     if unparted := unparted_note(lines):
-        yield "note", unparted
+        yield unparted
 
 
-def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> _Remarks:
+def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str]:
     """Report lines that differ from their source by Unicode forms alone, or in script."""
     pairs = list(enumerate(zip(lines, sources, strict=True), 1))
     pairs = [(n, (a, b)) for n, (a, b) in pairs if a != b and not (a.isascii() and b.isascii())]
     form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
     if form:
         yield (
-            "note",
             f"{len(form)} lines differ from their source by Unicode forms alone (line "
             f"{_first(form)}), such as full width: to every metric they are edits; --fold nfkc "
-            "makes them one",
+            "makes them one"
         )
     strange = [n for n, (a, b) in pairs if _script(a) and _script(b) and _script(a) != _script(b)]
     if strange:
         message = f"{len(strange)} lines are in another script than their source"
-        yield "note", f"{message} (line {_first(strange)})"
+        yield f"{message} (line {_first(strange)})"
 
 
 def _plainest(text: str) -> list[str]:

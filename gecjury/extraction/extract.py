@@ -1,6 +1,6 @@
 """Edits of many sentences: each sentence is parsed once, and each pair is aligned once.
 
-`extract_edits` gives what the `errant` package gives for every pair of a source and a corrected
+`extract` gives what the `errant` package gives for every pair of a source and a corrected
 sentence, unless another analyser is named (`gecjury.extraction.taggers`). It parses distinct
 sentences in batches, aligns (`gecjury.extraction.alignment`), merges
 (`gecjury.extraction.merging`) and types (`gecjury.extraction.pipeline`) each distinct pair once
@@ -80,14 +80,14 @@ class Extraction:
         )
 
 
-def extract_edits(
+def extract(
     sources: Sequence[str],
     versions: Versions,
     tagger: str = "embedded",
     pos_scheme: str = "spacy2",
     runtime: Runtime | None = None,
-) -> list[list[Edits]]:
-    """Return ERRANT edits that turn each source into each corrected version of it.
+) -> Extraction:
+    """Extract the ERRANT edits that turn each source into each corrected version of it.
 
     Args:
         sources: N sentences, tokens split on white space.
@@ -98,7 +98,8 @@ def extract_edits(
         runtime: workers, disk cache and progress; never changes an edit.
 
     Returns:
-        One list a version with N tuples of edits, typed (`R:VERB:TENSE`), from left to right.
+        One list a version with N tuples of edits, typed (`R:VERB:TENSE`), from left to right; and
+        counts of what was done.
 
     Raises:
         InputError: a version has another number of lines than the sources.
@@ -106,17 +107,6 @@ def extract_edits(
         OptionError: a tagger that is not installed, or an errant or spaCy release outside the
             tested range.
     """
-    return extract(sources, versions, tagger, pos_scheme, runtime).edits
-
-
-def extract(
-    sources: Sequence[str],
-    versions: Versions,
-    tagger: str = "embedded",
-    pos_scheme: str = "spacy2",
-    runtime: Runtime | None = None,
-) -> Extraction:
-    """Extract edits like `extract_edits`, with counts of what was done."""
     runtime = runtime or Runtime()
     if isinstance(versions, Mapping):
         named = list(versions.items())
@@ -210,8 +200,8 @@ def remembered(
         items: items that have edits.
         key_of: names an item in the cache.
         make: yields the edits of the items that were not on disk.
-        tagger: a tagger of `extract_edits`.
-        pos_scheme: a scheme of `extract_edits`.
+        tagger: a tagger of `extract`.
+        pos_scheme: a scheme of `extract`.
         runtime: cache and progress.
     """
     if not items:
@@ -303,7 +293,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
 
     Args:
         corpus: the texts.
-        tagger: a tagger of `extract_edits`; `embedded` is the tagger of the corpus' language.
+        tagger: a tagger of `extract`; `embedded` is the tagger of the corpus' language.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 

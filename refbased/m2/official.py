@@ -22,7 +22,6 @@ from gecjury.refbased.m2.paths import (
     GoldEdit,
     SystemEdit,
     WindowPaths,
-    weigh_insertions,
 )
 
 EPSILON = 0.001  # levenshtein.py, set_weights
@@ -125,11 +124,7 @@ def _float_weights(
         elif not is_match(paths.arcs[edge[1]][edge[0]]):
             result[edge] += EPSILON
     for span in contested:
-        entries = paths.entries(span)
-        numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
-        bucket: dict[Edge, float] = {edge: length(paths.arcs[edge[1]][edge[0]]) for edge in entries}
-        weigh_insertions(entries, numbers, hits, bucket, (matched, EPSILON))
-        result.update(bucket)
+        result.update(paths.insertion_weights(span, golds, hits, 1, (matched, EPSILON)))
     return result
 
 

@@ -167,14 +167,25 @@ class WindowPaths:
             if span[0] != span[1]:
                 result.update((edge, _MATCHED) for edge in self.spans[span] if edge in hits)
                 continue
-            entries = self.entries(span)
-            numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
-            bucket: dict[Edge, float] = {
-                edge: length(self.arcs[edge[1]][edge[0]]) * UNIT for edge in entries
-            }
-            weigh_insertions(entries, numbers, hits, bucket, (_MATCHED, 1))
-            result.update(bucket)
+            result.update(self.insertion_weights(span, golds, hits, UNIT, (_MATCHED, 1)))
         return result
+
+    def insertion_weights(
+        self,
+        span: tuple[int, int],
+        golds: Sequence[GoldEdit],
+        hits: dict[Edge, list[int]],
+        unit: int,
+        values: tuple[float, float],
+    ) -> dict[Edge, float]:
+        """Return the weights of the arcs at a place where gold edits insert; `weigh_insertions`."""
+        entries = self.entries(span)
+        numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
+        bucket: dict[Edge, float] = {
+            edge: length(self.arcs[edge[1]][edge[0]]) * unit for edge in entries
+        }
+        weigh_insertions(entries, numbers, hits, bucket, values)
+        return bucket
 
     def best(self, weights: dict[Edge, float]) -> list[list[int]]:
         """Return the tails of every vertex on the paths of least cost, empty off these paths."""

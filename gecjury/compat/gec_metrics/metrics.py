@@ -30,7 +30,7 @@ from gecjury.compat.gec_metrics.base import (
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.errors import InputError, OptionError
-from gecjury.extraction.extract import corpus_edits, extract_edits
+from gecjury.extraction.extract import corpus_edits, extract
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.gotoscorer.weights import ChunkWeights, chunk_sequence, judge_systems
 from gecjury.refbased.weighing.bertscore import BERTScore
@@ -110,7 +110,7 @@ class ERRANT(ByReference):
     def edit_extraction(self, src: str, trg: str) -> list[ExtractedEdit]:
         """Return the edits between a source and its correction that count."""
         tokens = src.split()
-        [[edits]] = extract_edits([src], [[trg]], self.tagger)
+        [[edits]] = extract([src], [[trg]], self.tagger).edits
         return [
             ExtractedEdit(e.start, e.end, " ".join(tokens[e.start : e.end]), e.correction, e.type)
             for e in counted_edits(edits)
