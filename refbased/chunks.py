@@ -32,6 +32,7 @@ class Partition:
 def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
     """Return the spans of the edits; spans that touch or overlap are merged."""
     merged: list[list[int]] = []
+    # Touching edits merge as overlapping ones do: what stands between them belongs to both.
     for edit in sorted((e for edits in edit_sets for e in edits), key=lambda e: e.start):
         if merged and edit.start <= merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], edit.end)
@@ -67,6 +68,7 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
     Raises:
         InputError: an edit outside the source, or overlapping another of its set.
     """
+    # Fitting and apart is checked here, so that the walk below needs no checks.
     ordered_sets = [ordered_edits(edits, len(source)) for edits in edit_sets]
     spans: list[tuple[int, int]] = []
     changed: list[bool] = []
@@ -87,6 +89,7 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
         n = 0
         for (start, end), edited in zip(spans, changed, strict=True):
             first = n
+            # Both lists run from left to right, so one walk over the edits serves all chunks.
             while edited and n < len(ordered) and ordered[n].end <= end:
                 n += 1
             row.append(_chunk_text(source, start, end, ordered[first:n]))

@@ -62,12 +62,12 @@ class BestReference(Scorer):
         precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
 
-    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+    def sentence_keys(self, counts: FloatArray) -> Sequence[FloatArray]:
         """Return keys that choose a reference by the sentence's own counts.
 
         Each key has the shape of the counts without the last axis.
         """
-        return self.rule(own, own)
+        return self.rule(counts, counts)
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """Return the counts of a level, (..., K), where sentences and corpora differ."""
@@ -99,6 +99,7 @@ class BestReference(Scorer):
 
         None either where a subclass makes its corpus score otherwise.
         """
+        # With one reference there is nothing to choose, so that the sums of a corpus' parts add up.
         usual = type(self).corpus_scores is BestReference.corpus_scores
         if not usual or statistics.values.shape[2] != 1:
             return None
@@ -180,6 +181,7 @@ class BestReference(Scorer):
             place: index of each edit's correction, shape (N,).
             notes: remarks for the user.
         """
+        # An edit alone has no best reference: its correction as a whole has one.
         best = self.best_references(counts)[place]
         credit = np.take_along_axis(by_reference, best[:, None], axis=1)[:, 0]
         return EditCounts(credit, by_reference, notes)
@@ -217,6 +219,7 @@ class EditMetric(Scorer):
     def check(self, corpus: Corpus) -> None:
         """Check the corpus, and that the tagger is installed before any work is done."""
         super().check(corpus)
+        # Refused before any work is done: extraction may take minutes.
         if self.apart:
             corpus.refuse_overlaps(self.name)
         extraction_signature(corpus.language.tagger_for(self.tagger), self.pos)
@@ -226,6 +229,7 @@ class EditMetric(Scorer):
         tagger = corpus.language.tagger_for(self.tagger)
         if tagger == self.tagger:
             return super().signature(corpus, runtime)
+        # What is signed is the tagger that ran: `embedded` means another one in each language.
         settled = replace(self, tagger=tagger).signature(corpus, runtime)
         return replace(settled, changed=self._changed())
 

@@ -121,6 +121,8 @@ class ERRANT(BestReference, TypedEditMetric):
         gold = {(e.start, e.end, e.correction): e for e in counted_edits(reference)}
         rows = []
         for key, edit in proposed.items():
+            # An edit that touches one of the reference corrects its error wrongly, and is not
+            # needless.
             near = [edit_label(other) for other in gold.values() if _touch(edit, other)]
             verdict = "hit" if key in gold else "wrong" if near else "over"
             rows.append(_verdict(source, edit, verdict, "hypothesis", near))

@@ -101,6 +101,7 @@ class PTERRANT(BestReference, TypedEditMetric):
         for system, lines in enumerate(outputs):
             for row, kinds in enumerate(lines):
                 for index, reference in enumerate(references):
+                    # Kept by place: the reference that counts is known only when all sentences are.
                     place = (system, row, index)
                     types[place] = _count(kinds, reference[row], weights.of(row, index))
                     for (_, kind), amount in types[place].items():
@@ -129,6 +130,7 @@ class PTERRANT(BestReference, TypedEditMetric):
         for number, case in enumerate(cases):
             key = (case.edit.start, case.edit.end, case.edit.correction)
             for index, lines in enumerate(references):
+                # A wrong edit takes as much as the same edit would have given, were it right.
                 sign = 1.0 if key in lines[case.row] else -1.0
                 credit[number, index] = sign * weights.of(case.row, index)[key]
         return self.credited(credit, counts, place, tuple(notes))

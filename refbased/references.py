@@ -47,9 +47,9 @@ class QuotientRule:
     constant: float | None = None
     above: tuple[_Weights, ...] = ()
 
-    def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+    def __call__(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         """Return the keys, highest first."""
-        return self.keys(sums, own)
+        return self.keys(sums, counts)
 
 
 def f_rule(
@@ -75,9 +75,9 @@ def best_f(beta: float, digits: int | None = None) -> QuotientRule:
     places = 12 if digits is None else digits
     square = beta * beta
 
-    def keys(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+    def keys(sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         score = precision_recall_f(*np.moveaxis(sums, -1, 0), beta=beta)[2]
-        return (np.round(score, places), own[..., 0], -own[..., 1], -own[..., 2])
+        return (np.round(score, places), counts[..., 0], -counts[..., 1], -counts[..., 2])
 
     return f_rule(keys, beta, (1 + square, 1.0, square), places)
 
@@ -120,7 +120,7 @@ class _Choices:
         settled: N × (S · K), counts where there is no choice, 0 elsewhere.
         chosen: N × S, the reference where there is no choice; −1 where there is none.
         place: N × S, where an open choice stands among A; −1 where there is none.
-        own: A × R × K, counts of the references that an open choice is between.
+        counts: A × R × K, counts of the references that an open choice is between.
         usable: A × R.
         tops: Q × R × A, what each reference adds to the numerators; −∞ for those not usable.
         bottoms: Q × R × A, what it adds to the denominators.
@@ -137,7 +137,7 @@ class _Choices:
     settled: FloatArray
     chosen: IntArray
     place: NDArray[np.int32]
-    own: FloatArray
+    counts: FloatArray
     usable: NDArray[np.bool_]
     tops: FloatArray
     bottoms: FloatArray
@@ -171,23 +171,24 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     """Settle the choices that are the same in all corpora of so many sentences."""
     cells = values.swapaxes(0, 1)
     sentences, systems, references, kinds = cells.shape
-    own = np.nan_to_num(cells).reshape(-1, references, kinds)
+    counts = np.nan_to_num(cells).reshape(-1, references, kinds)
     usable = ~np.isnan(cells[..., 0]).reshape(-1, references)
-    signed = bool((own < 0).any())
+    signed = bool((counts < 0).any())
     score = None
     if isinstance(rule, QuotientRule) and (rule.above or not signed):
         above = np.array(rule.above if signed else ()).reshape(-1, kinds)
-        least = (own @ above.T).min(axis=(0, 1), initial=0.0)
+        least = (counts @ above.T).min(axis=(0, 1), initial=0.0)
         score = Quotients(
             np.array(rule.tops), np.array(rule.bottoms), rule.constant or 0.0, above, -least
         )
     ahead = None
     if isinstance(rule, QuotientRule) and rule.constant is None and not signed:
-        ahead = _ahead(own, rule, length)
-    usable &= ~_beaten(own, usable, rule, ahead)
+        ahead = _ahead(counts, rule, length)
+    # Most choices are the same in every corpus: these are settled once for all draws.
+    usable &= ~_beaten(counts, usable, rule, ahead)
     left = usable.sum(axis=1)
     first = usable.argmax(axis=1)
-    only = np.take_along_axis(own, first[:, None, None], axis=1)[:, 0]
+    only = np.take_along_axis(counts, first[:, None, None], axis=1)[:, 0]
     settled = np.where((left == 1)[:, None], only, 0.0).reshape(sentences, systems * kinds)
     chosen = np.where(left > 0, first, -1).reshape(sentences, systems)
     at = np.flatnonzero(left > 1)
@@ -198,28 +199,28 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     by_later = np.zeros(len(at), dtype=np.int64)
     if score is not None and isinstance(rule, QuotientRule):
         clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
-        reach = _reach(own, usable, score)
+        reach = _reach(counts, usable, score)
         reach = reach.reshape(*reach.shape[:2], sentences, systems)
         tops, bottoms = (
-            np.moveaxis(own[at] @ part.T, -1, 0).swapaxes(1, 2).copy()
+            np.moveaxis(counts[at] @ part.T, -1, 0).swapaxes(1, 2).copy()
             for part in (score.tops, score.bottoms)
         )
-        by_later = choose_best(rule(own[at], own[at])[1:], usable[at])
+        by_later = choose_best(rule(counts[at], counts[at])[1:], usable[at])
         if rule.constant is not None:
             bottoms += _NOTHING
         barred = ~usable[at].T
         tops[:, barred], bottoms[:, barred] = 0.0, 1.0
         tops[0, barred] = -np.inf
     return _Choices(
-        rule, clear, score, settled, chosen, place, own[at], usable[at], tops, bottoms, by_later,
+        rule, clear, score, settled, chosen, place, counts[at], usable[at], tops, bottoms, by_later,
         reach, score is not None and ahead is None,
     )  # fmt: skip
 
 
-def _reach(own: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> FloatArray:
+def _reach(counts: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> FloatArray:
     """Return the least and most that each cell adds, 2 × (3Q + F) × cells; see `find_ranges`."""
     parts = np.concatenate([score.tops, score.bottoms, score.above])
-    added = np.moveaxis(own @ parts.T, -1, 0)
+    added = np.moveaxis(counts @ parts.T, -1, 0)
     size = len(score.tops)
     tops, bottoms = added[:size], added[size : 2 * size]
     some = usable.any(axis=1)
@@ -235,7 +236,7 @@ def _reach(own: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> Floa
 
 
 def _beaten(
-    own: FloatArray, usable: NDArray[np.bool_], rule: FirstBest, ahead: _Ahead | None
+    counts: FloatArray, usable: NDArray[np.bool_], rule: FirstBest, ahead: _Ahead | None
 ) -> NDArray[np.bool_]:
     """Return the references that another one beats whatever was counted before.
 
@@ -243,17 +244,19 @@ def _beaten(
     and a reference that is ahead of another has no lower one; then the later keys must prefer it,
     too. Where nothing is known of the later keys, all counts are equal, and the first is taken.
     """
-    seen, later = np.ones(own.shape[-1], dtype=bool), []
+    seen, later = np.ones(counts.shape[-1], dtype=bool), []
     if isinstance(rule, QuotientRule):
-        later = list(rule(own, own)[1:])
+        later = list(rule(counts, counts)[1:])
         if rule.constant is not None:
             seen = np.any([*rule.tops, *rule.bottoms], axis=0)
     beaten = np.zeros_like(usable)
-    for first, second in permutations(range(own.shape[1]), 2):
-        alike = (own[:, first, seen] == own[:, second, seen]).all(axis=-1)
+    for first, second in permutations(range(counts.shape[1]), 2):
+        alike = (counts[:, first, seen] == counts[:, second, seen]).all(axis=-1)
         if ahead is not None:
             alike |= ahead(first, second)
-        beaten[:, second] |= alike & _preferred(later, first, second, len(own)) & usable[:, first]
+        beaten[:, second] |= (
+            alike & _preferred(later, first, second, len(counts)) & usable[:, first]
+        )
     return beaten
 
 
@@ -265,7 +268,7 @@ def _preferred(keys: Sequence[FloatArray], one: int, two: int, cells: int) -> ND
     return prefers
 
 
-def _ahead(own: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None:
+def _ahead(counts: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None:
     """Return a test of where one reference's F is surely above another's, or both are 0 or 1.
 
     F is t/(t + r), t what the numerator sums and r what else the denominator does. With sums T and
@@ -277,15 +280,15 @@ def _ahead(own: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None:
     rounding, in a corpus of `length` sentences that all have the largest counts.
 
     Args:
-        own: cells × R × K.
+        counts: cells × R × K.
         rule: gives F.
         length: sentences.
     """
     top_weight, weights = rule.tops[0][0], np.array(rule.bottoms[0])
     whole = np.array([top_weight, *weights]) * _GRAIN
-    exact = bool((whole == np.rint(whole)).all() and (own == np.rint(own)).all())
+    exact = bool((whole == np.rint(whole)).all() and (counts == np.rint(counts)).all())
     weights[0] -= top_weight
-    top, rest = top_weight * own[..., 0], own @ weights
+    top, rest = top_weight * counts[..., 0], counts @ weights
     if (rest < 0).any() or not (exact or (rule.digits is not None and (weights >= 0).all())):
         return None  # an F of 1 might not come out as 1
     visible = 2 * _NOISE * (length * (top + rest).max(initial=0.0)) ** 2
@@ -319,6 +322,7 @@ def _replay_stretch(
     """Sum a stretch of sentences (sentences × draws); `added` is a buffer for one of them."""
     draws, systems, kinds = totals.shape
     by_draw, by_cell = totals.reshape(draws, -1), totals.reshape(-1, kinds)
+    # Only sentences that some draw has at this stretch are looked at.
     used = np.zeros(len(choices.place), dtype=bool)
     used[order] = True
     rows = np.flatnonzero(used)
@@ -345,7 +349,7 @@ def _replay_stretch(
             free = which >= 0
             cells, which, before = cells[free], which[free], by_cell_before[free]
             picked = _choose(choices, before, which)
-            added.reshape(-1, kinds)[cells] = choices.own[which, picked]
+            added.reshape(-1, kinds)[cells] = choices.counts[which, picked]
             if draws == 1:
                 choices.chosen[rows[at[0]], cells] = picked
         by_draw += added
@@ -393,7 +397,7 @@ def _settle(
         best = np.where(alike & (best < 0), choices.by_later[which], best)
     sure = best >= 0
     row, system, which = row[sure], system[sure], which[sure]
-    settled.reshape(-1, systems, kinds)[row, system] = choices.own[which, best[sure]]
+    settled.reshape(-1, systems, kinds)[row, system] = choices.counts[which, best[sure]]
     still[row, system] = -1
     return still, np.flatnonzero(ranges.apart & ranges.sound)
 
@@ -406,7 +410,7 @@ def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> 
     tops, bottoms = before @ score.tops.T, before @ score.bottoms.T
     best = second = np.full(len(place), -np.inf)
     chosen = np.zeros(len(place), dtype=np.int64)
-    for number in range(choices.own.shape[1]):
+    for number in range(choices.counts.shape[1]):
         score_sum = np.zeros(len(place))
         for part in range(len(score.tops)):
             top = tops[:, part] + choices.tops[part, number].take(place)
@@ -424,8 +428,8 @@ def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> 
 
 
 def _choose_by_rule(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> IntArray:
-    own = choices.own[place]
-    return choose_best(choices.rule(before[:, None] + own, own), choices.usable[place])
+    counts = choices.counts[place]
+    return choose_best(choices.rule(before[:, None] + counts, counts), choices.usable[place])
 
 
 def choose_running(

@@ -170,6 +170,7 @@ def _check(args: argparse.Namespace) -> int:
             read_m2(path)
         except GecjuryError as error:
             problems.append(Finding("warning", path, str(error)))
+        # The first readable file is what the others are compared with, itself included.
         first = first or (path, blocks)
         try:
             _same_sources(*first, path, blocks)

@@ -140,6 +140,7 @@ def _is_left_out(edit: M2Annotation, options: CompareOptions) -> bool:
     if edit.type == "UNK" and options.unit in ("corrections", "typed"):
         return True  # an error without a correction can only be detected
     several = edit.end - edit.start >= 2 or len(edit.correction.split()) >= 2
+    # Those options name what is kept, so each leaves out the other kind.
     unfit = options.single if several else options.multi
     return unfit or edit.type in options.left_out
 

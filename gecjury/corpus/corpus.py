@@ -247,6 +247,7 @@ class Corpus:
         references = tuple(version.as_text(language) for version in self.references)
         pairs = [(self.sources, sources)]
         pairs += [(v.lines, systems[name].lines) for name, v in self.systems.items()]
+        # Groups hold texts in tokens; what was written is known where a system has the same text.
         written = {cut: text for old, texts in pairs for cut, text in zip(old, texts, strict=True)}
 
         def shown(group: Group) -> Group:
@@ -457,6 +458,7 @@ def distinct_groups(
             order = np.random.default_rng([seed, row]).permutation(len(texts))
             texts = [texts[index] for index in order]
         systems = [tuple(places[text]) for text in texts]
+        # Neighbouring groups share one text, so that their scales can be compared.
         starts = range(0, max(len(systems) - 1, 1), max(size - 1, 1))
         for part, start in enumerate(starts):
             chosen = systems[start : start + size]

@@ -121,6 +121,7 @@ def join_annotators(
                 replace(annotation, annotator=annotation.annotator + base)
                 for annotation in block.annotations or unsaid
             ]
+        # Numbers within a file stay apart, so that each file's annotators keep their order.
         base += max(annotators, default=-1 if silent else 0) + 1
     return tuple(
         M2Sentence(block.source, tuple(annotations))

@@ -222,6 +222,7 @@ def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
 def _check_order(before: Sequence[M2Annotation], new: M2Annotation, where: str) -> None:
     if new.is_noop:
         return
+    # Only the annotator's last edit matters: earlier ones were checked against it.
     for old in reversed(before):
         if old.annotator == new.annotator and not old.is_noop:
             if new.start < old.end or new.start < old.start:
@@ -243,6 +244,7 @@ def _apply_in_turn(tokens: list[str], edits: Sequence[Edit]) -> list[str]:
     result = list(tokens)
     offset = 0
     for edit in edits:
+        # Later spans count the source's tokens, so what was added or taken is set off.
         result[edit.start + offset : edit.end + offset] = edit.tokens
         offset += len(edit.tokens) - (edit.end - edit.start)
     return result

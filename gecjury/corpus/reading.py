@@ -136,6 +136,7 @@ def read_corpus(
             labels[f"reference {len(lists)}"] = str(path)
             lists.append(version)
     if gold is not None:
+        # A file named as gold stands in for those among the references.
         gold_files = [read_gold(gold)]
         labels["gold"] = str(gold)
         if not lists and len(gold_files[0]) == len(sources):

@@ -130,6 +130,7 @@ def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
         text = text_of.get(line)
         if text is None:
             text = " ".join(cut(line))
+            # A character lost here would be lost to every metric, unseen.
             if "".join(text.split()) != "".join(line.split()):
                 raise InputError(
                     f"{where}, sentence {number}: the tokeniser {name} changes the text "
@@ -167,6 +168,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         return folded(text, language.fold)
 
     def read(lines: Sequence[str], where: str) -> Version:
+        # Folded before it is cut, so that a dictionary meets letters in one form.
         plain = tuple(map(fold, lines))
         cut = tokenised(plain, language.tokens, where)
         return Version(cut, text=None if cut == plain else plain)

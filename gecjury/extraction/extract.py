@@ -26,11 +26,8 @@ from gecjury.corpus.gold import scheme_of
 from gecjury.errors import InputError
 from gecjury.extraction import universal
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
-from gecjury.extraction.taggers import (
-    analyser_of,
-    extraction_signature,
-    installed_version,
-)
+from gecjury.extraction.tagger.importing import installed_version
+from gecjury.extraction.taggers import analyser_of, extraction_signature
 from gecjury.runtime import Runtime
 
 _T = TypeVar("_T", bound=Hashable)
@@ -219,6 +216,7 @@ def remembered(
     cached = len(edits_of)
     missing = [item for item in items if item not in edits_of]
     if missing:
+        # Written as they come, so that an interrupted run has kept what it made.
         made = runtime.track(make(missing), what, len(missing))
         while batch := list(islice(made, _AT_ONCE)):
             edits_of.update(batch)
@@ -231,6 +229,7 @@ def _made(
     pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     load = partial(tagging_pipeline, tagger, pos_scheme)
+    # Another process takes longer to load than a few pairs take here.
     if runtime.workers > 1 and len(pairs) > _FEW:
         from gecjury.extraction.workers import extract_in_workers
 

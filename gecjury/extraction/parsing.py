@@ -118,13 +118,13 @@ class Parser:
         pairs = zip(sentences, tagged.narrow, strict=True)
         plain = self._parse_plainly([texts for texts, narrow in pairs if narrow])
         keys, numbers = self._keys, tagged.numbers
-        words = [self._word(entry.text) for entry in tagged.found]
-        entry_keys = ((entry.text, entry.lemma, entry.pos) for entry in tagged.found)
+        words = [self._word(entry.text) for entry in tagged.attributes]
+        entry_keys = ((entry.text, entry.lemma, entry.pos) for entry in tagged.attributes)
         columns = [
             _spread([lower for lower, _ in words], numbers),
-            _spread([entry.lemma for entry in tagged.found], numbers),
-            _spread([entry.pos for entry in tagged.found], numbers),
-            _spread([entry.tag for entry in tagged.found], numbers),
+            _spread([entry.lemma for entry in tagged.attributes], numbers),
+            _spread([entry.pos for entry in tagged.attributes], numbers),
+            _spread([entry.tag for entry in tagged.attributes], numbers),
             tagged.deps,
             tagged.heads,
             _spread([keys.setdefault(key, len(keys)) for key in entry_keys], numbers),

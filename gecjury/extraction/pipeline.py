@@ -264,6 +264,7 @@ class ExtractedEdits(NamedTuple):
             rows = None
         if not isinstance(rows, list):
             raise ValueError("no list of edits")  # damage of a file
+        # A cache's file may be damaged; whatever is not exactly such rows is made anew.
         for row in rows[rows[:1] == [True] :]:
             if not isinstance(row, list) or list(map(type, row)) != [int, int, str, str]:
                 raise ValueError("no edit")
@@ -285,6 +286,7 @@ class Extractor:
         while begin < len(pairs):
             new: dict[str, None] = {}
             end = begin
+            # Parsing pays in bulk, but parses are large: a window of new sentences at a time.
             while end < len(pairs) and len(new) < _WINDOW:
                 new.update((s, None) for s in pairs[end] if s not in parses)
                 end += 1

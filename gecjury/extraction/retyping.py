@@ -63,6 +63,7 @@ def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bo
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
     scheme = scheme_of(corpus.language.tagger_for(tagger))
+    # `UNK` and `noop` are in every scheme, and so never call for new types.
     foreign = types == "auto" and other_types(corpus.references, scheme)
     return bool(foreign) and have_types(corpus.hypotheses, scheme)
 
@@ -218,6 +219,7 @@ def reextracted_blocks(
     (extracted,) = extract(sources, [texts], tagger, pos, runtime).edits
     made = {}
     for place, applied, edits in zip(places, laid, extracted, strict=True):
+        # What was seen and not corrected leaves no trace in the text: it is carried over.
         seen = (replace(edit, type=_UNKNOWN) for edit in applied.edits if _is_detected(edit))
         made[place] = tuple(_in_order((*seen, *edits)))
     return _rewritten(blocks, made)

@@ -8,12 +8,11 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import Any
 
 from gecjury.corpus.gold import scheme_of
-from gecjury.errors import MissingExtraError, OptionError, install_hint
 from gecjury.extraction import plain, universal
+from gecjury.extraction.tagger.importing import installed_version, tested_version
 
 
 def analyser_of(tagger: str, pos_scheme: str) -> Any:
@@ -63,31 +62,3 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
 
 # The errant release whose edits the tests compare with ours.
 _TESTED_ERRANT = "3.0"
-
-
-def installed_version(package: str) -> str:
-    """Return the version of a package.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        raise MissingExtraError(
-            f"edits need {package}, which is not installed: {install_hint('edits')}"
-        ) from None
-
-
-def tested_version(package: str, tested: str, version: str) -> str:
-    """Return the version of a package if it is of the tested release, `major.minor`.
-
-    Raises:
-        OptionError: it is of another one.
-    """
-    if not version.startswith(f"{tested}."):
-        raise OptionError(
-            f"{package} {version} is outside the tested range {tested}.*, and another release may "
-            f"give other edits: pip install '{package.lower()}=={tested}.*'"
-        )
-    return version

@@ -53,13 +53,13 @@ def extract_in_workers(
             alone = {"OMP_NUM_THREADS": "1"}
             words = "gecjury.extraction.workers", tagger, pos_scheme
             pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
-        own = Extractor(analyser_of(tagger, pos_scheme) if load is None else load())
+        local = Extractor(analyser_of(tagger, pos_scheme) if load is None else load())
         if _may_fork(tagger):
-            pool.fill(others, lambda: ForkedProcess(_in_a_fork(own), pool.processes))
+            pool.fill(others, lambda: ForkedProcess(_in_a_fork(local), pool.processes))
     except BaseException:
         pool.close()
         raise
-    return _together(batches, own, pool)
+    return _together(batches, local, pool)
 
 
 def _own_share(processes: int) -> AbstractContextManager[Any]:
@@ -102,6 +102,7 @@ class _Batches:
         """The next batch, empty if none is left; `send` counts it as under way elsewhere."""
         with self._lock:
             left = len(self._pairs) - self._begin
+            # A share of what is left: long batches first, short ones at the end.
             size = min(max(left // self._shares + 1, _SMALLEST), _LARGEST)
             batch = self._pairs[self._begin : self._begin + size]
             self._begin += len(batch)
@@ -113,7 +114,7 @@ _Result = tuple[list[TextPair], list[ExtractedEdits]]
 
 
 def _together(
-    batches: _Batches, own: Extractor, pool: Pool[_Result]
+    batches: _Batches, local: Extractor, pool: Pool[_Result]
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Work beside the other processes until every batch is done."""
 
@@ -135,7 +136,7 @@ def _together(
                 yield from zip(*result, strict=True)
             if not batch:
                 return
-            yield from own.extract(batch)
+            yield from local.extract(batch)
 
 
 def _answers(extractor: Extractor) -> Callable[[Any], Any]:

@@ -157,14 +157,14 @@ class CLEME(BestReference, EditMetric):
     def _digits(self) -> int:
         return 4 if self.compat == "official" else 12
 
-    def _running_keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        tp, needed, needless, fn, tn = np.moveaxis(own, -1, 0)
+    def _running_keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
+        tp, needed, needless, fn, tn = np.moveaxis(counts, -1, 0)
         score = np.round(self.scores_of(sums, "corpus").score, self._digits)
         return (score, tp, -needed - needless, -fn, tn)
 
-    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+    def sentence_keys(self, counts: FloatArray) -> Sequence[FloatArray]:
         """Return F, precision and recall, each without the last axis."""
-        precision, recall, score = precision_recall_f(*confusion(own), beta=self.beta)
+        precision, recall, score = precision_recall_f(*confusion(counts), beta=self.beta)
         return (score, precision, recall)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
@@ -202,6 +202,7 @@ class CLEME(BestReference, EditMetric):
             )
             hits = [at is not None and text[at] == made[at] for text in cut.texts[1:]]
             credit[number, usable] = hits
+        # Independent: one reference that has the chunk suffices.
         if self.assumption == "independent":
             return EditCounts(np.nanmax(credit, axis=1), credit)
         sources = [corpus.sources[row] for row, _ in corrections]
@@ -217,6 +218,7 @@ class CLEME(BestReference, EditMetric):
         parts = partition(tokens, [counted_edits(hypothesis), counted_edits(reference)])
         rows = []
         for span, output, target in zip(parts.spans, *parts.texts, strict=True):
+            # Chunks that nobody changes are most of a sentence and say nothing.
             if output is None and target is None:
                 continue
             verdict = "under" if output is None else "over" if target is None else "wrong"
@@ -345,6 +347,7 @@ class CLEME2(CLEME):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return CLEME's statistics, with each system's corpus components in the details."""
+        # The components cannot be told from the score, so they are kept beside it.
         statistics = super().statistics(corpus, runtime)
         totals, _ = self.chosen_in_run(statistics.values)
         names = ("hit", "wrong", "under", "over")
@@ -364,10 +367,10 @@ class CLEME2(CLEME):
     def _digits(self) -> int:
         return 12  # the authors' program rounds CLEME's running score, not that of CLEME2.0
 
-    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+    def sentence_keys(self, counts: FloatArray) -> Sequence[FloatArray]:
         """Return the combined score, hit, wrong, under and over, each without the last axis."""
-        hit, wrong, under, over = components(own)
-        return (combined(own, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
+        hit, wrong, under, over = components(counts)
+        return (combined(counts, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return the combined score with the weights of the level."""

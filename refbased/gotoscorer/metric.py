@@ -124,6 +124,7 @@ class GoToScorer(EditMetric):
         for number, case in enumerate(cases):
             source = sources[case.row]
             chunks = chunk_sequence(source, reference[case.row])
+            # What the edit alone turns right or wrong, against the source as it stands.
             before, after = verdicts(source, chunks, []), verdicts(source, chunks, [case.edit])
             for chunk, (was, now) in enumerate(zip(before, after, strict=True)):
                 if now != was:

@@ -67,6 +67,8 @@ def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, 
         start, end, tokens = edit.start, edit.end, edit.tokens
         if tokens == list(source[start:end]):
             continue
+        # The reference may insert twice at a place; a system that inserts both at once is right,
+        # too.
         if effective and start == end == effective[-1][0] == effective[-1][1]:
             effective[-1][2].extend(tokens)
         else:
@@ -165,6 +167,7 @@ class JudgedChunks:
 
     def weights(self) -> ChunkWeights:
         """Return the weights that these systems give the chunks."""
+        # A chunk that all systems get right weighs nothing, one that all miss weighs 1.
         correct = ((self.verdict == _TP) | (self.verdict == _TN)).sum(axis=0)
         cuts = np.searchsorted(self.sentence, np.arange(1, self.sentences))
         parts = np.split(correct, cuts) if self.sentences else []

@@ -243,6 +243,7 @@ class IMeasure(Scorer):
             targets = [r[row] for r in references]
             texts = [s[row] for s in systems]
             left_out[:, row] = [_too_long(sources[row], output, targets) for output in texts]
+            # The others of the sentence are scored all the same.
             kept = np.flatnonzero(~left_out[:, row])
             if len(kept):
                 counts[kept, row] = sentence_counts(sources[row], [texts[k] for k in kept], targets)

@@ -64,6 +64,7 @@ def match(
             Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
             for edits, golds in zip(bounded, annotators, strict=True)
         ]
+    # Windows give every count that an optimal path can have; mostly there is one.
     decided = _dominant(windows)
     search, searched = None, False
     result = []
@@ -132,6 +133,7 @@ def _search_bounded(
     """Return the edits of a pair too large for the official search, per annotator."""
     if lattice is not None:
         return [bounded_path(lattice, golds, max_unchanged_words) for golds in annotators]
+    # What both sides share at their ends needs no lattice, and what is left may fit.
     before, after = _shared_ends(source, hypothesis)
     left = source[before : len(source) - after]
     right = hypothesis[before : len(hypothesis) - after]

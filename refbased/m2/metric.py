@@ -59,6 +59,7 @@ class M2(BestReference):
             raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
         golds = [gold_edits(block) for block in corpus.gold]
         width = max(len(gold) for gold in golds)
+        # NaN stays where an annotator has no line: absent, which is not the same as satisfied.
         values = np.full((len(corpus.systems), len(corpus), width, 3), np.nan)
         lines = [version.lines for version in corpus.systems.values()]
         rows = runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus))
@@ -77,8 +78,8 @@ class M2(BestReference):
         """The rule that chooses the annotator with the best running F."""
         return f_rule(self._keys, self.beta, (0.0, 1.0, self.beta * self.beta))
 
-    def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        del own  # the official scorer compares sums alone
+    def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
+        del counts  # the official scorer compares sums alone
         correct, proposed, gold = np.moveaxis(sums, -1, 0)
         weighted = proposed + self.beta * self.beta * gold
         return (f_of_counts(correct, proposed, gold, self.beta), correct, -weighted)
@@ -115,6 +116,7 @@ class M2(BestReference):
                 matches = match(tokens[case.row], made, gold, self.unchanged)
                 shares = [c.correct / c.proposed if c.proposed else 0.0 for c in matches]
                 alone[case.row, case.edit] = np.array(shares)
+            # Alone an edit may match less than among its neighbours, with which MaxMatch joins it.
             joint = [_joins(tokens[case.row], case, annotator) for annotator in gold]
             credit[number, : len(gold)] = np.maximum(alone[case.row, case.edit], joint)
         return self.credited(credit, counts, place)

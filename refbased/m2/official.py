@@ -100,6 +100,7 @@ class OfficialSearch:
             tied = self.paths.best(self.paths.weights(golds, hits))
             kept = {(tail, head) for head, tails in enumerate(tied) for tail in tails}
             listed = [edge for edge in listed if edge in kept]
+        # In the official order and rounding, since either may decide between paths of one cost.
         weights = _float_weights(self.paths, listed, -len(self.listed), golds, hits)
         return self.paths.edits(_shortest(listed, weights, size), hits)
 

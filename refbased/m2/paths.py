@@ -195,6 +195,7 @@ class WindowPaths:
             row = self.into[head]
             if head in heads:
                 row = [(tail, weights.get((tail, head), weight)) for tail, weight in row]
+            # Vertices are sorted, and arcs lead to later ones: one pass settles each cost.
             cost.append(min([cost[tail] + weight for tail, weight in row]))
         result: list[list[int]] = [[] for _ in self.into]
         needed = {len(self.into) - 1}
@@ -249,6 +250,7 @@ class WindowPaths:
         """
         hits = self.hits(golds)
         if not hits:
+            # Without a hit the paths of least cost are the same for every annotator.
             return {(p + more, after, c) for p, after, c in states for more in self.proposed}
         return self.follow(self.best(self.weights(golds, hits)), hits, states)
 

@@ -91,6 +91,7 @@ def _blocks(problems: Sequence[Problem]) -> list[list[int]]:
     }
     blocks: list[list[int]] = []
     cells = (0, 0)
+    # By size, so that little of a padded block is padding.
     for place in sorted(sizes, key=lambda place: max(sizes[place])):
         wanted = (max(cells[0], sizes[place][0]), max(cells[1], sizes[place][1]))
         block = blocks[-1] if blocks else []

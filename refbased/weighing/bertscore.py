@@ -111,6 +111,7 @@ class BERTScore:
         """
         runtime = runtime or Runtime()
         encoder = load_encoder(self.encoder_spec, runtime)
+        # Systems agree on many sentences, so that most pairs occur more than once.
         distinct = list(dict.fromkeys(pairs))
         cache = None
         if runtime.use_cache:

@@ -78,6 +78,7 @@ class EditWeights:
 
     def compute(self, scorer: WeightModel, runtime: Runtime) -> list[str]:
         """Score every distinct pair of sentences; return notes for the user."""
+        # A dict keeps the order of the sentences, in which neighbours share texts.
         pairs: dict[tuple[str, str], None] = {}
         for (row, index), keys in self._wanted.items():
             reference = self._references[index][row]
@@ -97,6 +98,7 @@ class EditWeights:
         keys = self._wanted.get((row, index), {})
         if not keys:
             return {}
+        # The weight is the change of the source's own score by the edit alone.
         plain = self._scores[self._sources[row], reference]
         return {key: abs(self._scores[self._texts[row][key], reference] - plain) for key in keys}
 

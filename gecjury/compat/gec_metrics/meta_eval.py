@@ -68,6 +68,7 @@ class MetaEvalBase(ABC):
         self.config: Any = self.Config() if config is None else config
         self.benchmark = self._load()
         corpus = self.benchmark.corpus
+        # In that package's order, which its callers index by.
         models = [name for name in self.MODELS if name in corpus.systems]
         texts = {
             "sources": list(corpus.sources),
@@ -109,6 +110,7 @@ class MetaEvalBase(ABC):
         """Return the accuracy of each two ranks (as −rank, lower first) by view, least first."""
         by_view = {}
         for name, (pairs, judged) in self._judged(metric).items():
+            # A metric's tie was made a win of the second above, as in that package.
             right = judged == pairs.preference
             ranks = -np.sort(-np.stack([pairs.first_rank, pairs.second_rank], axis=1), axis=1)
             rows = []

@@ -19,9 +19,9 @@ from gecjury.extraction.tagger.importing import (
     needs_torch,
     no_collection,
     no_entry_points,
+    tested_version,
 )
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
-from gecjury.extraction.taggers import tested_version
 from gecjury.records import read_record
 
 __all__ = [

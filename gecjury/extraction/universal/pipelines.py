@@ -14,8 +14,7 @@ from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Analyser
 from gecjury.extraction.plain.forms import only_letters, similar
 from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
-from gecjury.extraction.tagger.importing import needs_torch
-from gecjury.extraction.taggers import installed_version
+from gecjury.extraction.tagger.importing import installed_version, needs_torch
 from gecjury.extraction.universal import PREFIX, VERSION
 from gecjury.extraction.universal.categories import UniversalTyper
 from gecjury.wording import visible

@@ -199,7 +199,7 @@ from gecjury.extraction.taggers import extraction_signature
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 assert extraction_signature("none") == {"tagger": "none 1"}
-made = extract(["a b"] * 2, [["a c", "b a"]], "none", runtime=Runtime(use_cache=False))
+made = extract(["a b"] * 2, [["a c", "b a"]], "none", runtime=Runtime(use_cache=False)).edits
 assert [edit.type for line in made[0] for edit in line] == ["R:OTHER", "R:WO"], made
 load("errant:tagger=none")
 """
