@@ -70,7 +70,6 @@ class Parser:
         self._nlp = nlp
         self._fast = FastPipeline(nlp) if FastPipeline.suits(nlp) else None
         self._checked = False
-        self._strings: dict[int, str] = {}
         self._keys: dict[tuple[str, str, int], int] = {}
         self._words: dict[str, tuple[str, int]] = {}
 
@@ -144,9 +143,8 @@ class Parser:
         if not len(doc):
             return _EMPTY
         columns = doc.to_array([ORTH, LEMMA, TAG, DEP, POS, HEAD]).T.tolist()
-        texts, lemmas, tags, deps = (
-            self._text(column, doc.vocab.strings) for column in columns[:4]
-        )
+        strings = doc.vocab.strings
+        texts, lemmas, tags, deps = ([strings[n] for n in column] for column in columns[:4])
         poses, offsets = columns[4:]
         keys = self._keys
         words = [self._word(text) for text in texts]
@@ -170,16 +168,6 @@ class Parser:
             lower: str = self._nlp.vocab[text].lower_
             word = self._words[text] = lower, mark(lower)
         return word
-
-    def _text(self, column: Sequence[int], strings: Any) -> list[str]:
-        text_of = self._strings
-        try:
-            return [text_of[number] for number in column]
-        except KeyError:
-            for number in column:
-                if number not in text_of:
-                    text_of[number] = strings[number]
-            return [text_of[number] for number in column]
 
 
 _WORD = 2**64 - 1

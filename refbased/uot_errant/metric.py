@@ -192,7 +192,8 @@ class UOTERRANT(BestReference, TypedEditMetric):
         if tally.unsolved:
             notes.append(
                 f"{self.name}: {tally.unsolved} of {tally.pairs} transport problems have no "
-                "optimum within reach (numbers not finite, or penalties far above epsilon): not scored"
+                "optimum within reach (numbers not finite, or penalties far above epsilon): not "
+                "scored"
             )
         return notes
 

@@ -66,19 +66,6 @@ _BERT = "bert-base-uncased"
 _DUMMY = "DUMMY:DUMMY"
 
 
-def _tagger(language: str) -> str:
-    """Return the tagger that errant loads for a language; the embedded one if it is missing.
-
-    Raises:
-        OptionError: a language that errant has no rules for.
-    """
-    if language != "en":
-        raise OptionError(
-            f"language={language!r:.40}: errant types English edits alone; expected en"
-        )
-    return _SPACY_MODEL if find_spec(_SPACY_MODEL) else "embedded"
-
-
 class ExtractedEdit(NamedTuple):
     """An edit with the names of its fields in the errant package."""
 
@@ -101,8 +88,17 @@ class ERRANT(ByReference):
 
     @cached_property
     def tagger(self) -> str:
-        """The tagger that errant loads for the language, as `_tagger` chooses it."""
-        return _tagger(self.config.language)
+        """The tagger that errant loads for the language; the embedded one if it is missing.
+
+        Raises:
+            OptionError: a language that errant has no rules for.
+        """
+        if self.config.language != "en":
+            raise OptionError(
+                f"language={self.config.language!r:.40}: errant types English edits alone; "
+                "expected en"
+            )
+        return _SPACY_MODEL if find_spec(_SPACY_MODEL) else "embedded"
 
     def _scorer(self) -> Scorer:
         return load("errant", beta=self.config.beta, tagger=self.tagger)
