@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -198,16 +199,12 @@ class JudgedChunks:
         return counts
 
     def _check(self, weights: ChunkWeights) -> None:
-        if len(weights.correct) != self.sentences:
-            raise InputError(
-                f"the weights are for {len(weights.correct)} sentences, the reference has "
-                f"{self.sentences}: make the weights from the same source and reference"
-            )
         sizes = np.bincount(self.sentence, minlength=self.sentences).tolist()
-        for n, (row, size) in enumerate(zip(weights.correct, sizes, strict=True)):
-            if len(row) != size:
+        both = zip_longest(map(len, weights.correct), sizes, fillvalue=0)
+        for number, (count, size) in enumerate(both, 1):
+            if count != size:
                 raise InputError(
-                    f"sentence {n + 1} has {len(row)} weights, the reference cuts it into {size} "
+                    f"sentence {number} has {count} weights, the reference cuts it into {size} "
                     "chunks: make the weights from the same source and reference"
                 )
 

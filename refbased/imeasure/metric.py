@@ -107,18 +107,12 @@ def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([zero, tn, zero, fn, zero, tn, fn], axis=-1)
 
 
-def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (TP+TN) / (TP+TN+FP+FN-FPN) over the last axis: 0 to 1, 1 without any column."""
-    tp, tn, fp, fn, fpn = np.moveaxis(counts[..., :5].astype(np.float64), -1, 0)
-    return ratio(tp + tn, tp + tn + fp + fn - fpn, 1.0)
-
-
 def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
     """Return WAcc over the last axis: 0 to 1, higher is better, 1 without any column.
 
     Args:
         counts: array whose last axis is `_COUNTS`.
-        weight: w, how many times TP and FP count; 2 in the paper.
+        weight: w, how many times TP and FP count; 2 in the paper, 1 gives plain accuracy.
     """
     tp, tn, fp, fn, fpn = np.moveaxis(counts[..., :5].astype(np.float64), -1, 0)
     below = weight * (tp + fp) + tn + fn - (weight + 1) * (fpn / 2)
@@ -166,7 +160,7 @@ def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
         for key in (
             weighted_accuracy(aspect, weight),
             improvement(aspect, weight),
-            accuracy(aspect),
+            weighted_accuracy(aspect, 1.0),
         )
     ]
     return choose_best(keys, np.ones(counts.shape[:-1], dtype=bool))
