@@ -254,9 +254,8 @@ def _beaten(
         alike = (counts[:, first, seen] == counts[:, second, seen]).all(axis=-1)
         if ahead is not None:
             alike |= ahead(first, second)
-        beaten[:, second] |= (
-            alike & _preferred(later, first, second, len(counts)) & usable[:, first]
-        )
+        prefers = _preferred(later, first, second, len(counts))
+        beaten[:, second] |= alike & prefers & usable[:, first]
     return beaten
 
 

@@ -243,7 +243,7 @@ class _Band:
     ) -> None:
         self.aligner, self.source, self.corrected = aligner, source, corrected
         self.start, self.rows, self.columns = start, rows, columns
-        self.lowest, self.highest = lowest, highest
+        self.highest = highest
         last = highest - rows + columns
         # What a cell may cost, by its place: dearer ones have no part in the path.
         self.most = [most - abs(place - last) for place in range(highest - lowest + 1)]
