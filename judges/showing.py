@@ -218,8 +218,8 @@ def edits_of_pairs(
 def _extract(
     sources: Sequence[str], texts: Sequence[str], language: Language, runtime: Runtime
 ) -> list[Edits]:
-    extract_edits = _extraction().extract_edits
-    (edits,) = extract_edits(sources, [texts], tagger=language.tagger, runtime=runtime)
+    extract = _extraction().extract
+    (edits,) = extract(sources, [texts], tagger=language.tagger, runtime=runtime).edits
     return list(edits)
 
 

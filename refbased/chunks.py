@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 from gecjury.corpus.edits import Edit, ordered_edits
 
@@ -32,6 +33,7 @@ class Partition:
 def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
     """Return the spans of the edits; spans that touch or overlap are merged."""
     merged: list[list[int]] = []
+    # Touching edits merge as overlapping ones do: what stands between them belongs to both.
     for edit in sorted((e for edits in edit_sets for e in edits), key=lambda e: e.start):
         if merged and edit.start <= merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], edit.end)
@@ -67,28 +69,21 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
     Raises:
         InputError: an edit outside the source, or overlapping another of its set.
     """
+    # Fitting and apart is checked here, so that the walk below needs no checks.
     ordered_sets = [ordered_edits(edits, len(source)) for edits in edit_sets]
-    spans: list[tuple[int, int]] = []
-    changed: list[bool] = []
-    done = 0
-    for start, end in _merged_spans(edit_sets):
-        if done < start:
-            spans.append((done, start))
-            changed.append(False)
-        spans.append((start, end))
-        changed.append(True)
-        done = end
-    if done < len(source):
-        spans.append((done, len(source)))
-        changed.append(False)
+    # Stretches that nobody edits and edited ones take turns, the first and the last unedited.
+    ends = [0, *chain.from_iterable(_merged_spans(edit_sets)), len(source)]
+    turns = [(*span, bool(turn % 2)) for turn, span in enumerate(pairwise(ends))]
+    spans = [(start, end, edited) for start, end, edited in turns if edited or start < end]
     texts = []
     for ordered in ordered_sets:
         row: list[ChunkText] = []
         n = 0
-        for (start, end), edited in zip(spans, changed, strict=True):
+        for start, end, edited in spans:
             first = n
+            # Both lists run from left to right, so one walk over the edits serves all chunks.
             while edited and n < len(ordered) and ordered[n].end <= end:
                 n += 1
             row.append(_chunk_text(source, start, end, ordered[first:n]))
         texts.append(tuple(row))
-    return Partition(tuple(spans), tuple(texts))
+    return Partition(tuple((start, end) for start, end, _ in spans), tuple(texts))

@@ -14,14 +14,16 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
 from gecjury.errors import OptionError
-from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
+from gecjury.extraction.extract import CorpusEdits, corpus_edits
 from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
-from gecjury.refbased.references import FirstBest, choose_best, choose_running
+from gecjury.extraction.taggers import extraction_signature
+from gecjury.refbased.references import FirstBest, best_f, choose_best, choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.scoring.signature import Signature
+from gecjury.stats.counts import precision_recall_f
 
 ScoreLevel = Literal["sentence", "corpus"]
 
@@ -40,22 +42,32 @@ class BestReference(Scorer):
     """
 
     family: ClassVar[str] = "refbased"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
+
+    def __post_init__(self) -> None:
+        check_beta(self.name, self.beta)
 
     @property
     @abstractmethod
+    def beta(self) -> float:
+        """The weight of recall."""
+
+    @property
     def rule(self) -> FirstBest:
-        """The keys that choose a reference in the run of a corpus."""
+        """The keys that choose a reference in the run of a corpus: ERRANT's, of TP, FP and FN."""
+        return best_f(self.beta)
 
-    @abstractmethod
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """Return the scores of counts, ... × K."""
+        """Return the scores of counts, ... × K: F, precision and recall of TP, FP and FN."""
+        precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
+        return Scores(score, precision, recall)
 
-    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+    def sentence_keys(self, counts: FloatArray) -> Sequence[FloatArray]:
         """Return keys that choose a reference by the sentence's own counts.
 
         Each key has the shape of the counts without the last axis.
         """
-        return self.rule(own, own)
+        return self.rule(counts, counts)
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """Return the counts of a level, (..., K), where sentences and corpora differ."""
@@ -87,6 +99,7 @@ class BestReference(Scorer):
 
         None either where a subclass makes its corpus score otherwise.
         """
+        # With one reference there is nothing to choose, so that the sums of a corpus' parts add up.
         usual = type(self).corpus_scores is BestReference.corpus_scores
         if not usual or statistics.values.shape[2] != 1:
             return None
@@ -113,6 +126,46 @@ class BestReference(Scorer):
         """
         return choose_running(self.counts_at(values, "corpus"), self.rule, draws)
 
+    def typed_statistics(
+        self,
+        values: NDArray[Any],
+        types: Callable[[int, int, int], Types],
+        edits: CorpusEdits,
+        notes: Iterable[str] = (),
+        zero: float = 0.0,
+        **details: Any,
+    ) -> Statistics:
+        """Return statistics with TP, FP and FN by error type, of systems and of sentences.
+
+        Types are those under the references of the corpus score, which tables by type so add up to.
+
+        Args:
+            values: systems × sentences × references × 3.
+            types: counts by error type of a system, sentence and reference.
+            edits: of the corpus.
+            notes: remarks for the user besides those on the edits.
+            zero: start of each count; 0 keeps whole numbers whole.
+            details: what else is kept of the systems.
+        """
+        _, chosen = self.chosen_in_run(values)
+
+        def types_of(system: int, row: int) -> Types:
+            # −1, where no reference could be used, reads the first: its counts are NaN or none.
+            return types(system, row, max(int(chosen[system, row]), 0))
+
+        tables: dict[str, dict[str, list[float]]] = {}
+        for system, name in enumerate(edits.systems):
+            table = tables.setdefault(name, {})
+            for row in range(chosen.shape[1]):
+                for (kind, count), amount in types_of(system, row).items():
+                    table.setdefault(kind, [zero, zero, zero])[count] += amount
+        return Statistics(
+            values,
+            details={"by_type": tables, **details},
+            notes=(*edits.notes, *notes),
+            sentence_types=types_of,
+        )
+
     def credited(
         self,
         by_reference: FloatArray,
@@ -128,6 +181,7 @@ class BestReference(Scorer):
             place: index of each edit's correction, shape (N,).
             notes: remarks for the user.
         """
+        # An edit alone has no best reference: its correction as a whole has one.
         best = self.best_references(counts)[place]
         credit = np.take_along_axis(by_reference, best[:, None], axis=1)[:, 0]
         return EditCounts(credit, by_reference, notes)
@@ -165,6 +219,7 @@ class EditMetric(Scorer):
     def check(self, corpus: Corpus) -> None:
         """Check the corpus, and that the tagger is installed before any work is done."""
         super().check(corpus)
+        # Refused before any work is done: extraction may take minutes.
         if self.apart:
             corpus.refuse_overlaps(self.name)
         extraction_signature(corpus.language.tagger_for(self.tagger), self.pos)
@@ -174,6 +229,7 @@ class EditMetric(Scorer):
         tagger = corpus.language.tagger_for(self.tagger)
         if tagger == self.tagger:
             return super().signature(corpus, runtime)
+        # What is signed is the tagger that ran: `embedded` means another one in each language.
         settled = replace(self, tagger=tagger).signature(corpus, runtime)
         return replace(settled, changed=self._changed())
 
@@ -230,36 +286,6 @@ class TypedEditMetric(EditMetric):
         if not is_retyped(corpus, self.types, self.tagger):
             return made
         return replace(made, extra={**made.extra, "gold": "retyped"})
-
-
-def by_type(
-    systems: Iterable[str],
-    chosen: IntArray,
-    types: Callable[[int, int, int], Types],
-    zero: float = 0.0,
-) -> dict[str, dict[str, list[float]]]:
-    """Count TP, FP and FN by system and error type, under the references of a corpus score.
-
-    Args:
-        systems: names of S systems.
-        chosen: S × N, the reference of each sentence; −1 (none could be used) reads the first.
-        types: counts by error type of a system, sentence and reference.
-        zero: start of each count; 0 keeps whole numbers whole.
-    """
-    tables: dict[str, dict[str, list[float]]] = {}
-    for system, name in enumerate(systems):
-        table = tables.setdefault(name, {})
-        for row, reference in enumerate(chosen[system].tolist()):
-            for (kind, count), amount in types(system, row, max(reference, 0)).items():
-                table.setdefault(kind, [zero, zero, zero])[count] += amount
-    return tables
-
-
-def chosen_types(
-    chosen: IntArray, types: Callable[[int, int, int], Types]
-) -> Callable[[int, int], Types]:
-    """Return a function of system and sentence index that gives the counts `by_type` sums."""
-    return lambda system, row: types(system, row, max(int(chosen[system, row]), 0))
 
 
 _Correction = tuple[int, Edits]

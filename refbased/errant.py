@@ -8,26 +8,20 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.refbased.edit_metric import (
     BestReference,
-    ScoreLevel,
     TypedEditMetric,
     Types,
-    by_type,
-    check_beta,
-    chosen_types,
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import RatioRule, best_f
+from gecjury.refbased.references import QuotientRule, best_f
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
 from gecjury.scoring.scorer import Scorer, SentenceMean
-from gecjury.scoring.scores import Scores, Statistics
-from gecjury.stats.counts import precision_recall_f
+from gecjury.scoring.scores import Statistics
 
 Mode = Literal["correction", "span", "token"]
 _Key = tuple[int, int] | tuple[int, int, str]
@@ -54,7 +48,6 @@ class ERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "errant"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -64,29 +57,17 @@ class ERRANT(BestReference, TypedEditMetric):
     beta: float = 0.5
     compat: Literal["gecjury", "official"] = "gecjury"
 
-    def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
-
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
         edits = self.edits(corpus, runtime)
+        columns = [*edits.systems.values(), *edits.references]
+        # Systems that made the same of a source share the edits, which so are looked at once. The
+        # columns hold them all, so that no two have the same id.
+        distinct = {id(line): line for lines in columns for line in lines}
         official = self.compat == "official"
-
-        # Systems that made the same of a source share the edits, which so are looked at once.
-        keys_of_line: dict[int, tuple[Edits, dict[_Key, list[str]]]] = {}
-
-        def keys(lines: Sequence[Edits]) -> list[dict[_Key, list[str]]]:
-            line_keys = []
-            for line in lines:
-                held = keys_of_line.get(id(line))
-                if held is None:
-                    held = line, edit_keys(line, self.mode, repeats=official)
-                    keys_of_line[id(line)] = held  # with the line, so that its id stays its own
-                line_keys.append(held[1])
-            return line_keys
-
-        outputs = [keys(lines) for lines in edits.systems.values()]
-        targets = [keys(lines) for lines in edits.references]
+        keys = {n: edit_keys(line, self.mode, repeats=official) for n, line in distinct.items()}
+        by_column = [[keys[id(line)] for line in lines] for lines in columns]
+        outputs, targets = by_column[: len(edits.systems)], by_column[len(edits.systems) :]
         counts: dict[tuple[int, int], tuple[int, int, int]] = {}
         values = np.zeros((len(outputs), len(corpus), len(targets), 3), dtype=np.int32)
         for system, lines in enumerate(outputs):
@@ -97,7 +78,6 @@ class ERRANT(BestReference, TypedEditMetric):
                         counts[pair] = count_edits(lines[row], reference[row])
                 if both:
                     values[system, :, index] = [counts[pair] for pair in both]
-        _, chosen = self.chosen_in_run(values)
         by_pair: dict[tuple[int, int], Types] = {}
 
         def types_at(system: int, row: int, reference: int) -> Types:
@@ -107,20 +87,10 @@ class ERRANT(BestReference, TypedEditMetric):
                 types = by_pair[id(proposed), id(gold)] = count_types(proposed, gold)
             return types
 
-        return Statistics(
-            values,
-            details={"by_type": by_type(edits.systems, chosen, types_at, zero=0)},
-            notes=edits.notes,
-            sentence_types=chosen_types(chosen, types_at),
-        )
-
-    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """Return F, precision and recall of TP, FP, FN."""
-        precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
-        return Scores(score, precision, recall)
+        return self.typed_statistics(values, types_at, edits, zero=0)
 
     @property
-    def rule(self) -> RatioRule:
+    def rule(self) -> QuotientRule:
         """The rule that chooses a reference by the running F."""
         return best_f(self.beta, 4 if self.compat == "official" else None)
 
@@ -151,6 +121,8 @@ class ERRANT(BestReference, TypedEditMetric):
         gold = {(e.start, e.end, e.correction): e for e in counted_edits(reference)}
         rows = []
         for key, edit in proposed.items():
+            # An edit that touches one of the reference corrects its error wrongly, and is not
+            # needless.
             near = [edit_label(other) for other in gold.values() if _touch(edit, other)]
             verdict = "hit" if key in gold else "wrong" if near else "over"
             rows.append(_verdict(source, edit, verdict, "hypothesis", near))

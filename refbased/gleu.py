@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.ngrams import Unit, count_overlaps
+from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -41,26 +41,21 @@ def _seeded(seed: int, repeats: int, references: int) -> _Chooser:
     return lambda count: rng.integers(references, size=(repeats, count), dtype=np.int16)
 
 
-def _of_the_script(seed: int, repeats: int, references: int) -> _Chooser:
-    """Return a chooser by `random.randint(0, references - 1)`, seeded anew for every draw."""
-    generators = [random.Random(101 * draw) for draw in range(repeats)]
+def _of_the_script(sizes: tuple[int, int], draw: Callable[[random.Random, int], int]) -> _Chooser:
+    """Return a chooser as the authors' script has it, which is seeded anew for every draw."""
+    repeats, references = sizes
+    generators = [random.Random(101 * number) for number in range(repeats)]
     return lambda count: np.array(
-        [[g.randint(0, references - 1) for _ in range(count)] for g in generators], dtype=np.int16
+        [[draw(g, references) for _ in range(count)] for g in generators], dtype=np.int16
     )
 
 
-def _of_the_script_in_python2(seed: int, repeats: int, references: int) -> _Chooser:
-    """Return a chooser by Python 2's `randint`, the whole part of a random fraction."""
-    generators = [random.Random(101 * draw) for draw in range(repeats)]
-    return lambda count: np.array(
-        [[int(g.random() * references) for _ in range(count)] for g in generators], dtype=np.int16
-    )
-
-
+# By choices from the seed and the numbers of choices and of references. `randrange` draws as the
+# script's `randint` does; that of Python 2 was the whole part of a random fraction.
 _CHOOSERS: Mapping[Choices, Callable[[int, int, int], _Chooser]] = {
     "seeded": _seeded,
-    "script": _of_the_script,
-    "script2": _of_the_script_in_python2,
+    "script": lambda _, *sizes: _of_the_script(sizes, random.Random.randrange),
+    "script2": lambda _, *sizes: _of_the_script(sizes, lambda g, n: int(g.random() * n)),
 }
 
 
@@ -105,37 +100,24 @@ class GLEU(Scorer):
     choices: Choices = "seeded"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.n <= 100:
-            raise OptionError(f"{self.name}: n={self.n} is out of range; expected 1 to 100")
-        if self.draws < 1:
-            raise OptionError(f"{self.name}: draws={self.draws} is too few; expected 1 or more")
-        if self.draws > _MOST_DRAWS:
-            raise OptionError(
-                f"{self.name}: draws={self.draws} is too many; expected at most {_MOST_DRAWS}"
-            )
-        if self.choices != "seeded" and self.draws > _MOST_GENERATORS:
-            raise OptionError(
-                f"{self.name}: draws={self.draws} is too many for choices={self.choices}; "
-                f"expected at most {_MOST_GENERATORS}"
-            )
-        if self.seed < 0:
-            raise OptionError(f"{self.name}: seed={self.seed} is negative; expected 0 or more")
+        most = _MOST_DRAWS if self.choices == "seeded" else _MOST_GENERATORS
+        for option, fits, expected in (
+            ("n", 1 <= self.n <= 100, "1 to 100"),
+            ("draws", 1 <= self.draws <= most, f"1 to {most} for choices={self.choices}"),
+            ("seed", self.seed >= 0, "0 or more"),
+        ):
+            if not fits:
+                raise OptionError(
+                    f"{self.name}: {option}={getattr(self, option)} is out of range; expected "
+                    f"{expected}"
+                )
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return lengths and n-gram counts, systems × sentences × references × (2 + 2n).
 
         Lengths of hypothesis and reference, then for each order numerator and denominator.
         """
-        with runtime.progress.task(f"{self.name}: n-grams", len(corpus)) as bar:
-            o = count_overlaps(
-                corpus.sources,
-                [version.lines for version in corpus.systems.values()],
-                [version.lines for version in corpus.references],
-                self.n,
-                self.unit,
-                absent=self._absent_only,
-                advance=bar.advance,
-            )
+        o = corpus_overlaps(corpus, self.n, self.unit, self.name, runtime, absent=self._absent_only)
         values = np.empty((*o.rh.shape[:3], 2 + 2 * self.n), dtype=np.int32)
         values[..., 0] = o.h[:, :, None, 0]
         values[..., 1] = o.r[None, :, :, 0].transpose(0, 2, 1)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.ngrams import Unit, count_overlaps
+from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -66,15 +67,7 @@ class GREEN(Scorer):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count TP, FP, FN: systems × sentences × references × n × 3, whole numbers."""
         assert self.n is not None  # set in __post_init__
-        with runtime.progress.task(f"{self.name}: n-grams", len(corpus)) as bar:
-            o = count_overlaps(
-                corpus.sources,
-                [version.lines for version in corpus.systems.values()],
-                [version.lines for version in corpus.references],
-                self.n,
-                self.unit,
-                advance=bar.advance,
-            )
+        o = corpus_overlaps(corpus, self.n, self.unit, self.name, runtime)
         r, sr = o.r.transpose(1, 0, 2), o.sr.transpose(1, 0, 2)
         h, sh = o.h[:, :, None], o.sh[:, :, None]
         values = np.empty((*o.rh.shape, 3), dtype=np.int32)
@@ -87,16 +80,7 @@ class GREEN(Scorer):
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the best reference's score of each sentence, systems × sentences."""
-        per_reference = self._scores(statistics.values)
-        best = self._best(statistics, per_reference.score)[..., None]
-        assert per_reference.precision is not None
-        assert per_reference.recall is not None
-        return Scores(
-            *(
-                np.take_along_axis(part, best, axis=2)[..., 0]
-                for part in (per_reference.score, per_reference.precision, per_reference.recall)
-            )
-        )
+        return self._scores(self._chosen(statistics))
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Return scores of the summed statistics of each sentence's best reference."""
@@ -120,26 +104,24 @@ class GREEN(Scorer):
 
     def _chosen(self, statistics: Statistics) -> IntArray:
         """Return the counts of each sentence's best reference, systems × sentences × n × 3."""
-        values = statistics.values
-        best = self._best(statistics, self._scores(values).score)
-        chosen: IntArray = np.take_along_axis(values, best[:, :, None, None, None], axis=2)[:, :, 0]
-        return chosen
+        values: IntArray = statistics.values
+        if values.shape[2] == 1:
+            return values[:, :, 0]
+        best = self._best(values)[:, :, None, None, None]
+        return np.take_along_axis(values, best, axis=2)[:, :, 0]
 
-    def _scores(self, values: FloatArray) -> Scores:
+    def _scores(self, values: NDArray[Any]) -> Scores:
         """Return the scores of counts whose last two axes are order and (TP, FP, FN)."""
         tp, fp, fn = values[..., 0], values[..., 1], values[..., 2]
         precision = _geometric_mean(ratio(tp, tp + fp, 1.0))
         recall = _geometric_mean(ratio(tp, tp + fn, 0.0))
         return Scores(f_beta(precision, recall, self.beta), precision, recall)
 
-    def _best(self, statistics: Statistics, scores: FloatArray) -> IntArray:
+    def _best(self, values: IntArray) -> IntArray:
         """Return the index of each sentence's best reference, systems × sentences."""
         # Equal fractions multiplied in another order differ in the last bit: a tie all the same.
-        scores = scores.round(_TIE_DIGITS)
+        scores = self._scores(values).score.round(_TIE_DIGITS)
         best: IntArray = scores.argmax(axis=2)
-        if scores.shape[2] == 1:
-            return best
-        values = statistics.values
         level = scores == scores.max(axis=2, keepdims=True)
         # Equal references with equal counts are interchangeable: only the others are compared.
         first = np.take_along_axis(values, best[:, :, None, None, None], axis=2)

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import Int32Array
+from gecjury.corpus.corpus import Corpus
+from gecjury.runtime import Runtime
 
 Unit = Literal["word", "char", "line"]
 """Words; characters, those of white space at the ends left out; characters of the line as it is."""
@@ -129,6 +131,22 @@ def count_overlaps(
         _count_chunk(result, chunk, refs, order)
         advance(len(chunk.texts))
     return result
+
+
+def corpus_overlaps(
+    corpus: Corpus, order: int, unit: str, name: str, runtime: Runtime, *, absent: bool = False
+) -> Overlaps:
+    """Count the overlaps of a corpus for a metric, and tell how far the count is."""
+    with runtime.progress.task(f"{name}: n-grams", len(corpus)) as bar:
+        return count_overlaps(
+            corpus.sources,
+            [version.lines for version in corpus.systems.values()],
+            [version.lines for version in corpus.references],
+            order,
+            unit,
+            absent=absent,
+            advance=bar.advance,
+        )
 
 
 def _chunks(

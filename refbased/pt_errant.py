@@ -8,20 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
     BestReference,
-    ScoreLevel,
     TypedEditMetric,
     Types,
-    by_type,
-    check_beta,
-    chosen_types,
     distinct_corrections,
 )
-from gecjury.refbased.references import RatioRule, best_f
 from gecjury.refbased.weighing.edit_weights import (
     EditKey,
     EditWeights,
@@ -33,8 +27,7 @@ from gecjury.refbased.weighing.edit_weights import (
 )
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.scores import Scores, Statistics
-from gecjury.stats.counts import precision_recall_f
+from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,6 @@ class PTERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "pt-errant"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -76,7 +68,7 @@ class PTERRANT(BestReference, TypedEditMetric):
     dtype: DType = "float32"
 
     def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
+        super().__post_init__()
         _ = self.weight_model  # refuses options that do not go together
 
     @property
@@ -109,28 +101,12 @@ class PTERRANT(BestReference, TypedEditMetric):
         for system, lines in enumerate(outputs):
             for row, kinds in enumerate(lines):
                 for index, reference in enumerate(references):
+                    # Kept by place: the reference that counts is known only when all sentences are.
                     place = (system, row, index)
                     types[place] = _count(kinds, reference[row], weights.of(row, index))
                     for (_, kind), amount in types[place].items():
                         values[place][kind] += amount
-        _, chosen = self.chosen_in_run(values)
-        table = by_type(edits.systems, chosen, lambda *place: types[place])
-        return Statistics(
-            values,
-            details={"by_type": table},
-            notes=(*edits.notes, *notes),
-            sentence_types=chosen_types(chosen, lambda *place: types[place]),
-        )
-
-    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """Return F, precision and recall of the weights of TP, FP, FN."""
-        precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
-        return Scores(score, precision, recall)
-
-    @property
-    def rule(self) -> RatioRule:
-        """The rule that chooses a reference by the running F, as in ERRANT."""
-        return best_f(self.beta)
+        return self.typed_statistics(values, lambda *place: types[place], edits, notes)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the edit's weight, negative where the reference lacks the edit."""
@@ -147,15 +123,14 @@ class PTERRANT(BestReference, TypedEditMetric):
         counts = np.zeros((len(corrections), len(references), 3))
         for number, ((row, _), kinds) in enumerate(zip(corrections, outputs, strict=True)):
             for index, lines in enumerate(references):
-                weight = weights.of(row, index)
-                for key in kinds:
-                    counts[number, index, 0 if key in lines[row] else 1] += weight[key]
-                missed = [key for key in lines[row] if key not in kinds]
-                counts[number, index, 2] = sum(weight[key] for key in missed)
+                by_type = _count(kinds, lines[row], weights.of(row, index))
+                for (_, kind), amount in by_type.items():
+                    counts[number, index, kind] += amount
         credit = np.zeros((len(cases), len(references)))
         for number, case in enumerate(cases):
             key = (case.edit.start, case.edit.end, case.edit.correction)
             for index, lines in enumerate(references):
+                # A wrong edit takes as much as the same edit would have given, were it right.
                 sign = 1.0 if key in lines[case.row] else -1.0
                 credit[number, index] = sign * weights.of(case.row, index)[key]
         return self.credited(credit, counts, place, tuple(notes))

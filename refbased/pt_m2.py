@@ -98,6 +98,7 @@ class PTM2(M2):
         for row in runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus)):
             tokens = corpus.gold[row].source.split()
             for text in dict.fromkeys(texts[row] for texts in lines):
+                # Edits are applied to the source one by one, so insertions stand where they belong.
                 edits = extract_system_edits(
                     tokens, text.split(), golds[row], self.unchanged, release=False
                 )
@@ -110,6 +111,7 @@ class PTM2(M2):
         values = np.full((len(lines), len(corpus), width, 3), np.nan)
         for row, gold in enumerate(golds):
             for place, wanted in enumerate(gold):
+                # Alternatives of a gold edit are one edit: the first stands for all.
                 weight_of = weights.of(row, place)
                 total = sum(weight_of[_gold_key(edit)] for edit in wanted)
                 for system, texts in enumerate(lines):

@@ -73,7 +73,7 @@ def find_ranges(
     sums: FloatArray,
     score: Quotients,
     reach: FloatArray,
-    each: FloatArray,
+    ratios: FloatArray,
     nothing: float = 0.0,
 ) -> Ranges:
     """Compute ranges over corpora for a stretch of sentences.
@@ -83,7 +83,7 @@ def find_ranges(
         score: of these sums.
         reach: least and greatest sum that the stretch adds at any place, 2 × (2Q + F) × S: to
             the numerators, the denominators, and the sums that have to be above 0.
-        each: of the quotients of what single sentences add to both, 2 × Q × S.
+        ratios: of the quotients of what single sentences add to both, 2 × Q × S.
         nothing: added to denominators.
     """
     size = len(score.tops)
@@ -112,7 +112,7 @@ def find_ranges(
             for dv in (down[size : 2 * size], up[size : 2 * size])
         ]
         # And a quotient of sums lies between those of its parts.
-        between = np.stack([np.minimum(low[:size], each[0]), np.maximum(high[:size], each[1])])
+        between = np.stack([np.minimum(low[:size], ratios[0]), np.maximum(high[:size], ratios[1])])
         lowest = np.maximum(np.minimum.reduce(ends), between[0])
         highest = np.minimum(np.maximum.reduce(ends), between[1])
         sound = finite.any(axis=0) & ((less > 0) & (after[0] > 0)).all(axis=0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,72 +20,51 @@ FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
 after another, higher is better."""
 
 
-@dataclass(frozen=True)
-class RatioRule:
-    """A rule whose first key is an F-score: one count over a weighted sum of all.
-
-    F = top · counts₀ / (weights · counts), and 1 where nothing at all is counted. Later keys order
-    references as the sentence's own counts alone do.
-
-    Attributes:
-        keys: the rule itself.
-        top: factor of the first count, 0 or more.
-        weights: of the K counts, each 0 or more.
-        digits: decimal places to which the first key is rounded; None compares it as it is.
-        above: if counts may be negative, weights of sums that have to be above 0 for F to be
-            this; the first count never is negative.
-    """
-
-    keys: FirstBest
-    top: float
-    weights: tuple[float, ...]
-    digits: int | None = None
-    above: tuple[tuple[float, ...], ...] = ()
-
-    def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        """Return the keys, highest first."""
-        return self.keys(sums, own)
-
-    @property
-    def tops(self) -> tuple[tuple[float, ...], ...]:
-        """Weights of the counts in the numerator."""
-        return ((self.top, *[0.0] * (len(self.weights) - 1)),)
-
-    @property
-    def bottoms(self) -> tuple[tuple[float, ...], ...]:
-        """Weights of the counts in the denominator."""
-        return (self.weights,)
+_Weights = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class SumRule:
-    """A rule whose first key is a constant and a sum of quotients of weighted sums.
+class QuotientRule:
+    """A rule whose first key is a sum of quotients of weighted sums; see also `f_rule`.
 
-    No count is negative, and a quotient of nothing is 0. Later keys order references as the
-    sentence's own counts alone do.
+    Later keys order references as the sentence's own counts alone do.
 
     Attributes:
         keys: the rule itself.
         tops: weights of the K counts in each numerator.
         bottoms: weights of the K counts in each denominator, each 0 or more.
-        constant: term added to the quotients.
-        digits: decimal places to which the first key is rounded.
+        digits: decimal places to which the first key is rounded; None compares it as it is.
+        constant: term added to the quotients, of which one of nothing is 0, while no count is
+            negative; None: the key is one quotient, an F-score, and 1 where nothing is counted.
+        above: if counts may be negative, weights of sums that have to be above 0 for the first key
+            to be this; the first count never is negative.
     """
 
     keys: FirstBest
-    tops: tuple[tuple[float, ...], ...]
-    bottoms: tuple[tuple[float, ...], ...]
-    constant: float
-    digits: int
+    tops: tuple[_Weights, ...]
+    bottoms: tuple[_Weights, ...]
+    digits: int | None = None
+    constant: float | None = None
+    above: tuple[_Weights, ...] = ()
 
-    above: ClassVar[tuple[tuple[float, ...], ...]] = ()
-
-    def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+    def __call__(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         """Return the keys, highest first."""
-        return self.keys(sums, own)
+        return self.keys(sums, counts)
 
 
-def best_f(beta: float, digits: int | None = None) -> RatioRule:
+def f_rule(
+    keys: FirstBest,
+    beta: float,
+    weights: _Weights,
+    digits: int | None = None,
+    above: tuple[_Weights, ...] = (),
+) -> QuotientRule:
+    """Return a rule whose first key is F = (1 + β²) · counts₀ / (weights · counts)."""
+    top = (1 + beta * beta, *[0.0] * (len(weights) - 1))
+    return QuotientRule(keys, (top,), (weights,), digits, None, above)
+
+
+def best_f(beta: float, digits: int | None = None) -> QuotientRule:
     """Return ERRANT's rule: best running F, then more TP, fewer FP, fewer FN in the sentence.
 
     Args:
@@ -96,11 +75,11 @@ def best_f(beta: float, digits: int | None = None) -> RatioRule:
     places = 12 if digits is None else digits
     square = beta * beta
 
-    def keys(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+    def keys(sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         score = precision_recall_f(*np.moveaxis(sums, -1, 0), beta=beta)[2]
-        return (np.round(score, places), own[..., 0], -own[..., 1], -own[..., 2])
+        return (np.round(score, places), counts[..., 0], -counts[..., 1], -counts[..., 2])
 
-    return RatioRule(keys, 1 + square, (1 + square, 1.0, square), places)
+    return f_rule(keys, beta, (1 + square, 1.0, square), places)
 
 
 def choose_best(keys: Sequence[FloatArray], usable: NDArray[np.bool_]) -> IntArray:
@@ -128,7 +107,6 @@ _STRETCH = (8, 64)  # sentences for which ranges are found together, at the begi
 _SETTLING = 100  # corpora from which on ranges are worth finding
 
 _Ahead = Callable[[int, int], NDArray[np.bool_]]
-_Short = RatioRule | SumRule
 
 
 @dataclass(frozen=True)
@@ -142,7 +120,7 @@ class _Choices:
         settled: N × (S · K), counts where there is no choice, 0 elsewhere.
         chosen: N × S, the reference where there is no choice; −1 where there is none.
         place: N × S, where an open choice stands among A; −1 where there is none.
-        own: A × R × K, counts of the references that an open choice is between.
+        counts: A × R × K, counts of the references that an open choice is between.
         usable: A × R.
         tops: Q × R × A, what each reference adds to the numerators; −∞ for those not usable.
         bottoms: Q × R × A, what it adds to the denominators.
@@ -159,7 +137,7 @@ class _Choices:
     settled: FloatArray
     chosen: IntArray
     place: NDArray[np.int32]
-    own: FloatArray
+    counts: FloatArray
     usable: NDArray[np.bool_]
     tops: FloatArray
     bottoms: FloatArray
@@ -193,22 +171,24 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     """Settle the choices that are the same in all corpora of so many sentences."""
     cells = values.swapaxes(0, 1)
     sentences, systems, references, kinds = cells.shape
-    own = np.nan_to_num(cells).reshape(-1, references, kinds)
+    counts = np.nan_to_num(cells).reshape(-1, references, kinds)
     usable = ~np.isnan(cells[..., 0]).reshape(-1, references)
-    signed = bool((own < 0).any())
+    signed = bool((counts < 0).any())
     score = None
-    if isinstance(rule, _Short) and (rule.above or not signed):
+    if isinstance(rule, QuotientRule) and (rule.above or not signed):
         above = np.array(rule.above if signed else ()).reshape(-1, kinds)
-        least = (own @ above.T).min(axis=(0, 1), initial=0.0)
-        constant = rule.constant if isinstance(rule, SumRule) else 0.0
-        score = Quotients(np.array(rule.tops), np.array(rule.bottoms), constant, above, -least)
+        least = (counts @ above.T).min(axis=(0, 1), initial=0.0)
+        score = Quotients(
+            np.array(rule.tops), np.array(rule.bottoms), rule.constant or 0.0, above, -least
+        )
     ahead = None
-    if isinstance(rule, RatioRule) and not signed:
-        ahead = _ahead(own, rule, length)
-    usable &= ~_beaten(own, usable, rule, ahead)
+    if isinstance(rule, QuotientRule) and rule.constant is None and not signed:
+        ahead = _ahead(counts, rule, length)
+    # Most choices are the same in every corpus: these are settled once for all draws.
+    usable &= ~_beaten(counts, usable, rule, ahead)
     left = usable.sum(axis=1)
     first = usable.argmax(axis=1)
-    only = np.take_along_axis(own, first[:, None, None], axis=1)[:, 0]
+    only = np.take_along_axis(counts, first[:, None, None], axis=1)[:, 0]
     settled = np.where((left == 1)[:, None], only, 0.0).reshape(sentences, systems * kinds)
     chosen = np.where(left > 0, first, -1).reshape(sentences, systems)
     at = np.flatnonzero(left > 1)
@@ -217,30 +197,30 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     clear, reach = 0.0, np.empty((2, 0, sentences, systems))
     tops = bottoms = np.empty((0, references, len(at)))
     by_later = np.zeros(len(at), dtype=np.int64)
-    if score is not None and isinstance(rule, _Short):
+    if score is not None and isinstance(rule, QuotientRule):
         clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
-        reach = _reach(own, usable, score)
+        reach = _reach(counts, usable, score)
         reach = reach.reshape(*reach.shape[:2], sentences, systems)
         tops, bottoms = (
-            np.moveaxis(own[at] @ part.T, -1, 0).swapaxes(1, 2).copy()
+            np.moveaxis(counts[at] @ part.T, -1, 0).swapaxes(1, 2).copy()
             for part in (score.tops, score.bottoms)
         )
-        by_later = choose_best(rule(own[at], own[at])[1:], usable[at])
-        if isinstance(rule, SumRule):
+        by_later = choose_best(rule(counts[at], counts[at])[1:], usable[at])
+        if rule.constant is not None:
             bottoms += _NOTHING
         barred = ~usable[at].T
         tops[:, barred], bottoms[:, barred] = 0.0, 1.0
         tops[0, barred] = -np.inf
     return _Choices(
-        rule, clear, score, settled, chosen, place, own[at], usable[at], tops, bottoms, by_later,
+        rule, clear, score, settled, chosen, place, counts[at], usable[at], tops, bottoms, by_later,
         reach, score is not None and ahead is None,
     )  # fmt: skip
 
 
-def _reach(own: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> FloatArray:
+def _reach(counts: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> FloatArray:
     """Return the least and most that each cell adds, 2 × (3Q + F) × cells; see `find_ranges`."""
     parts = np.concatenate([score.tops, score.bottoms, score.above])
-    added = np.moveaxis(own @ parts.T, -1, 0)
+    added = np.moveaxis(counts @ parts.T, -1, 0)
     size = len(score.tops)
     tops, bottoms = added[:size], added[size : 2 * size]
     some = usable.any(axis=1)
@@ -256,25 +236,26 @@ def _reach(own: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> Floa
 
 
 def _beaten(
-    own: FloatArray, usable: NDArray[np.bool_], rule: FirstBest, ahead: _Ahead | None
+    counts: FloatArray, usable: NDArray[np.bool_], rule: FirstBest, ahead: _Ahead | None
 ) -> NDArray[np.bool_]:
     """Return the references that another one beats whatever was counted before.
 
-    Equal counts give equal first keys (of a `SumRule`, equal counts of those that have a weight),
+    Equal counts give equal first keys (with a constant, equal counts of those that have a weight),
     and a reference that is ahead of another has no lower one; then the later keys must prefer it,
     too. Where nothing is known of the later keys, all counts are equal, and the first is taken.
     """
-    seen, later = np.ones(own.shape[-1], dtype=bool), []
-    if isinstance(rule, SumRule):
-        seen = np.any([*rule.tops, *rule.bottoms], axis=0)
-    if isinstance(rule, _Short):
-        later = list(rule(own, own)[1:])
+    seen, later = np.ones(counts.shape[-1], dtype=bool), []
+    if isinstance(rule, QuotientRule):
+        later = list(rule(counts, counts)[1:])
+        if rule.constant is not None:
+            seen = np.any([*rule.tops, *rule.bottoms], axis=0)
     beaten = np.zeros_like(usable)
-    for first, second in permutations(range(own.shape[1]), 2):
-        alike = (own[:, first, seen] == own[:, second, seen]).all(axis=-1)
+    for first, second in permutations(range(counts.shape[1]), 2):
+        alike = (counts[:, first, seen] == counts[:, second, seen]).all(axis=-1)
         if ahead is not None:
             alike |= ahead(first, second)
-        beaten[:, second] |= alike & _preferred(later, first, second, len(own)) & usable[:, first]
+        prefers = _preferred(later, first, second, len(counts))
+        beaten[:, second] |= alike & prefers & usable[:, first]
     return beaten
 
 
@@ -286,7 +267,7 @@ def _preferred(keys: Sequence[FloatArray], one: int, two: int, cells: int) -> ND
     return prefers
 
 
-def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
+def _ahead(counts: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None:
     """Return a test of where one reference's F is surely above another's, or both are 0 or 1.
 
     F is t/(t + r), t what the numerator sums and r what else the denominator does. With sums T and
@@ -298,15 +279,15 @@ def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
     rounding, in a corpus of `length` sentences that all have the largest counts.
 
     Args:
-        own: cells × R × K.
+        counts: cells × R × K.
         rule: gives F.
         length: sentences.
     """
-    weights = np.array(rule.weights)
-    whole = np.array([rule.top, *rule.weights]) * _GRAIN
-    exact = bool((whole == np.rint(whole)).all() and (own == np.rint(own)).all())
-    weights[0] -= rule.top
-    top, rest = rule.top * own[..., 0], own @ weights
+    top_weight, weights = rule.tops[0][0], np.array(rule.bottoms[0])
+    whole = np.array([top_weight, *weights]) * _GRAIN
+    exact = bool((whole == np.rint(whole)).all() and (counts == np.rint(counts)).all())
+    weights[0] -= top_weight
+    top, rest = top_weight * counts[..., 0], counts @ weights
     if (rest < 0).any() or not (exact or (rule.digits is not None and (weights >= 0).all())):
         return None  # an F of 1 might not come out as 1
     visible = 2 * _NOISE * (length * (top + rest).max(initial=0.0)) ** 2
@@ -340,6 +321,7 @@ def _replay_stretch(
     """Sum a stretch of sentences (sentences × draws); `added` is a buffer for one of them."""
     draws, systems, kinds = totals.shape
     by_draw, by_cell = totals.reshape(draws, -1), totals.reshape(-1, kinds)
+    # Only sentences that some draw has at this stretch are looked at.
     used = np.zeros(len(choices.place), dtype=bool)
     used[order] = True
     rows = np.flatnonzero(used)
@@ -366,7 +348,7 @@ def _replay_stretch(
             free = which >= 0
             cells, which, before = cells[free], which[free], by_cell_before[free]
             picked = _choose(choices, before, which)
-            added.reshape(-1, kinds)[cells] = choices.own[which, picked]
+            added.reshape(-1, kinds)[cells] = choices.counts[which, picked]
             if draws == 1:
                 choices.chosen[rows[at[0]], cells] = picked
         by_draw += added
@@ -400,7 +382,7 @@ def _settle(
     sums = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     added = np.stack([sums[0].min(axis=0), sums[1].max(axis=0)])
     ratios = np.stack([steps[0, :, -size:].min(axis=0), steps[1, :, -size:].max(axis=0)])
-    nothing = _NOTHING if isinstance(choices.rule, SumRule) else 0.0
+    nothing = 0.0 if getattr(choices.rule, "constant", None) is None else _NOTHING
     ranges = find_ranges(totals, choices.score, added, ratios, nothing)
     still = choices.place[rows]
     row, system = np.nonzero(still >= 0)
@@ -414,7 +396,7 @@ def _settle(
         best = np.where(alike & (best < 0), choices.by_later[which], best)
     sure = best >= 0
     row, system, which = row[sure], system[sure], which[sure]
-    settled.reshape(-1, systems, kinds)[row, system] = choices.own[which, best[sure]]
+    settled.reshape(-1, systems, kinds)[row, system] = choices.counts[which, best[sure]]
     still[row, system] = -1
     return still, np.flatnonzero(ranges.apart & ranges.sound)
 
@@ -427,7 +409,7 @@ def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> 
     tops, bottoms = before @ score.tops.T, before @ score.bottoms.T
     best = second = np.full(len(place), -np.inf)
     chosen = np.zeros(len(place), dtype=np.int64)
-    for number in range(choices.own.shape[1]):
+    for number in range(choices.counts.shape[1]):
         score_sum = np.zeros(len(place))
         for part in range(len(score.tops)):
             top = tops[:, part] + choices.tops[part, number].take(place)
@@ -445,8 +427,8 @@ def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> 
 
 
 def _choose_by_rule(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> IntArray:
-    own = choices.own[place]
-    return choose_best(choices.rule(before[:, None] + own, own), choices.usable[place])
+    counts = choices.counts[place]
+    return choose_best(choices.rule(before[:, None] + counts, counts), choices.usable[place])
 
 
 def choose_running(

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from gecjury.corpus.m2 import read_m2
-from gecjury.extraction.pipeline import Extractor
+from gecjury.extraction.parsing import Parser
+from gecjury.extraction.pipeline import Extractor, as_analyser
 from gecjury.extraction.tagger import load_tagger
 from gecjury.textfiles import read_lines
 from speed.harness import Claim, Options, checked, faster, needs
@@ -31,7 +33,8 @@ def measure(options: Options) -> list[Claim]:
 
     nlp = load_tagger("embedded", "spacy2")
     annotator = errant.load("en", nlp)
-    extractor = Extractor(nlp)
+    parser = Parser(nlp)
+    extractor = Extractor(replace(as_analyser(nlp), reader=parser))
     counts = dict.fromkeys(("pairs", "changed", "distinct", "edits", "different"), 0)
     seconds = {"errant": 0.0, "ours": 0.0}
     for source, versions in islice(columns(data), 20 if options.quick else None):
@@ -41,7 +44,7 @@ def measure(options: Options) -> list[Claim]:
         sentences = [source, *dict.fromkeys(changed)]
         # Both sides take the same parses: what is compared is what each makes of them.
         docs = list(nlp.pipe(Doc(nlp.vocab, words=sentence.split()) for sentence in sentences))
-        parsed = [extractor.reduce(doc) for doc in docs]
+        parsed = [parser.reduce(doc) for doc in docs]
         for doc, parse in zip(docs[1:], parsed[1:], strict=True):
             counts["distinct"] += 1
             begin = time.perf_counter()

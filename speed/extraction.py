@@ -19,7 +19,7 @@ from typing import Any
 
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import read_m2
-from gecjury.extraction.extract import extract_edits
+from gecjury.extraction.extract import extract
 from gecjury.extraction.tagger import load_tagger
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_lines
@@ -60,7 +60,7 @@ def compare(
     for count in (1, 2):
         runtime = Runtime(use_cache=False, workers=count)
         ours, seconds, used = timed(
-            lambda runtime=runtime: extract_edits(sources, versions, runtime=runtime)
+            lambda runtime=runtime: extract(sources, versions, runtime=runtime).edits
         )
         wrong = sum(
             a != b

@@ -55,9 +55,10 @@ class Published:
 
     def __init__(self, encoder: str) -> None:
         import errant
+        from spacy.tokens import Doc
         from transformers import AutoModel, AutoTokenizer
 
-        from gecjury.extraction.tagger import load_tagger, parse_tokenised
+        from gecjury.extraction.tagger import load_tagger
 
         quiet_transformers()
         folder = resolve(encoder).folder
@@ -65,7 +66,7 @@ class Published:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.nlp = load_tagger("embedded")
         self.annotator = errant.load("en", self.nlp)
-        self.parse = lambda text: next(iter(parse_tokenised(self.nlp, [text])))
+        self.parse = lambda text: self.nlp(Doc(self.nlp.vocab, words=text.split()))
         self.parses: dict[str, Any] = {}
         self.known: dict[tuple[str, str], Edits] = {}
         self.warned = 0

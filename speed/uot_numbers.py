@@ -21,7 +21,6 @@ from gecjury.metaeval.settings import Settings
 from gecjury.models.encoder import forget, load_encoder
 from gecjury.models.precision import DType
 from gecjury.refbased.uot_errant.metric import UOTERRANT
-from gecjury.refbased.uot_errant.tally import Tally
 from gecjury.refbased.uot_errant.vectors import all_texts
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import ScoreTable
@@ -50,8 +49,8 @@ def measure_numbers(label: str, encoder: str, corpus: Corpus, seeda: Benchmark) 
         # Kept are edits, which all have in common, and each one's own vectors.
         runtime = Runtime(device="cpu", cache=Path(folder))
         plain = UOTERRANT(encoder=encoder)
-        tally = Tally(plain, corpus, plain.edits(corpus, runtime), runtime)
-        sets = dict.fromkeys(edits for pair in tally.pairs(range(len(corpus))) for edits in pair)
+        tally = plain.tally(corpus, runtime)
+        sets = dict.fromkeys(edits for pair in tally.distinct(range(len(corpus))) for edits in pair)
         _, texts = all_texts(list(sets), plain.vectorise)
         for dtype in (PLAIN, *OTHERS):
             scorer = replace(plain, dtype=dtype)

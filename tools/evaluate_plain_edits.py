@@ -32,7 +32,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent)]
 from gecjury.corpus.corpus import Corpus, Version  # noqa: E402
 from gecjury.corpus.edits import Edit  # noqa: E402
 from gecjury.corpus.m2 import read_m2  # noqa: E402
-from gecjury.extraction.extract import extract, extract_edits  # noqa: E402
+from gecjury.extraction.extract import extract  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
 from gecjury.scoring.registry import load  # noqa: E402
 from gecjury.textfiles import read_lines  # noqa: E402
@@ -129,7 +129,7 @@ def english(folder: Path, tagger: str) -> dict[str, Any]:
     references = {f"official {a}": [block.text(a) for block in blocks] for a in (0, 1)}
     texts = systems | references
     found = {
-        name: dict(zip(texts, extract_edits(sources, texts, name, runtime=FRESH), strict=True))
+        name: dict(zip(texts, extract(sources, texts, name, runtime=FRESH).edits, strict=True))
         for name in ("embedded", tagger)
     }
     corpus = Corpus(
@@ -165,7 +165,7 @@ def geccc(folder: Path, tagger: str) -> dict[str, Any]:
         own = [block for block in blocks if annotator in block.annotators]
         theirs = [tuple(block.edits(annotator)) for block in own]
         texts = [block.text(annotator) for block in own]
-        (found,) = extract_edits([block.source for block in own], [texts], tagger, runtime=FRESH)
+        (found,) = extract([block.source for block in own], [texts], tagger, runtime=FRESH).edits
         rows[f"annotator {annotator}"] = {"sentences": len(own), **agreement(theirs, found)}
         gold += theirs
         mine += found
@@ -219,7 +219,7 @@ def multiged(folder: Path, tagger: str) -> dict[str, Any]:
     own = [blocks[tokens] for tokens in shared]
     sources = [block.source for block in own]
     texts = [block.text(0) for block in own]
-    (made,) = extract_edits(sources, [texts], tagger, runtime=FRESH)
+    (made,) = extract(sources, [texts], tagger, runtime=FRESH).edits
     for name, lines in (("GECCC's", [block.edits(0) for block in own]), (tagger, made)):
         for convention in ("all", "multiged"):
             row = [touched(edits, convention) for edits in lines]

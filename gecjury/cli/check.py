@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.inputs import add_files
+
+if TYPE_CHECKING:
+    from gecjury.corpus.doctor import Finding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,14 +36,13 @@ def run(args: argparse.Namespace) -> int:
         for report in reports
     ]
     columns = ("role", "name", "lines", "tokens", "empty", "unchanged")
-    listed = [{"level": f.level, "file": f.path, "message": f.message} for f in findings]
-    return print_findings(files, columns, listed, args.format)
+    return print_findings(files, columns, findings, args.format)
 
 
 def print_findings(
     files: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
-    findings: Sequence[Mapping[str, str]],
+    findings: Sequence[Finding],
     form: str,
 ) -> int:
     """Print what was found in files; return 2 if anything is an error, 0 otherwise.
@@ -47,7 +50,7 @@ def print_findings(
     Args:
         files: a record a file.
         columns: keys of these records that people see.
-        findings: records with `level`, `file` and `message`.
+        findings: remarks on the files.
         form: one of `gecjury.report.tables.FORMATS`.
     """
     from gecjury.report.result import Column, Result, Table, print_result
@@ -55,7 +58,7 @@ def print_findings(
     shown = [Column(key) for key in ("level", "file", "message")] if findings else []
     tables = (
         Table([Column(key) for key in columns], files, "Files", name="files"),
-        Table(shown, findings, "Findings", name="findings"),
+        Table(shown, [asdict(finding) for finding in findings], "Findings", name="findings"),
     )
     print_result(Result(tables), form)
-    return 2 if any(finding["level"] == "error" for finding in findings) else 0
+    return 2 if any(finding.level == "error" for finding in findings) else 0

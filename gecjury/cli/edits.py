@@ -28,11 +28,12 @@ def run(args: argparse.Namespace) -> int:
 
     from gecjury.cli.inputs import language_from, runtime_from
     from gecjury.corpus.corpus import Corpus
-    from gecjury.corpus.m2 import M2Annotation, M2Sentence, format_m2
+    from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations
     from gecjury.corpus.reading import read_sources, read_versions, system_name
     from gecjury.corpus.tokens import in_language
     from gecjury.errors import InputError
-    from gecjury.extraction.extract import corpus_edits, extraction_signature
+    from gecjury.extraction.extract import corpus_edits
+    from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table
     from gecjury.textfiles import write_text
 
@@ -55,15 +56,9 @@ def run(args: argparse.Namespace) -> int:
     edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):
-        annotations: list[M2Annotation] = []
-        for annotator, lines in enumerate(edits.systems.values()):
-            found = [
-                M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator)
-                for e in lines[row]
-            ]
-            noop = M2Annotation(-1, -1, "noop", "-NONE-", annotator=annotator)
-            annotations += found or [noop]
-        blocks.append(M2Sentence(" ".join(source.split()), tuple(annotations)))
+        sets = enumerate(lines[row] for lines in edits.systems.values())
+        lines_of_row = [line for number, made in sets for line in m2_annotations(made, number)]
+        blocks.append(M2Sentence(" ".join(source.split()), tuple(lines_of_row)))
     text = format_m2(blocks)
     if args.output:
         write_text(args.output, text)

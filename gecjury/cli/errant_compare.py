@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Literal
 
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, tell
@@ -52,14 +51,12 @@ def run(args: argparse.Namespace) -> int:
             f"--format {args.format}: errant-compare prints as errant_compare does; other formats "
             "are those of `gecjury score -m errant:compat=official`"
         )
-    sizes: set[Literal["single", "multi"]] = set()
-    sizes |= {"single"} if args.single else set()
-    sizes |= {"multi"} if args.multi else set()
     options = CompareOptions(
         args.unit or "corrections",
         args.beta,
         args.verbose,
-        frozenset(sizes),
+        args.single,
+        args.multi,
         frozenset(args.filt),
         args.cat,
     )

@@ -63,7 +63,8 @@ def _declare(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one action."""
-    from gecjury.corpus.m2 import format_m2, read_m2
+    from gecjury.corpus.gold import join_annotators
+    from gecjury.corpus.m2 import M2Sentence, format_m2, read_m2
     from gecjury.errors import InputError
     from gecjury.textfiles import read_text
 
@@ -78,11 +79,22 @@ def run(args: argparse.Namespace) -> int:
         if len(corpora) != 1:
             raise InputError(f"m2 apply takes one file, got {len(corpora)}")
         annotator = args.annotator[0] if args.annotator else 0
-        _known(args.files[0], corpora[0], annotator)
+        annotators = sorted({a for block in corpora[0] for a in block.annotators})
+        if annotators and annotator not in annotators:
+            raise InputError(
+                f"{args.files[0]}: no annotator {annotator}; the file has "
+                f"{', '.join(map(str, annotators))}"
+            )
         return _write(args, "".join(f"{block.text(annotator)}\n" for block in corpora[0]))
     for path, blocks in zip(args.files[1:], corpora[1:], strict=True):
         _same_sources(args.files[0], corpora[0], path, blocks)
-    text = format_m2(_merge(corpora, args.annotator))
+    blocks = join_annotators(corpora, silent=True)
+    if args.annotator is not None:
+        blocks = tuple(
+            M2Sentence(b.source, tuple(a for a in b.annotations if a.annotator in args.annotator))
+            for b in blocks
+        )
+    text = format_m2(blocks)
     if len(args.files) == 1 and not read_text(args.files[0]).endswith("\n\n"):
         # Some files end without the blank line; converting one must change nothing unasked.
         text = text.removesuffix("\n")
@@ -94,8 +106,8 @@ def _typed_anew(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.m2 import format_m2, read_m2
     from gecjury.errors import InputError
-    from gecjury.extraction.extract import extraction_signature
     from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
+    from gecjury.extraction.taggers import extraction_signature
 
     if len(args.files) != 1:
         raise InputError(f"m2 {args.action} takes one file, got {len(args.files)}")
@@ -114,16 +126,6 @@ def _write(args: argparse.Namespace, text: str) -> int:
     else:
         print_data(text)
     return 0
-
-
-def _known(path: str, blocks: tuple[M2Sentence, ...], annotator: int) -> None:
-    from gecjury.errors import InputError
-
-    known = sorted({a for block in blocks for a in block.annotators})
-    if annotator not in known and known:
-        raise InputError(
-            f"{path}: no annotator {annotator}; the file has {', '.join(map(str, known))}"
-        )
 
 
 def _same_sources(
@@ -148,80 +150,48 @@ def _same_sources(
         )
 
 
-def _merge(corpora: list[tuple[M2Sentence, ...]], chosen: list[int] | None) -> list[M2Sentence]:
-    """Blocks with the annotators of all files, those of later files numbered on."""
-    from dataclasses import replace
-
-    from gecjury.corpus.m2 import M2Sentence
-
-    offsets, offset = [], 0
-    for blocks in corpora:
-        offsets.append(offset)
-        offset += max((a for block in blocks for a in block.annotators), default=-1) + 1
-    merged = []
-    for rows in zip(*corpora, strict=True):
-        annotations = [
-            replace(annotation, annotator=annotation.annotator + start)
-            for start, block in zip(offsets, rows, strict=True)
-            for annotation in block.annotations
-        ]
-        kept = [a for a in annotations if chosen is None or a.annotator in chosen]
-        merged.append(M2Sentence(rows[0].source, tuple(kept)))
-    return merged
-
-
 def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
+    from gecjury.corpus.doctor import Finding, errors_first
     from gecjury.corpus.m2 import read_m2
     from gecjury.errors import GecjuryError
 
-    files, problems = [], []
+    files: list[dict[str, object]] = []
+    problems: list[Finding] = []
     first: tuple[str, tuple[M2Sentence, ...]] | None = None
     for path in args.files:
         try:
             blocks = read_m2(path, overlaps="keep")
         except GecjuryError as error:
-            problems.append({"level": "error", "file": path, "message": str(error)})
+            problems.append(Finding("error", path, str(error)))
             continue
         # Read again as strictly as usual: overlapping edits are worth a warning, not the end.
         try:
             read_m2(path)
         except GecjuryError as error:
-            problems.append({"level": "warning", "file": path, "message": str(error)})
+            problems.append(Finding("warning", path, str(error)))
+        # The first readable file is what the others are compared with, itself included.
+        first = first or (path, blocks)
         try:
-            if first is not None:
-                _same_sources(*first, path, blocks)
-            else:
-                first = (path, blocks)
+            _same_sources(*first, path, blocks)
         except GecjuryError as error:
-            problems.append({"level": "error", "file": path, "message": str(error)})
+            problems.append(Finding("error", path, str(error)))
         files.append(_summary(path, blocks))
         # Neither is wrong, but scorers read them differently, which shows in no other way.
         silent = sum(not block.annotations for block in blocks)
         annotators = {a for block in blocks for a in block.annotators}
         uneven = sum(0 < len(block.annotators) < len(annotators) for block in blocks)
         if silent:
-            problems.append(
-                {
-                    "level": "note",
-                    "file": path,
-                    "message": f"{silent} sentences without any A line (no noop)",
-                }
-            )
+            message = f"{silent} sentences without any A line (no noop)"
+            problems.append(Finding("note", path, message))
         if uneven:
-            problems.append(
-                {
-                    "level": "note",
-                    "file": path,
-                    "message": f"{uneven} sentences that some annotators left without a "
-                    "line: scorers differ on whether that is agreement, no change or "
-                    "absence",
-                }
+            message = (
+                f"{uneven} sentences that some annotators left without a line: scorers differ on "
+                "whether that is agreement, no change or absence"
             )
-    order = ["error", "warning", "note"]
-    problems.sort(key=lambda problem: order.index(problem["level"]))
+            problems.append(Finding("note", path, message))
     columns = ("file", "sentences", "annotators", "edits", "noop", "tokens")
-    return print_findings(files, columns, problems, args.format)
+    return print_findings(files, columns, errors_first(problems), args.format)
 
 
 def _summary(path: str, blocks: tuple[M2Sentence, ...]) -> dict[str, object]:

@@ -7,6 +7,7 @@ candidates are compared.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -42,7 +43,8 @@ class CompareOptions:
         unit: the unit compared, a `Unit`.
         beta: weight of recall; 0 gives precision wherever something is recalled, and 0 elsewhere.
         verbose: show every sentence with every pair of annotators.
-        sizes: `single` leaves out edits of several tokens, `multi` those of one.
+        single: leave out edits of several tokens.
+        multi: leave out edits of one token.
         left_out: error types that do not count.
         categories: 1: scores by operation, 2: by main type, 3: by full type, None: none of them.
 
@@ -53,7 +55,8 @@ class CompareOptions:
     unit: Unit = "corrections"
     beta: float = 0.5
     verbose: bool = False
-    sizes: frozenset[Literal["single", "multi"]] = frozenset()
+    single: bool = False
+    multi: bool = False
     left_out: frozenset[str] = frozenset()
     categories: Literal[1, 2, 3] | None = None
 
@@ -83,64 +86,39 @@ def compare_lines(
     total = (0, 0, 0)
     categories: _Categories = {}
     for number, (block, gold) in enumerate(zip(hypothesis, reference, strict=True)):
-        sentence = _Sentence(
-            number, block.source, _by_coder(block, options), _by_coder(gold, options)
-        )
-        counts, types, lines = sentence.best(total, options)
-        yield from lines
-        total = _sum(total, counts)
-        for kind, row in types.items():
-            _add(categories, kind, row)
-    yield from _results(total, categories, options)
-
-
-@dataclass(frozen=True)
-class _Sentence:
-    """A block of both files, edits by annotator in the order of first appearance."""
-
-    number: int
-    source: str
-    mine: dict[int, _Edits]
-    gold: dict[int, _Edits]
-
-    def best(
-        self, before: _Counts, options: CompareOptions
-    ) -> tuple[_Counts, _Categories, list[str]]:
-        """Return counts of the best pair of annotators, the same by type, and lines on the pair."""
-        lines = [_RULE, f"Original sentence {self.number}: {self.source}"]
-        chosen: tuple[int, int] = (0, 0)
-        best: _Counts = (0, 0, 0)
+        lines = [_RULE, f"Original sentence {number}: {block.source}"]
+        mine, wanted = _by_coder(block, options), _by_coder(gold, options)
         rank: tuple[float, int, int, int] | None = None
-        for coder, edits in self.mine.items():
-            for other, wanted in self.gold.items():
-                counts = count_edits(_counted(edits), _counted(wanted))
-                now = _sum(before, counts)
-                tp, fp, fn = counts
-                score = (_scores(now, options.beta)[2], tp, -fp, -fn)
-                if rank is None or score > rank:
-                    rank, best, chosen = score, counts, (coder, other)
-                if options.verbose:
-                    lines += [
-                        _RULE,
-                        f"SENTENCE {self.number} - HYP {coder} - REF {other}",
-                        f"HYPOTHESIS EDITS : {_listed(edits)}",
-                        f"REFERENCE EDITS  : {_listed(wanted)}",
-                        *_told("Local", counts, options.beta),
-                        *_told("Global", now, options.beta),
-                    ]
-        categories: _Categories = {}
-        own_edits, gold = self.mine[chosen[0]], self.gold[chosen[1]]
-        for (kind, column), count in count_types(_counted(own_edits), _counted(gold)).items():
-            row = [0, 0, 0]
-            row[column] = int(count)
-            _add(categories, kind, row)
-        lines += [
-            _RULE,
-            f"^^ HYP {chosen[0]}, REF {chosen[1]} chosen for sentence {self.number}",
-            "Local results:",
-            *_aligned(["Category", "TP", "FP", "FN"], categories),
-        ]
-        return best, categories, lines if options.verbose else []
+        # Each sentence takes the pair of annotators by which the F of all so far is best.
+        for coder, other in itertools.product(mine, wanted):
+            counts = count_edits(_counted(mine[coder]), _counted(wanted[other]))
+            now = _sum(total, counts)
+            tp, fp, fn = counts
+            score = (_scores(now, options.beta)[2], tp, -fp, -fn)
+            if rank is None or score > rank:
+                rank, best, chosen = score, now, (coder, other)
+            if options.verbose:
+                lines += [
+                    _RULE,
+                    f"SENTENCE {number} - HYP {coder} - REF {other}",
+                    f"HYPOTHESIS EDITS : {_listed(mine[coder])}",
+                    f"REFERENCE EDITS  : {_listed(wanted[other])}",
+                    *_told("Local", counts, options.beta),
+                    *_told("Global", now, options.beta),
+                ]
+        total = best
+        types: _Categories = {}
+        pair = _counted(mine[chosen[0]]), _counted(wanted[chosen[1]])
+        for (kind, column), count in count_types(*pair).items():
+            for table in (types, categories):
+                table.setdefault(kind, [0, 0, 0])[column] += int(count)
+        if options.verbose:
+            yield from lines
+            yield _RULE
+            yield f"^^ HYP {chosen[0]}, REF {chosen[1]} chosen for sentence {number}"
+            yield "Local results:"
+            yield from _aligned(["Category", "TP", "FP", "FN"], types)
+    yield from _results(total, categories, options)
 
 
 def _by_coder(block: M2Sentence, options: CompareOptions) -> dict[int, _Edits]:
@@ -162,9 +140,9 @@ def _is_left_out(edit: M2Annotation, options: CompareOptions) -> bool:
     if edit.type == "UNK" and options.unit in ("corrections", "typed"):
         return True  # an error without a correction can only be detected
     several = edit.end - edit.start >= 2 or len(edit.correction.split()) >= 2
-    if ("single" in options.sizes and several) or ("multi" in options.sizes and not several):
-        return True
-    return edit.type in options.left_out
+    # Those options name what is kept, so each leaves out the other kind.
+    unfit = options.single if several else options.multi
+    return unfit or edit.type in options.left_out
 
 
 def _keys(edit: M2Annotation, unit: Unit) -> list[_Key]:
@@ -188,12 +166,6 @@ def _counted(edits: _Edits) -> _Edits:
 
 def _sum(one: _Counts, two: _Counts) -> _Counts:
     return one[0] + two[0], one[1] + two[1], one[2] + two[2]
-
-
-def _add(categories: _Categories, kind: str, row: Sequence[int]) -> None:
-    counts = categories.setdefault(kind, [0, 0, 0])
-    for column, count in enumerate(row):
-        counts[column] += count
 
 
 def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
@@ -233,7 +205,7 @@ def _grouped(categories: _Categories, level: int) -> _Categories:
     grouped: _Categories = {}
     for kind, row in categories.items():
         name = kind if kind == "UNK" or level == 3 else kind[:1] if level == 1 else kind[2:]
-        _add(grouped, name, row)
+        grouped[name] = [a + b for a, b in zip(grouped.get(name, (0, 0, 0)), row, strict=True)]
     return grouped
 
 

@@ -87,6 +87,9 @@ class Group:
     texts: tuple[str, ...] = ()
 
 
+_UNNAMED = {"source": "the source", "gold": "the M2 gold"}
+
+
 @dataclass(frozen=True)
 class Corpus:
     """Sources, hypotheses by system name, references, and what else a scorer may read.
@@ -121,42 +124,43 @@ class Corpus:
     _hypotheses: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        count = len(self.sources)
-        label = self._labels.get("source", "the source")
+        count, source = len(self.sources), self.label("source")
         if not count:
-            raise InputError(f"{label} holds no sentence; expected one a line")
-        parts = [
-            *((self._labels.get(f"system {n}", f"system {n}"), v) for n, v in self.systems.items()),
-            *(
-                (self._labels.get(f"reference {i}", f"reference {i}"), v)
-                for i, v in enumerate(self.references)
-            ),
-        ]
-        for name, version in parts:
+            raise InputError(f"{source} holds no sentence; expected one a line")
+        parts = {f"system {name}": version for name, version in self.systems.items()}
+        parts |= {f"reference {number}": version for number, version in enumerate(self.references)}
+        for role, version in parts.items():
             if len(version.lines) != count:
                 raise InputError(
-                    f"{name} has {len(version.lines)} lines, but {label} has {count}: "
+                    f"{self.label(role)} has {len(version.lines)} lines, but {source} has {count}: "
                     "every file must hold one line for each source line (see `gecjury check`)"
                 )
             if version.sources is not None:
-                self._check_sources(name, version.sources)
-        if self.gold is not None and len(self.gold) != count:
-            raise InputError(
-                f"{self._labels.get('gold', 'the M2 gold')} has {len(self.gold)} blocks, "
-                f"but {label} has {count} lines: both must hold the same sentences"
-            )
+                self._check_sources(self.label(role), version.sources)
         if self.gold is not None:
-            gold = [block.source for block in self.gold]
-            self._check_sources(self._labels.get("gold", "the M2 gold"), gold)
+            gold = self.label("gold")
+            if len(self.gold) != count:
+                raise InputError(
+                    f"{gold} has {len(self.gold)} blocks, but {source} has {count} lines: both "
+                    "must hold the same sentences"
+                )
+            self._check_sources(gold, [block.source for block in self.gold])
+
+    def label(self, role: str) -> str:
+        """Return the name of a text for messages: its file, where it came from one.
+
+        Args:
+            role: `source`, `gold`, `system NAME` or `reference NUMBER`.
+        """
+        return self._labels.get(role, _UNNAMED.get(role, role))
 
     def _check_sources(self, name: str, sources: Sequence[str]) -> None:
         """Refuse edits made for other sentences, which would make any score empty."""
         for row, (source, edited) in enumerate(zip(self.sources, sources, strict=True)):
             if source != edited and source.split() != edited.split():
                 raise InputError(
-                    f"{name} has edits of other sentences than "
-                    f"{self._labels.get('source', 'the source')}; the first that differs is "
-                    f"sentence {row + 1}:\n  {source}\n  {edited}"
+                    f"{name} has edits of other sentences than {self.label('source')}; the first "
+                    f"that differs is sentence {row + 1}:\n  {source}\n  {edited}"
                 )
 
     def __len__(self) -> int:
@@ -185,22 +189,21 @@ class Corpus:
             )
             if count:
                 remarks.append(
-                    f"{self._labels.get('gold', 'the M2 gold')}: edits that overlap another of "
-                    f"the same annotator: {count}; all count as they stand, as in the official M2 "
-                    "scorer"
+                    f"{self.label('gold')}: edits that overlap another of the same annotator: "
+                    f"{count}; all count as they stand, as in the official M2 scorer"
                 )
         if "references" in needs:
             for index, version in enumerate(self.references):
                 count = sum(len(overlapping_edits(line)) for line in version.edits or ())
                 if count:
+                    name = self.label(f"reference {index}")
                     remarks.append(
-                        f"{self._labels.get(f'reference {index}', f'reference {index}')}: edits "
-                        f"that overlap another of the same annotator: {count}; where edits are "
-                        "compared all count as they stand, and the text has them applied one after "
-                        "another in the order of the file"
+                        f"{name}: edits that overlap another of the same annotator: {count}; where "
+                        "edits are compared all count as they stand, and the text has them applied "
+                        "one after another in the order of the file"
                     )
         if unparted := unparted_note(self.sources, self.language):
-            remarks.append(f"{self._labels.get('source', 'the source')}: {unparted}")
+            remarks.append(f"{self.label('source')}: {unparted}")
         return tuple(remarks)
 
     def refuse_overlaps(self, metric: str) -> None:
@@ -215,7 +218,7 @@ class Corpus:
         for index, version in enumerate(self.references):
             for row, line in enumerate(version.edits or ()):
                 if over := overlapping_edits(line):
-                    name = self._labels.get(f"reference {index}", f"reference {index}")
+                    name = self.label(f"reference {index}")
                     raise InputError(
                         f"{name}, sentence {row + 1}: the edit {over[0].start} {over[0].end} "
                         f"{over[0].correction!r} overlaps another of the same annotator, and "
@@ -244,6 +247,7 @@ class Corpus:
         references = tuple(version.as_text(language) for version in self.references)
         pairs = [(self.sources, sources)]
         pairs += [(v.lines, systems[name].lines) for name, v in self.systems.items()]
+        # Groups hold texts in tokens; what was written is known where a system has the same text.
         written = {cut: text for old, texts in pairs for cut, text in zip(old, texts, strict=True)}
 
         def shown(group: Group) -> Group:
@@ -428,6 +432,13 @@ def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
     return texts
 
 
+def named_lines(numbers: Sequence[int]) -> str:
+    """Return line numbers for a message; of many the first five, and how many more there are."""
+    first = ", ".join(map(str, numbers[:5]))
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return f"line{'s' * (len(numbers) > 1)} {first}{more}"
+
+
 def version_key(version: Version) -> str:
     """Return a version as one string, for fingerprints."""
     edits = version.edits and [
@@ -475,6 +486,7 @@ def distinct_groups(
             order = np.random.default_rng([seed, row]).permutation(len(texts))
             texts = [texts[index] for index in order]
         systems = [tuple(places[text]) for text in texts]
+        # Neighbouring groups share one text, so that their scales can be compared.
         starts = range(0, max(len(systems) - 1, 1), max(size - 1, 1))
         for part, start in enumerate(starts):
             chosen = systems[start : start + size]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import overlapping_edits
@@ -29,11 +29,14 @@ _UNLIKE_SHARE = 0.2
 _GLUED = re.compile(r"^(?:\w{2,}[,;:!?]|\w{3,}[a-z]\.|\w+n't|\w+'(?:s|re|ve|ll|d|m))$")
 
 
+Role = Literal["source", "hypothesis", "reference"]
+
+
 @dataclass(frozen=True)
 class FileReport:
     """Counts of one file (or of one annotator of an M2 file)."""
 
-    role: Literal["source", "hypothesis", "reference"]
+    role: Role
     path: str
     name: str
     lines: tuple[str, ...]
@@ -42,13 +45,23 @@ class FileReport:
     unchanged: int | None
 
 
+Level = Literal["error", "warning", "note"]
+_Remarks = Iterator[tuple[Level, str]]
+
+
 @dataclass(frozen=True)
 class Finding:
     """A remark on a file. An `error` makes scoring impossible, a `warning` makes it doubtful."""
 
-    level: Literal["error", "warning", "note"]
-    path: str
+    level: Level
+    file: str
     message: str
+
+
+def errors_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings by their levels, errors first."""
+    order = get_args(Level)
+    return sorted(findings, key=lambda finding: order.index(finding.level))
 
 
 def examine(
@@ -69,79 +82,79 @@ def examine(
         Counts for each file that could be read, and the findings, errors first.
     """
     reports: list[FileReport] = []
-    findings: list[Finding] = []
+    # A file of several annotators says of each what it says of all, so each finding is kept once.
+    findings: dict[Finding, None] = {}
     sources: tuple[str, ...] = ()
-    read: dict[str, dict[str, tuple[Version, ...]]] = {"hypothesis": {}, "reference": {}}
+    read: dict[Role, dict[str, tuple[Version, ...]]] = {"hypothesis": {}, "reference": {}}
+
+    def add(path: str | Path, *remarks: tuple[Level, str] | str) -> None:
+        level: Level
+        for remark in remarks:
+            level, text = remark if isinstance(remark, tuple) else ("note", remark)
+            findings[Finding(level, str(path), text)] = None
+
     if gold is not None:
         try:
             read["reference"][str(gold)] = read_corpus(source, [], gold=gold).references
         except GecjuryError as error:
-            findings.append(Finding("error", str(gold), str(error)))
+            add(gold, ("error", str(error)))
     try:
         sources = read_sources(source)
-        reports.append(_report("source", source, sources, None))
-        findings += _encoding(source)
-        findings += _writing(str(source), sources)
+        reports.append(_report("source", source, sources, ()))
+        add(source, *_encoding(source), *_writing(sources))
     except InputError as error:
-        findings.append(Finding("error", str(source), str(error)))
-    for role, paths in (("hypothesis", hypotheses), ("reference", references)):
-        for path in paths:
-            try:
-                versions = read_versions(path, overlaps="keep" if role == "reference" else "reject")
-            except InputError as error:
-                findings.append(Finding("error", str(path), str(error)))
-                continue
-            findings += _encoding(path)
-            if role == "hypothesis" and len(versions) != 1:
-                message = f"M2 of {len(versions)} annotators; a hypothesis holds the edits of one"
-                findings.append(Finding("error", str(path), message))
-                continue
-            over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
-            if over:
-                message = (
-                    f"edits that overlap another of the same annotator: {over}; metrics that take "
-                    "sentences apart at edits refuse the file, others take them as they stand"
-                )
-                findings.append(Finding("warning", str(path), message))
-            read[role][str(path)] = versions
-            for version in versions:
-                new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]  # a Role
-                reports.append(new)
-                findings += [f for f in _writing(new.path, new.lines) if f not in findings]
-                if sources:
-                    findings += _against_source(new, sources)
-    findings += _twins(reports)
-    outputs = [version for versions in read["hypothesis"].values() for version in versions]
-    if have_types(outputs):
-        findings += _other_schemes(read["reference"])
-    order = {"error": 0, "warning": 1, "note": 2}
-    return reports, sorted(findings, key=lambda finding: order[finding.level])
-
-
-def _other_schemes(references: Mapping[str, Sequence[Version]]) -> list[Finding]:
-    """Report gold edits whose types are not those that the hypotheses' edits have."""
-    findings: list[Finding] = []
-    for path, versions in references.items():
-        if other := other_types(versions):
-            count = sum(len(line) for version in versions for line in version.edits or ())
+        add(source, ("error", str(error)))
+    files: list[tuple[Role, str | Path]] = [("hypothesis", path) for path in hypotheses]
+    files += [("reference", path) for path in references]
+    for role, path in files:
+        try:
+            versions = read_versions(path, overlaps="keep" if role == "reference" else "reject")
+        except InputError as error:
+            add(path, ("error", str(error)))
+            continue
+        add(path, *_encoding(path))
+        if role == "hypothesis" and len(versions) != 1:
+            message = f"M2 of {len(versions)} annotators; a hypothesis holds the edits of one"
+            add(path, ("error", message))
+            continue
+        over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
+        if over:
             message = (
-                f"{other.total()} of {count} gold edits have types of another "
-                f"scheme than ERRANT's ({named_types(other)}), which the hypotheses' edits have: "
-                "errant, pt-errant and uot-errant type them anew (types=gold keeps them), as "
-                "`gecjury m2 retype` does"
+                f"edits that overlap another of the same annotator: {over}; metrics that take "
+                "sentences apart at edits refuse the file, others take them as they stand"
             )
-            findings.append(Finding("note", path, message))
-    return findings
+            add(path, ("warning", message))
+        read[role][str(path)] = versions
+        for version in versions:
+            reports.append(_report(role, path, version.lines, sources))
+            add(path, *_writing(version.lines))
+            if sources:
+                add(path, *_against_source(reports[-1], sources))
+    for finding in _twins(reports):
+        findings[finding] = None
+    if have_types(version for versions in read["hypothesis"].values() for version in versions):
+        for file, versions in read["reference"].items():
+            add(file, *_other_scheme(versions))
+    return reports, errors_first(findings)
+
+
+def _other_scheme(versions: Sequence[Version]) -> Iterator[str]:
+    """Report gold edits whose types are not those that the hypotheses' edits have."""
+    if other := other_types(versions):
+        count = sum(len(line) for version in versions for line in version.edits or ())
+        yield (
+            f"{other.total()} of {count} gold edits have types of another "
+            f"scheme than ERRANT's ({named_types(other)}), which the hypotheses' edits have: "
+            "errant, pt-errant and uot-errant type them anew (types=gold keeps them), as "
+            "`gecjury m2 retype` does"
+        )
 
 
 def _report(
-    role: Literal["source", "hypothesis", "reference"],
-    path: str | Path,
-    lines: tuple[str, ...],
-    sources: tuple[str, ...] | None,
+    role: Role, path: str | Path, lines: tuple[str, ...], sources: tuple[str, ...]
 ) -> FileReport:
     unchanged = None
-    if sources is not None and len(sources) == len(lines):
+    if len(sources) == len(lines):
         unchanged = sum(a.split() == b.split() for a, b in zip(lines, sources, strict=True))
     return FileReport(
         role,
@@ -154,42 +167,37 @@ def _report(
     )
 
 
-def _encoding(path: str | Path) -> list[Finding]:
+def _encoding(path: str | Path) -> _Remarks:
     """Report characters that split tokens or make equal words differ without being seen."""
     raw = read_lines(path)
     text = "\n".join(raw)
-    findings: list[Finding] = []
-
-    def note(count: int, what: str) -> None:
-        if count:
-            findings.append(Finding("note", str(path), f"{count} {what}"))
-
-    note(read_text(path).count("\r\n"), "lines end in CRLF (read as LF)")
-    note(sum(line != line.rstrip() for line in raw), "lines end in blanks (ignored)")
-    note(sum("  " in line.strip() for line in raw), "lines have doubled spaces (one separator)")
-    note(text.count("\u00a0"), "no-break spaces (they separate tokens)")
     invisible = sum(unicodedata.category(c) in ("Cf", "Cc") and c not in "\n\t" for c in text)
-    if invisible:
-        message = f"{invisible} invisible characters inside tokens make equal words differ"
-        findings.append(Finding("warning", str(path), message))
-    if "\ufffd" in text:
-        message = f"{text.count(chr(0xFFFD))} replacement characters: decoded wrongly before"
-        findings.append(Finding("warning", str(path), message))
+    counted: tuple[tuple[Level, int, str], ...] = (
+        ("note", read_text(path).count("\r\n"), "lines end in CRLF (read as LF)"),
+        ("note", sum(line != line.rstrip() for line in raw), "lines end in blanks (ignored)"),
+        (
+            "note",
+            sum("  " in line.strip() for line in raw),
+            "lines have doubled spaces (one separator)",
+        ),
+        ("note", text.count("\u00a0"), "no-break spaces (they separate tokens)"),
+        ("warning", invisible, "invisible characters inside tokens make equal words differ"),
+        ("warning", text.count("\ufffd"), "replacement characters: decoded wrongly before"),
+    )
+    yield from ((level, f"{count} {what}") for level, count, what in counted if count)
     if not unicodedata.is_normalized("NFC", text):
-        message = "not in Unicode NFC: equal words may differ; normalise all files alike"
-        findings.append(Finding("warning", str(path), message))
-    return findings
+        yield "warning", "not in Unicode NFC: equal words may differ; normalise all files alike"
 
 
-def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Finding]:
+def _against_source(report: FileReport, sources: tuple[str, ...]) -> _Remarks:
     """Check line counts, alignment and tokenisation of one file against the source."""
     lines = report.lines
     if len(lines) != len(sources):
         message = f"{len(lines)} lines, but the source has {len(sources)}"
-        return [Finding("error", report.path, message + _where_lost(lines, sources))]
-    findings: list[Finding] = []
+        yield "error", message + _where_lost(lines, sources)
+        return
     if report.empty:
-        findings.append(Finding("note", report.path, f"{report.empty} empty lines"))
+        yield "note", f"{report.empty} empty lines"
     shares = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
     # A lost line leaves the count right where another was added: look one line beside.
     for shift in (-1, 1):
@@ -201,30 +209,27 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
         unmoved = shares[1:] if shift < 0 else shares[:-1]
         better = sum(m > o + 0.3 for m, o in zip(moved, unmoved, strict=True))
         if len(moved) > 3 and better > _SHIFTED_SHARE * len(moved):
-            message = (
-                f"{better} of {len(moved)} lines fit the source line "
-                f"{'above' if shift < 0 else 'below'} them better: shifted by one line?"
+            beside = "above" if shift < 0 else "below"
+            yield (
+                "warning",
+                f"{better} of {len(moved)} lines fit the source line {beside} them better: shifted "
+                "by one line?",
             )
-            findings.append(Finding("warning", report.path, message))
     unlike = [
         i for i, value in enumerate(shares) if value < _UNLIKE_SHARE and len(sources[i].split()) > 3
     ]
     if unlike:
-        numbers = ", ".join(str(i + 1) for i in unlike[:5])
-        message = f"{len(unlike)} lines share almost no token with their source (line {numbers}"
-        findings.append(
-            Finding("warning", report.path, message + (", …)" if len(unlike) > 5 else ")"))
-        )
-    findings += _other_writing(report, sources)
+        message = f"{len(unlike)} lines share almost no token with their source"
+        yield "warning", f"{message} (line {_first([i + 1 for i in unlike])})"
+    yield from (("note", message) for message in _other_writing(lines, sources))
     # Another tokenisation turns unchanged words into edits, and no score would tell.
     ours, theirs = _glued(lines), _glued(sources)
     if abs(ours - theirs) > _GLUED_SHARE:
-        message = (
+        yield (
+            "warning",
             f"{ours:.1%} of tokens have punctuation or clitics attached, {theirs:.1%} in the "
-            "source: tokenised differently? Tokenise all files alike before scoring"
+            "source: tokenised differently? Tokenise all files alike before scoring",
         )
-        findings.append(Finding("warning", report.path, message))
-    return findings
 
 
 # From so many characters on a sentence is long: alignment takes time that grows with its square,
@@ -244,20 +249,19 @@ _WIDTHS = (
 )
 
 
-def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
+def _writing(lines: Sequence[str]) -> Iterator[str]:
     """Report letters that a metric reads otherwise than people do; remarks only."""
-    notes: list[str] = []
     long = [number for number, line in enumerate(lines, 1) if len(line) >= _LONG]
     if long:
-        notes.append(
+        yield (
             f"{len(long)} lines of {_LONG:,} characters or more (line {_first(long)}): they take "
             "long to align, and encoders cut them"
         )
     if all(map(str.isascii, lines)):
-        return [Finding("note", path, message) for message in notes]
+        return
     turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]
     if turned:
-        notes.append(
+        yield (
             f"{len(turned)} lines have characters that turn the direction of text (line "
             f"{_first(turned)}): what is read is not what is scored"
         )
@@ -270,7 +274,7 @@ def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
     ]
     if mixed:
         number, token = mixed[0]
-        notes.append(
+        yield (
             f"{len(mixed)} tokens mix Latin letters with Cyrillic or Greek ones (line {number}: "
             f"{token[:40]!r}): letters that look alike make equal words differ"
         )
@@ -278,37 +282,33 @@ def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
     for name, form, other, twin in _WIDTHS:
         count, beside = len(re.findall(form, text)), len(re.findall(twin, text))
         if count and beside:
-            notes.append(
+            yield (
                 f"{count} {name} beside {beside} {other}: they differ for a metric; --fold nfkc "
                 "makes them one"
             )
     # Those that NFC leaves; where it does not, that is told already.
     marks = sum(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFC", text))
     if marks:
-        notes.append(f"{marks} combining marks: characters of their own where letters are counted")
+        yield f"{marks} combining marks: characters of their own where letters are counted"
     if unparted := unparted_note(lines):
-        notes.append(unparted)
-    return [Finding("note", path, message) for message in notes]
+        yield unparted
 
 
-def _other_writing(report: FileReport, sources: Sequence[str]) -> list[Finding]:
+def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str]:
     """Report lines that differ from their source by Unicode forms alone, or in script."""
-    pairs = list(enumerate(zip(report.lines, sources, strict=True), 1))
+    pairs = list(enumerate(zip(lines, sources, strict=True), 1))
     pairs = [(n, (a, b)) for n, (a, b) in pairs if a != b and not (a.isascii() and b.isascii())]
-    findings: list[Finding] = []
     form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
     if form:
-        message = (
+        yield (
             f"{len(form)} lines differ from their source by Unicode forms alone (line "
             f"{_first(form)}), such as full width: to every metric they are edits; --fold nfkc "
             "makes them one"
         )
-        findings.append(Finding("note", report.path, message))
     strange = [n for n, (a, b) in pairs if _script(a) and _script(b) and _script(a) != _script(b)]
     if strange:
         message = f"{len(strange)} lines are in another script than their source"
-        findings.append(Finding("note", report.path, f"{message} (line {_first(strange)})"))
-    return findings
+        yield f"{message} (line {_first(strange)})"
 
 
 def _plainest(text: str) -> list[str]:
@@ -355,20 +355,17 @@ def _glued(lines: Sequence[str]) -> float:
     return sum(bool(_GLUED.match(token)) for token in tokens) / max(len(tokens), 1)
 
 
-def _twins(reports: Sequence[FileReport]) -> list[Finding]:
+def _twins(reports: Sequence[FileReport]) -> Iterator[Finding]:
     """Report files with equal content or equal system names, and outputs that change nothing."""
-    findings: list[Finding] = []
     seen: dict[tuple[str, ...], FileReport] = {}
     names: dict[str, FileReport] = {}
     for report in reports:
         twin = seen.setdefault(report.lines, report)
         if twin is not report:
             message = f"the same text as the {twin.role} {twin.path}"
-            level: Literal["warning", "note"] = "note" if twin.role == "source" else "warning"
-            findings.append(Finding(level, report.path, message))
+            yield Finding("note" if twin.role == "source" else "warning", report.path, message)
         if report.role == "hypothesis":
             other = names.setdefault(report.name, report)
             if other is not report:
                 message = f"system {report.name} is named twice (also {other.path}); rename one"
-                findings.append(Finding("error", report.path, message))
-    return findings
+                yield Finding("error", report.path, message)

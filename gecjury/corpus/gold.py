@@ -8,24 +8,16 @@ from dataclasses import replace
 from typing import Literal
 
 from gecjury.corpus.corpus import Version
-from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, m2_annotations
 from gecjury.wording import visible
 
 # The categories that ERRANT's English rules can give (Bryant et al. 2017, release 3.0), after the
 # operation.
-_FORMS = {
-    "ADJ": ("FORM",),
-    "NOUN": ("INFL", "NUM", "POSS"),
-    "VERB": ("FORM", "INFL", "SVA", "TENSE"),
-}
-_PLAIN = ("ADV", "CONJ", "CONTR", "DET", "MORPH", "ORTH", "OTHER", "PART", "PREP", "PRON", "PUNCT")
-_CATEGORIES = {
-    *_PLAIN,
-    "SPELL",
-    "WO",
-    *_FORMS,
-    *(f"{part}:{form}" for part, forms in _FORMS.items() for form in forms),
-}
+_BY_RULES = {
+    "ADJ", "ADJ:FORM", "ADV", "CONJ", "CONTR", "DET", "MORPH", "NOUN", "NOUN:INFL", "NOUN:NUM",
+    "NOUN:POSS", "ORTH", "OTHER", "PART", "PREP", "PRON", "PUNCT", "SPELL", "VERB", "VERB:FORM",
+    "VERB:INFL", "VERB:SVA", "VERB:TENSE", "WO",
+}  # fmt: skip
 # What a message shows of foreign types: so many, and so many characters of each.
 _SHOWN, _LONGEST = 3, 40
 
@@ -33,26 +25,22 @@ DETECTED_TYPES = frozenset({"Um", "UNK"})
 """Types of errors that were seen and not corrected: NUCLE's (the meaning is unclear), ERRANT's."""
 
 
-def is_errant_type(kind: str) -> bool:
-    """Return True for a type of ERRANT for English: `M:`, `R:` or `U:` and a category, or `UNK`.
-
-    Types of ERRANT's for other languages (`R:DIACR`) are not.
-    """
-    operation, _, category = kind.partition(":")
-    return kind == "UNK" or (operation in ("M", "R", "U") and category in _CATEGORIES)
-
-
 Scheme = Literal["errant", "plain", "universal"]
 """By whose rules edits are typed: ERRANT's for English, by form alone (`tagger=none`), or by form
 and Universal part of speech (`tagger=spacy:NAME`)."""
 
-_BY_FORM = frozenset({"ORTH", "OTHER", "PUNCT", "SPACE", "SPELL", "WO"})
+_BY_FORM = {"ORTH", "OTHER", "PUNCT", "SPACE", "SPELL", "WO"}
 # Universal parts of speech, but for PUNCT and SPACE, which are types by form.
 _PARTS = {
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "CONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON"),
     *("PROPN", "SCONJ", "SYM", "VERB", "X"),
 }
 _BY_PART = _BY_FORM | _PARTS | {"MORPH"} | {f"{part}:FORM" for part in _PARTS}
+_CATEGORIES: dict[Scheme, set[str]] = {
+    "errant": _BY_RULES,
+    "plain": _BY_FORM,
+    "universal": _BY_PART,
+}
 
 
 def scheme_of(tagger: str) -> Scheme:
@@ -63,12 +51,12 @@ def scheme_of(tagger: str) -> Scheme:
 
 
 def has_type_of(scheme: Scheme, kind: str) -> bool:
-    """Return True for a type of a scheme: `M:`, `R:` or `U:` and a category, or `UNK`."""
-    if scheme == "errant":
-        return is_errant_type(kind)
+    """Return True for a type of a scheme: `M:`, `R:` or `U:` and a category, or `UNK`.
+
+    Types of ERRANT's for other languages (`R:DIACR`) are of none.
+    """
     operation, _, category = kind.partition(":")
-    categories = _BY_FORM if scheme == "plain" else _BY_PART
-    return kind == "UNK" or (operation in ("M", "R", "U") and category in categories)
+    return kind == "UNK" or (operation in ("M", "R", "U") and category in _CATEGORIES[scheme])
 
 
 def have_types(versions: Iterable[Version], scheme: Scheme = "errant") -> bool:
@@ -109,7 +97,9 @@ def named_types(types: Counter[str]) -> str:
     return f"{', '.join(names[:_SHOWN])} and {len(ordered) - _SHOWN} more"
 
 
-def join_annotators(files: Sequence[Sequence[M2Sentence]]) -> tuple[M2Sentence, ...]:
+def join_annotators(
+    files: Sequence[Sequence[M2Sentence]], *, silent: bool = False
+) -> tuple[M2Sentence, ...]:
     """Join M2 files of the same sentences; annotators of later files get higher numbers.
 
     A sentence without any line in a file was left as it is by that file's annotator, as if the
@@ -117,20 +107,22 @@ def join_annotators(files: Sequence[Sequence[M2Sentence]]) -> tuple[M2Sentence, 
 
     Args:
         files: blocks of each file, equally many.
+        silent: leave such sentences without a line.
     """
     if len(files) == 1:
         return tuple(files[0])
     joined: list[list[M2Annotation]] = [[] for _ in files[0]]
     base = 0
     for blocks in files:
-        annotators = {annotator for block in blocks for annotator in block.annotators} or {0}
+        annotators = {annotator for block in blocks for annotator in block.annotators}
+        unsaid = () if silent else m2_annotations((), min(annotators, default=0))
         for row, block in enumerate(blocks):
-            silent = M2Annotation(-1, -1, NOOP, "-NONE-", annotator=min(annotators))
             joined[row] += [
                 replace(annotation, annotator=annotation.annotator + base)
-                for annotation in block.annotations or (silent,)
+                for annotation in block.annotations or unsaid
             ]
-        base += max(annotators) + 1
+        # Numbers within a file stay apart, so that each file's annotators keep their order.
+        base += max(annotators, default=-1 if silent else 0) + 1
     return tuple(
         M2Sentence(block.source, tuple(annotations))
         for block, annotations in zip(files[0], joined, strict=True)

@@ -78,6 +78,7 @@ def find_leaks(training: Iterable[str], tested: Mapping[str, Sequence[str]]) -> 
     for role, lines in tested.items():
         for line, text in enumerate(lines):
             places.setdefault(normalise(text), (role, line))
+    # Empty lines are in every corpus and leak nothing.
     places.pop("", None)
     return [
         Leak(row, text, *places[key])

@@ -89,6 +89,12 @@ class M2Sentence:
         return " ".join(_apply_in_turn(tokens, edits))
 
 
+def m2_annotations(edits: Iterable[Edit], annotator: int) -> tuple[M2Annotation, ...]:
+    """Return an annotator's lines for the edits of a sentence; a noop where there is none."""
+    lines = [M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator) for e in edits]
+    return tuple(lines) or (M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator),)
+
+
 def looks_like_m2(lines: Sequence[str]) -> bool:
     """Return True if the content is M2: the first line is an S line, and A lines follow.
 
@@ -216,6 +222,7 @@ def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
 def _check_order(before: Sequence[M2Annotation], new: M2Annotation, where: str) -> None:
     if new.is_noop:
         return
+    # Only the annotator's last edit matters: earlier ones were checked against it.
     for old in reversed(before):
         if old.annotator == new.annotator and not old.is_noop:
             if new.start < old.end or new.start < old.start:
@@ -237,6 +244,7 @@ def _apply_in_turn(tokens: list[str], edits: Sequence[Edit]) -> list[str]:
     result = list(tokens)
     offset = 0
     for edit in edits:
+        # Later spans count the source's tokens, so what was added or taken is set off.
         result[edit.start + offset : edit.end + offset] = edit.tokens
         offset += len(edit.tokens) - (edit.end - edit.start)
     return result

@@ -48,12 +48,7 @@ def _read_reference(
     if looks_like_m2(lines):
         blocks = parse_m2(lines, str(path), overlaps=overlaps)
         return gold_versions(blocks), blocks
-    if _is_json_lines(path, lines):
-        lines = [
-            _json_text(line, f"{path}, line {i + 1}", ("text", "hypothesis"))
-            for i, line in enumerate(lines)
-        ]
-    return (Version(tuple(lines)),), ()
+    return (Version(_texts(path, lines, ("text", "hypothesis"))),), ()
 
 
 def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, ...]:
@@ -141,6 +136,7 @@ def read_corpus(
             labels[f"reference {len(lists)}"] = str(path)
             lists.append(version)
     if gold is not None:
+        # A file named as gold stands in for those among the references.
         gold_files = [read_gold(gold)]
         labels["gold"] = str(gold)
         if not lists and len(gold_files[0]) == len(sources):
@@ -197,12 +193,14 @@ def read_sources(path: str | Path) -> tuple[str, ...]:
     lines = read_lines(path)
     if looks_like_m2(lines):
         return tuple(block.source for block in parse_m2(lines, str(path), overlaps="keep"))
-    if _is_json_lines(path, lines):
-        return tuple(
-            _json_text(line, f"{path}, line {i + 1}", ("source", "text"))
-            for i, line in enumerate(lines)
-        )
-    return tuple(lines)
+    return _texts(path, lines, ("source", "text"))
+
+
+def _texts(path: str | Path, lines: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a text file, or the texts of JSON lines under the first of the keys."""
+    if not _is_json_lines(path, lines):
+        return tuple(lines)
+    return tuple(_json_text(line, f"{path}, line {n}", keys) for n, line in enumerate(lines, 1))
 
 
 def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:

@@ -167,6 +167,7 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
         columns = tuple(dict.fromkeys(key for row in rows for key in row.cells))
     else:
         table = csv_rows(text, where, texts=texts)
+        # Spreadsheets leave rows of empty cells behind; of sentences an empty one counts.
         filled = ((n, cells) for n, cells in table if (cells if texts else any(cells)))
         line, names = next(filled, (1, []))
         columns = tuple(names if texts else map(str.lower, names))

@@ -130,6 +130,7 @@ def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
         text = text_of.get(line)
         if text is None:
             text = " ".join(cut(line))
+            # A character lost here would be lost to every metric, unseen.
             if "".join(text.split()) != "".join(line.split()):
                 raise InputError(
                     f"{where}, sentence {number}: the tokeniser {name} changes the text "
@@ -162,12 +163,12 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     """
     if language.plain:
         return replace(corpus, language=language)
-    labels = corpus._labels
 
     def fold(text: str) -> str:
         return folded(text, language.fold)
 
     def read(lines: Sequence[str], where: str) -> Version:
+        # Folded before it is cut, so that a dictionary meets letters in one form.
         plain = tuple(map(fold, lines))
         cut = tokenised(plain, language.tokens, where)
         return Version(cut, text=None if cut == plain else plain)
@@ -185,14 +186,14 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         return Version(lines, edits, sources or None)
 
     systems = {
-        name: version(output, labels.get(f"system {name}", f"system {name}"))
+        name: version(output, corpus.label(f"system {name}"))
         for name, output in corpus.systems.items()
     }
     references = tuple(
-        version(lines, labels.get(f"reference {row}", f"reference {row}"))
+        version(lines, corpus.label(f"reference {row}"))
         for row, lines in enumerate(corpus.references)
     )
-    where = labels.get("source", "the source")
+    where = corpus.label("source")
     edited = [v for v in (*systems.values(), *references) if v.sources is not None]
     sources, text = corpus.sources, corpus.source_text
     if corpus.gold is not None or edited:

@@ -29,6 +29,7 @@ Large matrices run on anti-diagonals in numpy (`gecjury.extraction.alignment_lar
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -46,6 +47,7 @@ from gecjury.extraction.alignment_large import (
     substitution_matrix,
     walk_back,
 )
+from gecjury.extraction.merging import character_distance
 from gecjury.extraction.parsing import Operation, Parsed
 
 _INFINITY = float("inf")
@@ -77,12 +79,13 @@ class Aligner:
     """
 
     def __init__(self) -> None:
-        from rapidfuzz.distance import Indel, Levenshtein
+        from rapidfuzz.distance import Levenshtein
 
-        self._distance: Callable[[str, str], float] = Indel.normalized_distance
+        self._distance = character_distance()
         self._unit_costs: Callable[[list[str], list[str]], Any] = Levenshtein.editops
-        self._costs: dict[int, dict[int, float]] = {}
-        self._remembered = 0
+        # Costs of replacing one distinct token by another, by the keys of both.
+        self.costs: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        self.remembered = 0
         self._open = self._open_classes()
         self.coarse = 0
 
@@ -142,9 +145,9 @@ class Aligner:
         rows, columns = n - start, m - start
         if not rows or not columns:
             return n, m
-        if self._remembered > _REMEMBERED:
-            self._costs.clear()
-            self._remembered = 0
+        if self.remembered > _REMEMBERED:
+            self.costs.clear()
+            self.remembered = 0
         low, high = min(0, rows - columns), max(0, rows - columns)
         if rows * columns <= _MEASURED:
             most = self._bound(source, corrected, start, n, m)
@@ -174,27 +177,16 @@ class Aligner:
         for kind, i, j in operations.as_list():
             if kind == "replace":
                 i, j = start + i, start + j
-                costs = self.row_costs(source.keys[i])
+                costs = self.costs[source.keys[i]]
                 cost = costs.get(corrected.keys[j])
                 if cost is None:
                     cost = self.substitution(source, i, corrected, j)
                     costs[corrected.keys[j]] = cost
-                    self._remembered += 1
+                    self.remembered += 1
                 total += cost
             else:
                 total += 1
         return total + 2 * _MARGIN
-
-    def row_costs(self, key: int) -> dict[int, float]:
-        """Return the remembered costs of replacing one distinct token, by the other's key."""
-        costs = self._costs.get(key)
-        if costs is None:
-            costs = self._costs[key] = {}
-        return costs
-
-    def remember(self, count: int) -> None:
-        """Count costs that were added."""
-        self._remembered += count
 
 
 def _straight(source: Parsed, corrected: Parsed, start: int, n: int, out: list[Operation]) -> bool:
@@ -251,7 +243,7 @@ class _Band:
     ) -> None:
         self.aligner, self.source, self.corrected = aligner, source, corrected
         self.start, self.rows, self.columns = start, rows, columns
-        self.lowest, self.highest = lowest, highest
+        self.highest = highest
         last = highest - rows + columns
         # What a cell may cost, by its place: dearer ones have no part in the path.
         self.most = [most - abs(place - last) for place in range(highest - lowest + 1)]
@@ -290,7 +282,7 @@ class _Band:
             first_source.get(lower, _NOWHERE) - j
             for j, lower in enumerate(corrected.lowers[start : start + columns])
         ]
-        row_costs, remembered = self.aligner.row_costs, 0
+        row_costs, remembered = self.aligner.costs, 0
         for i in range(1, rows + 1):
             row, kinds = nothing.copy(), [DELETE] * width
             self.costs.append(row)
@@ -298,7 +290,7 @@ class _Band:
             before = start + i - 1
             text = source.texts[before]
             farthest = i - 1 - first_corrected.get(source.lowers[before], _NOWHERE)
-            costs = row_costs(source.keys[before])
+            costs = row_costs[source.keys[before]]
             held = len(costs)
             left = _INFINITY
             place = begin - 1 if begin else 0
@@ -358,7 +350,7 @@ class _Band:
                 return False
             end = last
             above = row
-        self.aligner.remember(remembered)
+        self.aligner.remembered += remembered
         return above[high - rows + columns] <= most[high - rows + columns] - _MARGIN
 
     def _window(self, i: int, place: int) -> int:

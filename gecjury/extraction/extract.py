@@ -1,6 +1,6 @@
 """Edits of many sentences: each sentence is parsed once, and each pair is aligned once.
 
-`extract_edits` gives what the `errant` package gives for every pair of a source and a corrected
+`extract` gives what the `errant` package gives for every pair of a source and a corrected
 sentence, unless another analyser is named (`gecjury.extraction.taggers`). It parses distinct
 sentences in batches, aligns (`gecjury.extraction.alignment`), merges
 (`gecjury.extraction.merging`) and types (`gecjury.extraction.pipeline`) each distinct pair once
@@ -15,32 +15,25 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gecjury.caches import DiskCache, text_key
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, named_lines
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.corpus.gold import scheme_of
+from gecjury.errors import InputError
+from gecjury.extraction import universal
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
-from gecjury.extraction.taggers import (
-    Kind,
-    analyser_of,
-    folder_parts,
-    kind_of,
-    own_parts,
-    own_signature,
-)
+from gecjury.extraction.tagger.importing import installed_version
+from gecjury.extraction.taggers import analyser_of, extraction_signature
 from gecjury.runtime import Runtime
 
 _T = TypeVar("_T", bound=Hashable)
 
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
-# The errant releases, as (major, minor), whose edits the tests compare with ours.
-_TESTED_ERRANT = ((3, 0), (3, 0))
 # Raised when what is stored on disk changes its form or meaning.
 _FORMAT = "1"
 # So few pairs are done before another process has taken over its part of them.
@@ -72,13 +65,6 @@ class Extraction:
     coarse: int = 0
     lines: tuple[int, ...] = ()
 
-    def _named_lines(self) -> str:
-        if not self.lines:
-            return ""
-        first = ", ".join(map(str, self.lines[:5]))
-        more = f" and {len(self.lines) - 5} more" if len(self.lines) > 5 else ""
-        return f" (line{'s' * (len(self.lines) > 1)} {first}{more})"
-
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks for the user."""
@@ -86,19 +72,19 @@ class Extraction:
             return ()
         return (
             f"{self.coarse} of {self.pairs} sentence pairs were too long for ERRANT's exact "
-            f"alignment and were aligned in pieces{self._named_lines()}: split such lines into "
-            "sentences",
+            f"alignment and were aligned in pieces ({named_lines(self.lines)}): split such lines "
+            "into sentences",
         )
 
 
-def extract_edits(
+def extract(
     sources: Sequence[str],
     versions: Versions,
     tagger: str = "embedded",
     pos_scheme: str = "spacy2",
     runtime: Runtime | None = None,
-) -> list[list[Edits]]:
-    """Return ERRANT edits that turn each source into each corrected version of it.
+) -> Extraction:
+    """Extract the ERRANT edits that turn each source into each corrected version of it.
 
     Args:
         sources: N sentences, tokens split on white space.
@@ -109,7 +95,8 @@ def extract_edits(
         runtime: workers, disk cache and progress; never changes an edit.
 
     Returns:
-        One list a version with N tuples of edits, typed (`R:VERB:TENSE`), from left to right.
+        One list a version with N tuples of edits, typed (`R:VERB:TENSE`), from left to right; and
+        counts of what was done.
 
     Raises:
         InputError: a version has another number of lines than the sources.
@@ -117,19 +104,11 @@ def extract_edits(
         OptionError: a tagger that is not installed, or an errant or spaCy release outside the
             tested range.
     """
-    return extract(sources, versions, tagger, pos_scheme, runtime).edits
-
-
-def extract(
-    sources: Sequence[str],
-    versions: Versions,
-    tagger: str = "embedded",
-    pos_scheme: str = "spacy2",
-    runtime: Runtime | None = None,
-) -> Extraction:
-    """Extract edits like `extract_edits`, with counts of what was done."""
     runtime = runtime or Runtime()
-    named = _named(versions)
+    if isinstance(versions, Mapping):
+        named = list(versions.items())
+    else:
+        named = [(f"version {number}", lines) for number, lines in enumerate(versions)]
     for name, lines in named:
         if len(lines) != len(sources):
             raise InputError(
@@ -202,44 +181,6 @@ def _with_giants(extracted: ExtractedEdits, giants: Mapping[str, str]) -> Extrac
     return extracted._replace(edits=edits)
 
 
-def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
-    """Return what decides edits besides the text: the tagger and the package of its rules.
-
-    Raises:
-        MissingExtraError: errant, or what the tagger needs instead, is not installed.
-        OptionError: the tagger is not installed, or errant is outside the tested range.
-    """
-    if kind_of(tagger) is not Kind.ERRANT:
-        return own_signature(tagger)
-    from gecjury.extraction.tagger import tagger_signature
-
-    return {"tagger": tagger_signature(tagger, pos_scheme), "errant": _errant_version()}
-
-
-def _errant_version() -> str:
-    try:
-        version = metadata.version("errant")
-    except metadata.PackageNotFoundError:
-        raise MissingExtraError(
-            f"edits need the errant package, which is not installed: {install_hint('edits')}"
-        ) from None
-    release = tuple(int(part) for part in version.split(".")[:2])
-    low, high = _TESTED_ERRANT
-    if not low <= release <= high:
-        wanted = f">={low[0]}.{low[1]},<{high[0]}.{high[1] + 1}"
-        raise OptionError(
-            f"errant {version} is outside the tested range {wanted}, and another release may "
-            f"give other edits: pip install 'errant{wanted}'"
-        )
-    return version
-
-
-def _named(versions: Versions) -> list[tuple[str, Sequence[str]]]:
-    if isinstance(versions, Mapping):
-        return list(versions.items())
-    return [(f"version {number}", lines) for number, lines in enumerate(versions)]
-
-
 def remembered(
     what: str,
     items: Sequence[_T],
@@ -256,8 +197,8 @@ def remembered(
         items: items that have edits.
         key_of: names an item in the cache.
         make: yields the edits of the items that were not on disk.
-        tagger: a tagger of `extract_edits`.
-        pos_scheme: a scheme of `extract_edits`.
+        tagger: a tagger of `extract`.
+        pos_scheme: a scheme of `extract`.
         runtime: cache and progress.
     """
     if not items:
@@ -275,6 +216,7 @@ def remembered(
     cached = len(edits_of)
     missing = [item for item in items if item not in edits_of]
     if missing:
+        # Written as they come, so that an interrupted run has kept what it made.
         made = runtime.track(make(missing), what, len(missing))
         while batch := list(islice(made, _AT_ONCE)):
             edits_of.update(batch)
@@ -287,6 +229,7 @@ def _made(
     pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     load = partial(tagging_pipeline, tagger, pos_scheme)
+    # Another process takes longer to load than a few pairs take here.
     if runtime.workers > 1 and len(pairs) > _FEW:
         from gecjury.extraction.workers import extract_in_workers
 
@@ -310,18 +253,17 @@ def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
 def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
     """Return everything besides the text that decides an edit or its type, for caches."""
     parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
-    if kind_of(tagger) is not Kind.ERRANT:
-        return parts | own_parts(tagger)
-    try:
-        parts["spacy"] = metadata.version("spacy")
-    except metadata.PackageNotFoundError:
-        raise MissingExtraError(
-            f"edits need spaCy, which is not installed: {install_hint('edits')}"
-        ) from None
-    from gecjury.extraction import tagger as package
-
-    folder = Path(package.__file__).parent / "model" if tagger == package.EMBEDDED else Path(tagger)
-    return parts | folder_parts(folder)
+    if scheme_of(tagger) == "plain":
+        return parts
+    parts["spacy"] = installed_version("spaCy")
+    folder = Path(tagger.removeprefix(universal.PREFIX))
+    if tagger == "embedded":
+        folder = Path(__file__).parent / "tagger" / "model"
+    if folder.is_dir():
+        # A model may be retrained under the same version.
+        newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
+        parts["files"] = f"{folder.resolve()} {newest}"
+    return parts
 
 
 Lines = Sequence[tuple[Edit, ...]]
@@ -350,7 +292,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
 
     Args:
         corpus: the texts.
-        tagger: a tagger of `extract_edits`; `embedded` is the tagger of the corpus' language.
+        tagger: a tagger of `extract`; `embedded` is the tagger of the corpus' language.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 

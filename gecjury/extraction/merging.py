@@ -96,60 +96,7 @@ def _merge_run(run: list[Operation], source: Parsed, corrected: Parsed, rules: R
         return [run[0][1:]]
     if len({operation[0] for operation in run}) == 1 and run[0][0] != "S":
         return [_span(run)]
-    if len(run) == 2:
-        return _merge_two(run, source, corrected, rules)
     return _Run(run, source, corrected, rules).merge()
-
-
-def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed, rules: Rules) -> list[Span]:
-    """Merge two operations as `_Run` does; they are not two insertions or two deletions.
-
-    Most runs are that short. Every rule either merges both or leaves both apart.
-    """
-    left, right = run
-    apart: list[Span] = [left[1:], right[1:]]
-    kind, o_start, _, c_start, _ = left
-    _, _, o_end, _, c_end = right
-    # The order of the tests is ERRANT's: the first rule that fires decides.
-    if kind != "S" and right[0] != "S":
-        return apart
-    o, c = source, corrected
-    if o.tags[o_start] == "POS" or c.tags[c_start] == "POS":
-        return apart
-    both: list[Span] = [(o_start, o_end, c_start, c_end)]
-    if o.tags[o_end - 1] == "POS" or c.tags[c_end - 1] == "POS":
-        return both
-    size_o, size_c = o_end - o_start, c_end - c_start
-    if o.lowers[o_end - 1] == c.lowers[c_end - 1] and (
-        (size_o == 1 and c.texts[c_start][0].isupper())
-        or (size_c == 1 and o.texts[o_start][0].isupper())
-        or (size_o > 1 and _is_punct(o, o_end - 2, rules.punct))
-        or (size_c > 1 and _is_punct(c, c_end - 2, rules.punct))
-    ):
-        return both
-    letters = rules.letters
-    if letters("".join(o.lowers[o_start:o_end])) == letters("".join(c.lowers[c_start:c_end])):
-        return both
-    poses_o, poses_c = o.poses[o_start:o_end], c.poses[c_start:c_end]
-    poses = {*poses_o, *poses_c}
-    if size_o != size_c:
-        if (rules.alike and len(poses) == 1) or poses <= rules.verbal:
-            return both
-    elif size_o == 2:
-        return apart
-    # No rule fires on both: ERRANT then merges what is left if it has a content word, unless one
-    # of the two is split off as a form of its counterpart or as a last determiner.
-    if poses.isdisjoint(rules.open):
-        return apart
-    if kind == "S":
-        if rules.similar(o.texts[o_start], c.texts[c_start]):
-            return apart
-    elif rules.similar(o.texts[o_end - 1], c.texts[c_end - 1]):
-        return apart
-    last_is_determiner = (right[0] != "I" and poses_o[-1] == rules.det) or (
-        right[0] != "D" and poses_c[-1] == rules.det
-    )
-    return apart if last_is_determiner else both
 
 
 def _span(run: Sequence[Operation]) -> Span:
@@ -430,7 +377,8 @@ def errant_rules() -> Rules:
 
 
 @cache
-def _distance() -> Callable[[str, str], float]:
+def character_distance() -> Callable[[str, str], float]:
+    """Return rapidfuzz's distance of two texts: characters in and out by those of both, 0 to 1."""
     from rapidfuzz.distance import Indel
 
     distance: Callable[[str, str], float] = Indel.normalized_distance
@@ -438,7 +386,7 @@ def _distance() -> Callable[[str, str], float]:
 
 
 def _similar(one: str, other: str) -> bool:
-    return 1 - _distance()(one, other) > 0.75
+    return 1 - character_distance()(one, other) > 0.75
 
 
 def _is_punct(sentence: Parsed, index: int, punct: int) -> bool:

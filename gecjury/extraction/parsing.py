@@ -70,7 +70,6 @@ class Parser:
         self._nlp = nlp
         self._fast = FastPipeline(nlp) if FastPipeline.suits(nlp) else None
         self._checked = False
-        self._strings: dict[int, str] = {}
         self._keys: dict[tuple[str, str, int], int] = {}
         self._words: dict[str, tuple[str, int]] = {}
 
@@ -118,13 +117,13 @@ class Parser:
         pairs = zip(sentences, tagged.narrow, strict=True)
         plain = self._parse_plainly([texts for texts, narrow in pairs if narrow])
         keys, numbers = self._keys, tagged.numbers
-        words = [self._word(entry.text) for entry in tagged.found]
-        entry_keys = ((entry.text, entry.lemma, entry.pos) for entry in tagged.found)
+        words = [self._word(entry.text) for entry in tagged.attributes]
+        entry_keys = ((entry.text, entry.lemma, entry.pos) for entry in tagged.attributes)
         columns = [
             _spread([lower for lower, _ in words], numbers),
-            _spread([entry.lemma for entry in tagged.found], numbers),
-            _spread([entry.pos for entry in tagged.found], numbers),
-            _spread([entry.tag for entry in tagged.found], numbers),
+            _spread([entry.lemma for entry in tagged.attributes], numbers),
+            _spread([entry.pos for entry in tagged.attributes], numbers),
+            _spread([entry.tag for entry in tagged.attributes], numbers),
             tagged.deps,
             tagged.heads,
             _spread([keys.setdefault(key, len(keys)) for key in entry_keys], numbers),
@@ -144,20 +143,9 @@ class Parser:
         if not len(doc):
             return _EMPTY
         columns = doc.to_array([ORTH, LEMMA, TAG, DEP, POS, HEAD]).T.tolist()
-        texts, lemmas, tags, deps = (
-            self._text(column, doc.vocab.strings) for column in columns[:4]
-        )
-        return self._parsed(texts, lemmas, columns[4], tags, deps, columns[5])
-
-    def _parsed(
-        self,
-        texts: list[str],
-        lemmas: list[str],
-        poses: list[int],
-        tags: list[str],
-        deps: list[str],
-        offsets: list[int],
-    ) -> Parsed:
+        strings = doc.vocab.strings
+        texts, lemmas, tags, deps = ([strings[n] for n in column] for column in columns[:4])
+        poses, offsets = columns[4:]
         keys = self._keys
         words = [self._word(text) for text in texts]
         return Parsed(
@@ -180,16 +168,6 @@ class Parser:
             lower: str = self._nlp.vocab[text].lower_
             word = self._words[text] = lower, mark(lower)
         return word
-
-    def _text(self, column: Sequence[int], strings: Any) -> list[str]:
-        text_of = self._strings
-        try:
-            return [text_of[number] for number in column]
-        except KeyError:
-            for number in column:
-                if number not in text_of:
-                    text_of[number] = strings[number]
-            return [text_of[number] for number in column]
 
 
 _WORD = 2**64 - 1

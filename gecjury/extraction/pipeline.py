@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,43 +25,23 @@ from gecjury.extraction.parsing import LONGEST_WHOLE, Parsed, Parser
 _REMEMBERED = 100_000
 
 
-class Classifier:
-    """A typer of edits as in `errant.en.classifier`, which is called once for each distinct edit.
+class Typer(ABC):
+    """A typer of edits that asks its rules once for each distinct edit.
 
-    The rules look at an edit's tokens with their tags and dependency labels, and at nothing else
-    unless it replaces one verb by another of the same lemma, where they look for auxiliaries
-    around both: such edits are never remembered. All sentences must come from one parser, whose
-    numbers of tokens are compared.
+    All sentences must come from one reader, whose numbers of tokens are compared.
     """
 
-    def __init__(self, classify: Callable[[Any], Any] | None = None) -> None:
-        """Take the rules.
-
-        Args:
-            classify: function that sets an edit's type, errant's own if None.
-        """
-        from errant.en import classifier
-
-        self._classify: Callable[[Any], Any] = classify or classifier.classify
-        self._verbal: frozenset[str] = frozenset(
-            tag for tag, pos in classifier.pos_map.items() if pos == "VERB"
-        )
+    def __init__(self) -> None:
         self._known: dict[Any, str] = {}
 
     def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """Return the error type of each span of one sentence pair, e.g. `R:VERB:TENSE`.
-
-        Raises:
-            InputError: the tagger gave a tag that the rules do not know.
-        """
-        sides: tuple[_Side, _Side] | None = None
+        """Return the error type of each span of one sentence pair, e.g. `R:VERB:TENSE`."""
         kinds: list[str] = []
         for span in spans:
             key = self._key(span, source, corrected)
             kind = self._known.get(key) if key else None
             if kind is None:
-                sides = sides or (_Side(source), _Side(corrected))
-                kind = self._asked(span, *sides)
+                kind = self._type(span, source, corrected)
                 if key:
                     if len(self._known) >= _REMEMBERED:
                         self._known.clear()
@@ -71,44 +52,62 @@ class Classifier:
     def _key(self, span: Span, source: Parsed, corrected: Parsed) -> Any:
         """Return what decides an edit's type; None if it is more than the edit's own tokens."""
         start, end, first, last = span
-        if end - start != 1 or last - first != 1:
-            if (
-                end > start
-                and last > first
-                and source.lowers[end - 1] == corrected.lowers[last - 1]
-            ):
-                return None  # the rules leave that token out, and may see one verb a side
-            return (
-                end - start,
-                *source.keys[start:end],
-                *source.tags[start:end],
-                *source.deps[start:end],
-                *corrected.keys[first:last],
-                *corrected.tags[first:last],
-                *corrected.deps[first:last],
-            )
-        tag, other = source.tags[start], corrected.tags[first]
-        if (
-            tag in self._verbal
-            and other in self._verbal
-            and source.lemmas[start] == corrected.lemmas[first]
-        ):
-            return None
-        return (
-            source.keys[start],
-            corrected.keys[first],
-            tag,
-            other,
-            source.deps[start],
-            corrected.deps[first],
+        return tuple(source.keys[start:end]), tuple(corrected.keys[first:last])
+
+    @abstractmethod
+    def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
+        """Return the type of an edit by the rules."""
+
+
+class Classifier(Typer):
+    """A typer of edits by the rules of `errant.en.classifier`.
+
+    The rules look at an edit's tokens with their tags and dependency labels, and at nothing else
+    unless it replaces one verb by another of the same lemma, where they look for auxiliaries
+    around both: such edits are never remembered.
+    """
+
+    def __init__(self, classify: Callable[[Any], Any] | None = None) -> None:
+        """Take the rules.
+
+        Args:
+            classify: function that sets an edit's type, errant's own if None.
+        """
+        super().__init__()
+        from errant.en import classifier
+
+        self._classify: Callable[[Any], Any] = classify or classifier.classify
+        self._verbal: frozenset[str] = frozenset(
+            tag for tag, pos in classifier.pos_map.items() if pos == "VERB"
         )
 
-    def _asked(self, span: Span, source: _Side, corrected: _Side) -> str:
+    def _key(self, span: Span, source: Parsed, corrected: Parsed) -> Any:
+        start, end, first, last = span
+        if end - start == 1 == last - first:
+            if (
+                source.lemmas[start] == corrected.lemmas[first]
+                and source.tags[start] in self._verbal
+                and corrected.tags[first] in self._verbal
+            ):
+                return None
+        elif end > start and last > first and source.lowers[end - 1] == corrected.lowers[last - 1]:
+            return None  # the rules leave that token out, and may see one verb a side
+        return (
+            end - start,
+            *source.keys[start:end],
+            *source.tags[start:end],
+            *source.deps[start:end],
+            *corrected.keys[first:last],
+            *corrected.tags[first:last],
+            *corrected.deps[first:last],
+        )
+
+    def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
         try:
-            kind: str = self._classify(_Edit(span, source, corrected)).type
+            kind: str = self._classify(_Edit(span, _Side(source), _Side(corrected))).type
         except KeyError as error:
             raise InputError(
-                f"the tagger gave the tag {error} in {' '.join(source.sentence.texts)!r} or its "
+                f"the tagger gave the tag {error} in {' '.join(source.texts)!r} or its "
                 "correction, which ERRANT's rules do not know; use a tagger with Penn Treebank "
                 "tags, such as the embedded one"
             ) from None
@@ -195,13 +194,6 @@ class Reader(Protocol):
         """Read distinct sentences, tokens split on white space."""
 
 
-class Typer(Protocol):
-    """A typer of edits."""
-
-    def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """Return the type of each span of one sentence pair."""
-
-
 @dataclass(frozen=True)
 class Analyser:
     """The parts that make edits with one kind of tagger.
@@ -219,8 +211,10 @@ class Analyser:
     typer: Typer
 
 
-def errant_analyser(nlp: Any) -> Analyser:
-    """Return ERRANT's analyser with one spaCy pipeline; see `gecjury.extraction.parsing.Parser`."""
+def as_analyser(nlp: Any) -> Analyser:
+    """Return ERRANT's analyser for a spaCy pipeline; an analyser itself stays as it is."""
+    if isinstance(nlp, Analyser):
+        return nlp
     return Analyser(Parser(nlp), Aligner(), errant_rules(), Classifier())
 
 
@@ -242,10 +236,20 @@ class ExtractedEdits(NamedTuple):
     edits: tuple[Edit, ...]
     coarse: bool = False
 
-    def to_json(self) -> str:
-        """Return a line of JSON; a coarse result begins with true."""
+    def rows(self) -> list[Any]:
+        """Return a JSON value, a row an edit; a coarse result begins with true."""
         rows: list[Any] = [[e.start, e.end, e.correction, e.type] for e in self.edits]
-        return json.dumps([True, *rows] if self.coarse else rows, ensure_ascii=False)
+        return [True, *rows] if self.coarse else rows
+
+    def to_json(self) -> str:
+        """Return the rows as a line of JSON."""
+        return json.dumps(self.rows(), ensure_ascii=False)
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Any]) -> ExtractedEdits:
+        """Return what `rows` gave."""
+        coarse = bool(rows) and rows[0] is True
+        return cls(tuple(Edit(*row) for row in rows[coarse:]), coarse)
 
     @classmethod
     def from_json(cls, text: str) -> ExtractedEdits:
@@ -260,12 +264,11 @@ class ExtractedEdits(NamedTuple):
             rows = None
         if not isinstance(rows, list):
             raise ValueError("no list of edits")  # damage of a file
-        coarse = bool(rows) and rows[0] is True
-        edits = rows[coarse:]
-        for row in edits:
+        # A cache's file may be damaged; whatever is not exactly such rows is made anew.
+        for row in rows[rows[:1] == [True] :]:
             if not isinstance(row, list) or list(map(type, row)) != [int, int, str, str]:
                 raise ValueError("no edit")
-        return cls(tuple(Edit(*row) for row in edits), coarse)
+        return cls.of_rows(rows)
 
 
 class Extractor:
@@ -273,11 +276,7 @@ class Extractor:
 
     def __init__(self, nlp: Any) -> None:
         """Take an analyser, or a spaCy pipeline for ERRANT's."""
-        analyser = nlp if isinstance(nlp, Analyser) else errant_analyser(nlp)
-        self._parser: Any = analyser.reader
-        self._aligner = analyser.aligner
-        self._rules = analyser.rules
-        self._typer = analyser.typer
+        self._analyser = as_analyser(nlp)
 
     def extract(self, pairs: Sequence[TextPair]) -> Iterator[tuple[TextPair, ExtractedEdits]]:
         """Yield the edits of distinct pairs, in order; each distinct sentence is parsed once."""
@@ -287,10 +286,11 @@ class Extractor:
         while begin < len(pairs):
             new: dict[str, None] = {}
             end = begin
+            # Parsing pays in bulk, but parses are large: a window of new sentences at a time.
             while end < len(pairs) and len(new) < _WINDOW:
                 new.update((s, None) for s in pairs[end] if s not in parses)
                 end += 1
-            parses.update(self._parser.parse(new))
+            parses.update(self._analyser.reader.parse(new))
             for pair in pairs[begin:end]:
                 yield pair, self.pair(parses[pair[0]], parses[pair[1]])
                 for sentence in pair:
@@ -299,19 +299,15 @@ class Extractor:
                         del parses[sentence]
             begin = end
 
-    def reduce(self, doc: Any) -> Parsed:
-        """Reduce a parse made elsewhere; see `Parser.reduce`."""
-        parsed: Parsed = self._parser.reduce(doc)
-        return parsed
-
     def pair(self, source: Parsed, corrected: Parsed) -> ExtractedEdits:
         """Return the edits of one parsed pair."""
-        before = self._aligner.coarse
-        operations = self._aligner.align(source, corrected)
-        coarse = self._aligner.coarse > before or len(operations) > LONGEST_RUN
+        aligner = self._analyser.aligner
+        before = aligner.coarse
+        operations = aligner.align(source, corrected)
+        coarse = aligner.coarse > before or len(operations) > LONGEST_RUN
         coarse = coarse or max(len(source), len(corrected)) > LONGEST_WHOLE
-        spans = merge_operations(operations, source, corrected, self._rules)
-        types = self._typer.types(spans, source, corrected)
+        spans = merge_operations(operations, source, corrected, self._analyser.rules)
+        types = self._analyser.typer.types(spans, source, corrected)
         edits = tuple(
             Edit(span[0], span[1], " ".join(corrected.texts[span[2] : span[3]]), kind)
             for span, kind in zip(spans, types, strict=True)

@@ -14,7 +14,7 @@ typed anew before they are compared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -29,7 +29,7 @@ from gecjury.corpus.gold import (
     other_types,
     scheme_of,
 )
-from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations
 from gecjury.extraction.extract import (
     CorpusEdits,
     corpus_edits,
@@ -42,9 +42,7 @@ from gecjury.extraction.parsing import Parsed
 from gecjury.extraction.pipeline import (
     Analyser,
     ExtractedEdits,
-    Reader,
-    Typer,
-    errant_analyser,
+    as_analyser,
 )
 from gecjury.runtime import Runtime
 
@@ -65,6 +63,7 @@ def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bo
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
     scheme = scheme_of(corpus.language.tagger_for(tagger))
+    # `UNK` and `noop` are in every scheme, and so never call for new types.
     foreign = types == "auto" and other_types(corpus.references, scheme)
     return bool(foreign) and have_types(corpus.hypotheses, scheme)
 
@@ -160,12 +159,10 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
         return text_key(line[0], ExtractedEdits(line[1]).to_json())
 
     def make(missing: list[_Line]) -> Iterator[tuple[_Line, ExtractedEdits]]:
-        tools = tagging_pipeline(tagger, pos)
-        analyser = tools if isinstance(tools, Analyser) else errant_analyser(tools)
-        typing = _Typing(analyser.reader, analyser.typer)
+        analyser = as_analyser(tagging_pipeline(tagger, pos))
         rest = iter(missing)
         while batch := list(islice(rest, _WINDOW)):
-            yield from zip(batch, map(ExtractedEdits, typing.lines(batch)), strict=True)
+            yield from zip(batch, map(ExtractedEdits, _typed(batch, analyser)), strict=True)
 
     distinct = list(dict.fromkeys(lines))
     what = "types of gold edits"
@@ -222,6 +219,7 @@ def reextracted_blocks(
     (extracted,) = extract(sources, [texts], tagger, pos, runtime).edits
     made = {}
     for place, applied, edits in zip(places, laid, extracted, strict=True):
+        # What was seen and not corrected leaves no trace in the text: it is carried over.
         seen = (replace(edit, type=_UNKNOWN) for edit in applied.edits if _is_detected(edit))
         made[place] = tuple(_in_order((*seen, *edits)))
     return _rewritten(blocks, made)
@@ -265,37 +263,28 @@ def _is_detected(edit: Edit) -> bool:
     return edit.type in DETECTED_TYPES
 
 
-@dataclass(frozen=True)
-class _Typing:
-    """A parser and the rules that type edits, ERRANT's or another tagger's."""
-
-    parser: Reader
-    classifier: Typer
-
-    def lines(self, lines: Sequence[_Line]) -> list[Edits]:
-        """Return the edits of each line typed anew; every distinct sentence is parsed once."""
-        sources = [" ".join(source.split()) for source, _ in lines]
-        laid = [_laid(*line) for line in lines]
-        texts = [" ".join(applied.corrected) for applied in laid]
-        parsed = self.parser.parse(dict.fromkeys((*sources, *texts)))
-        return [
-            self._line(applied, parsed[source], parsed[text])
-            for applied, source, text in zip(laid, sources, texts, strict=True)
-        ]
-
-    def _line(self, laid: _Laid, source: Parsed, corrected: Parsed) -> Edits:
+def _typed(lines: Sequence[_Line], analyser: Analyser) -> Iterator[Edits]:
+    """Yield the edits of each line typed anew; every distinct sentence is parsed once."""
+    sources = [" ".join(source.split()) for source, _ in lines]
+    laid = [_laid(*line) for line in lines]
+    texts = [" ".join(applied.corrected) for applied in laid]
+    parsed = analyser.reader.parse(dict.fromkeys((*sources, *texts)))
+    for applied, source_text, text in zip(laid, sources, texts, strict=True):
+        source, corrected = parsed[source_text], parsed[text]
         spans = [
             _within(span, corrected)
             if _is_detected(edit)
             else _stripped(_within(span, corrected), source, corrected)
-            for edit, span in zip(laid.edits, laid.spans, strict=True)
+            for edit, span in zip(applied.edits, applied.spans, strict=True)
         ]
-        types = self.classifier.types(spans, source, corrected)
-        return tuple(
+        types = analyser.typer.types(spans, source, corrected)
+        yield tuple(
             replace(edit, type=_UNKNOWN)
             if _is_detected(edit)
             else Edit(start, end, " ".join(corrected.texts[first:last]), kind)
-            for edit, (start, end, first, last), kind in zip(laid.edits, spans, types, strict=True)
+            for edit, (start, end, first, last), kind in zip(
+                applied.edits, spans, types, strict=True
+            )
         )
 
 
@@ -336,11 +325,8 @@ def _rewritten(
         lines: list[M2Annotation] = []
         # In the order of errant's own files, which compares the numbers as texts.
         for annotator in sorted(block.annotators, key=str):
-            if not block.edits(annotator):
-                lines.append(M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator))
-            lines += [
-                M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator)
-                for e in made[block, annotator]
-            ]
+            edits = made[block, annotator]
+            if edits or not block.edits(annotator):
+                lines += m2_annotations(edits, annotator)
         rewritten.append(M2Sentence(block.source.rstrip(), tuple(lines)))
     return tuple(rewritten)

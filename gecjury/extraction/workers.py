@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gecjury.corpus.edits import Edit
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.taggers import analyser_of
 from gecjury.processes import ForkedProcess, Pool, SpawnedProcess, serve_standard_streams
@@ -54,13 +53,13 @@ def extract_in_workers(
             alone = {"OMP_NUM_THREADS": "1"}
             words = "gecjury.extraction.workers", tagger, pos_scheme
             pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
-        own = Extractor(analyser_of(tagger, pos_scheme) if load is None else load())
+        local = Extractor(analyser_of(tagger, pos_scheme) if load is None else load())
         if _may_fork(tagger):
-            pool.fill(others, lambda: ForkedProcess(_in_a_fork(own), pool.processes))
+            pool.fill(others, lambda: ForkedProcess(_in_a_fork(local), pool.processes))
     except BaseException:
         pool.close()
         raise
-    return _together(batches, own, pool)
+    return _together(batches, local, pool)
 
 
 def _own_share(processes: int) -> AbstractContextManager[Any]:
@@ -103,6 +102,7 @@ class _Batches:
         """The next batch, empty if none is left; `send` counts it as under way elsewhere."""
         with self._lock:
             left = len(self._pairs) - self._begin
+            # A share of what is left: long batches first, short ones at the end.
             size = min(max(left // self._shares + 1, _SMALLEST), _LARGEST)
             batch = self._pairs[self._begin : self._begin + size]
             self._begin += len(batch)
@@ -114,7 +114,7 @@ _Result = tuple[list[TextPair], list[ExtractedEdits]]
 
 
 def _together(
-    batches: _Batches, own: Extractor, pool: Pool[_Result]
+    batches: _Batches, local: Extractor, pool: Pool[_Result]
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Work beside the other processes until every batch is done."""
 
@@ -122,7 +122,7 @@ def _together(
         # No batch is taken before the process is loaded.
         process.ask([])
         while batch := batches.take(send=True):
-            pool.results.put((batch, [_read(row) for row in process.ask(batch)]))
+            pool.results.put((batch, list(map(ExtractedEdits.of_rows, process.ask(batch)))))
 
     received = 0
     with contextlib.closing(pool), _own_share(len(pool.processes) + 1):
@@ -136,17 +136,7 @@ def _together(
                 yield from zip(*result, strict=True)
             if not batch:
                 return
-            yield from own.extract(batch)
-
-
-def _row(edits: ExtractedEdits) -> list[Any]:
-    """Return the edits of a pair as a JSON value, after whether they are coarse."""
-    return [edits.coarse, *((e.start, e.end, e.correction, e.type) for e in edits.edits)]
-
-
-def _read(row: list[Any]) -> ExtractedEdits:
-    coarse, *edits = row
-    return ExtractedEdits(tuple(Edit(*edit) for edit in edits), coarse)
+            yield from local.extract(batch)
 
 
 def _answers(extractor: Extractor) -> Callable[[Any], Any]:
@@ -154,7 +144,7 @@ def _answers(extractor: Extractor) -> Callable[[Any], Any]:
 
     def answer(batch: list[list[str]]) -> list[list[Any]]:
         pairs = [(source, corrected) for source, corrected in batch]
-        return [_row(edits) for _, edits in extractor.extract(pairs)]
+        return [edits.rows() for _, edits in extractor.extract(pairs)]
 
     return answer
 

@@ -44,6 +44,7 @@ def _computed(
     device: str,
 ) -> dict[str, Any]:
     rows = RowScorer.of(f"{metric}:{options}" if options else metric, device)
+    # evaluate hands on whichever of the two features the rows fitted.
     listed = [[row] if isinstance(row, str) else list(row) for row in references or ()]
     table = rows.score(sources, predictions, listed)
     results: dict[str, Any] = {

@@ -63,6 +63,7 @@ class RowScorer:
                 f"{len(sources)} sources, {len(texts)} corrections and {len(references)} rows of "
                 "references: expected as many of each"
             )
+        # Scorers read references as whole versions of the corpus, so rows need equally many.
         counts = {len(row) for row in references}
         if len(counts) > 1:
             raise InputError(

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError
 from gecjury.refbased.chunks import ChunkText, partition
 
 CLEME_COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
@@ -111,8 +110,6 @@ PUBLISHED_WEIGHTS_INDEPENDENT = Weighting(
     LengthWeight(10.0, 0.25, 1.0, True),
     LengthWeight(2.0, 0.75, 1.25),
 )
-UNWEIGHTED = Weighting(*[LengthWeight(1.0, 1.0, 1.0)] * 3)
-
 
 Change: TypeAlias = tuple[int, int, str]
 """A chunk's start and end over source tokens, and what it becomes."""
@@ -143,15 +140,10 @@ class Verdicts:
     mean_length: float
     changes: tuple[Change | None, ...]
 
-    def places(self) -> list[tuple[int, int]]:
-        """Return the sentence and the reference of each verdict."""
-        return list(zip(self.sentence.tolist(), self.reference.tolist(), strict=True))
-
-    def changed(self) -> Iterator[tuple[tuple[int, int], Change]]:
-        """Yield sentence, reference and change of all verdicts except tn."""
-        for place, change in zip(self.places(), self.changes, strict=True):
-            if change is not None:
-                yield place, change
+    def placed(self) -> Iterator[tuple[tuple[int, int], Change | None]]:
+        """Yield sentence, reference and change of each verdict; the change is None for tn."""
+        places = zip(self.sentence.tolist(), self.reference.tolist(), strict=True)
+        return zip(places, self.changes, strict=True)
 
     def counts(self, weighting: Weighting = CORPUS_WEIGHTS) -> NDArray[np.float64]:
         """Return counts weighted by length: sentences × references × `CLEME_COUNTS`."""
@@ -219,9 +211,8 @@ def judge_chunks(
         repeated: with `independent`, repeat the verdict for every reference.
 
     Raises:
-        InputError: no reference, lists of different length, or edits that do not fit.
+        InputError: edits that do not fit.
     """
-    _check(len(sources), hypothesis, references)
     together = independent and not repeated
     columns = 1 if together else len(references)
     usable = np.zeros((len(sources), columns), dtype=bool)
@@ -255,24 +246,6 @@ def judge_chunks(
     sentence, reference, kind, length = table.T
     mean = total / changed if changed else 0.0
     return Verdicts(usable, sentence, reference, kind, length, mean, tuple(changes))
-
-
-def _check(
-    lines: int,
-    hypothesis: Sequence[Sequence[Edit]],
-    references: Sequence[Sequence[Sequence[Edit]]],
-) -> None:
-    if not references:
-        raise InputError("CLEME needs at least one reference: give one with -r or --m2")
-    for name, edits in (
-        ("the hypothesis", hypothesis),
-        *((f"reference {n + 1}", r) for n, r in enumerate(references)),
-    ):
-        if len(edits) != lines:
-            raise InputError(
-                f"{name} has edits for {len(edits)} sentences, the source has {lines}: "
-                "give one list of edits for each source sentence"
-            )
 
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:

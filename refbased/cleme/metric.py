@@ -36,10 +36,9 @@ from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
     ScoreLevel,
-    check_beta,
     distinct_corrections,
 )
-from gecjury.refbased.references import FirstBest, RatioRule, SumRule
+from gecjury.refbased.references import FirstBest, QuotientRule, f_rule
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.refbased.weighing.edit_weights import EditWeights
 from gecjury.runtime import Runtime
@@ -83,7 +82,6 @@ class CLEME(BestReference, EditMetric):
     """
 
     name: ClassVar[str] = "cleme"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over chunks shared by all references"
     paper: ClassVar[str] = "Ye et al. 2023"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -91,9 +89,6 @@ class CLEME(BestReference, EditMetric):
     assumption: Literal["dependent", "independent"] = "independent"
     beta: float = 0.5
     compat: Literal["gecjury", "official", "published"] = "gecjury"
-
-    def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Systems × sentences × references × 10; NaN for a dropped reference.
@@ -156,20 +151,20 @@ class CLEME(BestReference, EditMetric):
         """The rule that chooses a reference by the running F."""
         square = self.beta * self.beta
         weights = (1 + square, 1.0, 1.0, square, 0.0)
-        return RatioRule(self._running_keys, 1 + square, weights, self._digits)
+        return f_rule(self._running_keys, self.beta, weights, self._digits)
 
     @property
     def _digits(self) -> int:
         return 4 if self.compat == "official" else 12
 
-    def _running_keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        tp, needed, needless, fn, tn = np.moveaxis(own, -1, 0)
+    def _running_keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
+        tp, needed, needless, fn, tn = np.moveaxis(counts, -1, 0)
         score = np.round(self.scores_of(sums, "corpus").score, self._digits)
         return (score, tp, -needed - needless, -fn, tn)
 
-    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+    def sentence_keys(self, counts: FloatArray) -> Sequence[FloatArray]:
         """Return F, precision and recall, each without the last axis."""
-        precision, recall, score = precision_recall_f(*confusion(own), beta=self.beta)
+        precision, recall, score = precision_recall_f(*confusion(counts), beta=self.beta)
         return (score, precision, recall)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
@@ -207,6 +202,7 @@ class CLEME(BestReference, EditMetric):
             )
             hits = [at is not None and text[at] == made[at] for text in cut.texts[1:]]
             credit[number, usable] = hits
+        # Independent: one reference that has the chunk suffices.
         if self.assumption == "independent":
             return EditCounts(np.nanmax(credit, axis=1), credit)
         sources = [corpus.sources[row] for row, _ in corrections]
@@ -222,6 +218,7 @@ class CLEME(BestReference, EditMetric):
         parts = partition(tokens, [counted_edits(hypothesis), counted_edits(reference)])
         rows = []
         for span, output, target in zip(parts.spans, *parts.texts, strict=True):
+            # Chunks that nobody changes are most of a sentence and say nothing.
             if output is None and target is None:
                 continue
             verdict = "under" if output is None else "over" if target is None else "wrong"
@@ -327,20 +324,20 @@ class CLEME2(CLEME):
         lengths = [len(source.split()) for source in sources]
         wanted: dict[tuple[int, int], dict[Change, None]] = {}
         for verdicts in judged:
-            for (row, index), change in verdicts.changed():
+            for (row, index), change in verdicts.placed():
                 # A change that leaves no text weighs nothing, as in the authors' program.
-                if change != (0, lengths[row], ""):
+                if change not in (None, (0, lengths[row], "")):
                     wanted.setdefault((row, index), {})[change] = None
         weights = EditWeights(sources, references)
-        for (row, index), changes in wanted.items():
-            weights.want(row, index, changes)
+        for place, changes in wanted.items():
+            weights.want(*place, changes)
         notes = weights.compute(self.bertscore, runtime)
         moved = {place: weights.of(*place) for place in wanted}
         tables: list[FloatArray] = []
         for verdicts in judged:
             chunk_weights = [
                 1.0 if change is None else moved.get(place, {}).get(change, 0.0)
-                for place, change in zip(verdicts.places(), verdicts.changes, strict=True)
+                for place, change in verdicts.placed()
             ]
             weighted = verdicts.weighted(np.array(chunk_weights, dtype=np.float64))
             counts = np.concatenate([weighted, weighted], axis=-1)
@@ -350,6 +347,7 @@ class CLEME2(CLEME):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return CLEME's statistics, with each system's corpus components in the details."""
+        # The components cannot be told from the score, so they are kept beside it.
         statistics = super().statistics(corpus, runtime)
         totals, _ = self.chosen_in_run(statistics.values)
         names = ("hit", "wrong", "under", "over")
@@ -363,16 +361,16 @@ class CLEME2(CLEME):
     @property
     def rule(self) -> FirstBest:
         """The rule that chooses a reference by the combined score, two quotients of sums."""
-        return SumRule(self._running_keys, *HIT_QUOTIENTS, 0.55, self._digits)
+        return QuotientRule(self._running_keys, *HIT_QUOTIENTS, self._digits, 0.55)
 
     @property
     def _digits(self) -> int:
         return 12  # the authors' program rounds CLEME's running score, not that of CLEME2.0
 
-    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+    def sentence_keys(self, counts: FloatArray) -> Sequence[FloatArray]:
         """Return the combined score, hit, wrong, under and over, each without the last axis."""
-        hit, wrong, under, over = components(own)
-        return (combined(own, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
+        hit, wrong, under, over = components(counts)
+        return (combined(counts, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return the combined score with the weights of the level."""

@@ -12,6 +12,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
+from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import EditMetric, check_beta
 from gecjury.refbased.gotoscorer.weights import (
     ChunkWeights,
@@ -72,17 +73,23 @@ class GoToScorer(EditMetric):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return weighted counts, systems × sentences × 5, as in `gotoscorer.weights.COUNTS`."""
         edits = self.edits(corpus, runtime)
-        sources = [source.split() for source in corpus.sources]
-        chosen = edits.references[self.reference]
-        judged = judge_systems(sources, chosen, list(edits.systems.values()))
-        stored = None if self.weights is None else ChunkWeights.load(Path(self.weights))
+        counts, _ = self._judged(edits, [source.split() for source in corpus.sources])
         notes: tuple[str, ...] = edits.notes
         if len(edits.references) > 1:
             notes += (
                 f"{self.name} uses one reference: number {self.reference} (from 0) of "
                 f"{len(edits.references)}",
             )
-        return Statistics(judged.counts(stored or judged.weights()), notes=notes)
+        return Statistics(counts, notes=notes)
+
+    def _judged(
+        self, edits: CorpusEdits, sources: Sequence[Sequence[str]]
+    ) -> tuple[FloatArray, ChunkWeights]:
+        """Return weighted counts of all systems, and the weights, which must fit the reference."""
+        reference = edits.references[self.reference]
+        judged = judge_systems(sources, reference, list(edits.systems.values()))
+        weights = ChunkWeights.load(Path(self.weights)) if self.weights else judged.weights()
+        return judged.counts(weights), weights
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the score of every sentence by itself."""
@@ -112,15 +119,12 @@ class GoToScorer(EditMetric):
         edits = self.edits(corpus, runtime)
         reference = edits.references[self.reference]
         sources = [source.split() for source in corpus.sources]
-        judged = judge_systems(sources, reference, list(edits.systems.values()))
-        weights = (
-            judged.weights() if self.weights is None else ChunkWeights.load(Path(self.weights))
-        )
-        judged.counts(weights)  # refuses weights of other data
+        _, weights = self._judged(edits, sources)
         credit = np.zeros((len(cases), 1))
         for number, case in enumerate(cases):
             source = sources[case.row]
             chunks = chunk_sequence(source, reference[case.row])
+            # What the edit alone turns right or wrong, against the source as it stands.
             before, after = verdicts(source, chunks, []), verdicts(source, chunks, [case.edit])
             for chunk, (was, now) in enumerate(zip(before, after, strict=True)):
                 if now != was:

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.corpus.edits import Edit, counted_edits, ordered_edits
-from gecjury.errors import InputError, OutputError
-from gecjury.textfiles import read_json
+from gecjury.errors import InputError
+from gecjury.records import read_record
+from gecjury.textfiles import write_text
 
 _COUNTS = ("tp", "fp", "fn", "tn", "weight")
 """Names of the last axis of every count array of this module; `weight` is that of all chunks."""
@@ -66,6 +68,8 @@ def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, 
         start, end, tokens = edit.start, edit.end, edit.tokens
         if tokens == list(source[start:end]):
             continue
+        # The reference may insert twice at a place; a system that inserts both at once is right,
+        # too.
         if effective and start == end == effective[-1][0] == effective[-1][1]:
             effective[-1][2].extend(tokens)
         else:
@@ -164,6 +168,7 @@ class JudgedChunks:
 
     def weights(self) -> ChunkWeights:
         """Return the weights that these systems give the chunks."""
+        # A chunk that all systems get right weighs nothing, one that all miss weighs 1.
         correct = ((self.verdict == _TP) | (self.verdict == _TN)).sum(axis=0)
         cuts = np.searchsorted(self.sentence, np.arange(1, self.sentences))
         parts = np.split(correct, cuts) if self.sentences else []
@@ -194,16 +199,12 @@ class JudgedChunks:
         return counts
 
     def _check(self, weights: ChunkWeights) -> None:
-        if len(weights.correct) != self.sentences:
-            raise InputError(
-                f"the weights are for {len(weights.correct)} sentences, the reference has "
-                f"{self.sentences}: make the weights from the same source and reference"
-            )
         sizes = np.bincount(self.sentence, minlength=self.sentences).tolist()
-        for n, (row, size) in enumerate(zip(weights.correct, sizes, strict=True)):
-            if len(row) != size:
+        both = zip_longest(map(len, weights.correct), sizes, fillvalue=0)
+        for number, (count, size) in enumerate(both, 1):
+            if count != size:
                 raise InputError(
-                    f"sentence {n + 1} has {len(row)} weights, the reference cuts it into {size} "
+                    f"sentence {number} has {count} weights, the reference cuts it into {size} "
                     "chunks: make the weights from the same source and reference"
                 )
 
@@ -221,18 +222,8 @@ def judge_systems(
         systems: systems × N lists of edits.
 
     Raises:
-        InputError: no system, lists of different length, or edits that do not fit.
+        InputError: edits that do not fit.
     """
-    if not systems:
-        raise InputError("GoToScorer needs at least one system: give a hypothesis file")
-    named = [("the reference", reference)]
-    named += [(f"system {n + 1}", edits) for n, edits in enumerate(systems)]
-    for name, edits in named:
-        if len(edits) != len(sources):
-            raise InputError(
-                f"{name} has edits for {len(edits)} sentences, the source has {len(sources)}: "
-                "give one list of edits for each source sentence"
-            )
     rows: list[list[int]] = [[] for _ in systems]
     sentence: list[int] = []
     for n, source in enumerate(sources):
@@ -265,13 +256,7 @@ class ChunkWeights:
         Raises:
             OutputError: the file cannot be written.
         """
-        text = json.dumps({"systems": self.systems, "correct": self.correct})
-        partial = path.with_name(path.name + ".part")
-        try:
-            partial.write_text(text + "\n", encoding="utf-8")
-            partial.replace(path)
-        except OSError as error:
-            raise OutputError(f"cannot write weights to {path}: {error.strerror}") from error
+        write_text(path, json.dumps(asdict(self)) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> ChunkWeights:
@@ -281,22 +266,13 @@ class ChunkWeights:
             InputError: the file cannot be read or does not hold weights.
         """
         expected = 'expected {"systems": N, "correct": [[...], ...]} with whole numbers up to N'
-        data = read_json(path, expected.removeprefix("expected "))
-        systems = data.get("systems") if isinstance(data, dict) else None
-        correct = data.get("correct") if isinstance(data, dict) else None
-        if not isinstance(systems, int) or not _whole(systems, 1) or not isinstance(correct, list):
-            raise InputError(f"{path} does not hold weights: {expected}")
-        for n, row in enumerate(correct):
-            if not isinstance(row, list) or not all(_whole(c, 0, systems) for c in row):
-                raise InputError(f"{path}, sentence {n + 1}: {str(row)[:60]}: {expected}")
-        return cls(systems, tuple(tuple(row) for row in correct))
-
-
-def _whole(value: object, least: int, most: int | None = None) -> bool:
-    """Return True if a JSON value is a whole number within bounds."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return False
-    return least <= value and (most is None or value <= most)
+        weights = read_record(cls, path, "a file of weights", expected)
+        if weights.systems < 1:
+            raise InputError(f"{path}: systems is {weights.systems}: {expected}, 1 or more")
+        for number, row in enumerate(weights.correct, 1):
+            if row and not 0 <= min(row) <= max(row) <= weights.systems:
+                raise InputError(f"{path}, sentence {number}: {str(row)[:60]}: {expected}")
+        return weights
 
 
 def chunk_accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[np.float64]:

@@ -295,30 +295,32 @@ _SAME_HYP_REF = (0, 3, 4)  # reference (= hypothesis) with source
 
 def _path(s: _Ids, h: _Ids, r: _Ids, tables: _TableStore) -> list[int]:
     """Return the alignment of three sequences; two equal sequences are aligned as one."""
-    if s == h == r:
+    pairs, moves = _pairs_of(s, h, r)
+    if not pairs:
         return [0] * len(s)
-    if s == h:
-        return [_SAME_SOURCE_HYP[m] for m in _pair_path(tables[h, r], h, r)]
-    if s == r:
-        return [_SAME_SOURCE_REF[m] for m in _pair_path(tables[r, h], r, h)]
-    if h == r:
-        return [_SAME_HYP_REF[m] for m in _pair_path(tables[r, s], r, s)]
+    if moves:
+        (pair,) = pairs
+        return [moves[move] for move in _pair_path(tables[pair], *pair)]
     return _Triple((s, h, r), (tables[s, h], tables[s, r], tables[h, r])).path()
+
+
+def _pairs_of(s: _Ids, h: _Ids, r: _Ids) -> tuple[list[tuple[_Ids, _Ids]], tuple[int, ...]]:
+    """Return the pairs that the alignment of three sequences needs.
+
+    Where two are equal that is one pair at most, and the moves by its columns come with it.
+    """
+    if s == h:
+        return [(h, r)] if h != r else [], _SAME_SOURCE_HYP
+    if s == r:
+        return [(r, h)], _SAME_SOURCE_REF
+    if h == r:
+        return [(r, s)], _SAME_HYP_REF
+    return [(s, h), (s, r), (h, r)], ()
 
 
 def _tables_for(triples: Iterable[tuple[_Ids, _Ids, _Ids]]) -> _TableStore:
     """Compute every pair table that `_path` needs, each once."""
-    needed: dict[tuple[_Ids, _Ids], None] = {}
-    for s, h, r in triples:
-        if s == h != r:
-            needed[h, r] = None
-        elif s == r != h:
-            needed[r, h] = None
-        elif h == r != s:
-            needed[r, s] = None
-        elif s != h:
-            needed.update({(s, h): None, (s, r): None, (h, r): None})
-    pairs = list(needed)
+    pairs = list(dict.fromkeys(pair for triple in triples for pair in _pairs_of(*triple)[0]))
     return dict(zip(pairs, _pair_tables(pairs), strict=True))
 
 

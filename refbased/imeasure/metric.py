@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, named_lines
 from gecjury.errors import OptionError
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
+from gecjury.refbased.references import choose_best
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -106,18 +107,12 @@ def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([zero, tn, zero, fn, zero, tn, fn], axis=-1)
 
 
-def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (TP+TN) / (TP+TN+FP+FN-FPN) over the last axis: 0 to 1, 1 without any column."""
-    tp, tn, fp, fn, fpn = np.moveaxis(counts[..., :5].astype(np.float64), -1, 0)
-    return ratio(tp + tn, tp + tn + fp + fn - fpn, 1.0)
-
-
 def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
     """Return WAcc over the last axis: 0 to 1, higher is better, 1 without any column.
 
     Args:
         counts: array whose last axis is `_COUNTS`.
-        weight: w, how many times TP and FP count; 2 in the paper.
+        weight: w, how many times TP and FP count; 2 in the paper, 1 gives plain accuracy.
     """
     tp, tn, fp, fn, fpn = np.moveaxis(counts[..., :5].astype(np.float64), -1, 0)
     below = weight * (tp + fp) + tn + fn - (weight + 1) * (fpn / 2)
@@ -165,19 +160,10 @@ def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
         for key in (
             weighted_accuracy(aspect, weight),
             improvement(aspect, weight),
-            accuracy(aspect),
+            weighted_accuracy(aspect, 1.0),
         )
     ]
-    best = np.zeros(counts.shape[:-2], dtype=np.intp)
-    for n in range(1, counts.shape[-2]):
-        better = np.zeros(best.shape, dtype=bool)
-        level = np.ones(best.shape, dtype=bool)
-        for key in keys:
-            held = np.take_along_axis(key, best[..., None], axis=-1)[..., 0]
-            better |= level & (key[..., n] > held)
-            level &= key[..., n] == held
-        best[better] = n
-    return best
+    return choose_best(keys, np.ones(counts.shape[:-1], dtype=bool))
 
 
 _MOST_CELLS = 25_000_000
@@ -196,13 +182,12 @@ def _too_long(
 
 
 def _length_notes(name: str, left_out: NDArray[np.bool_]) -> tuple[str, ...]:
-    lines = [str(row + 1) for row in np.flatnonzero(left_out.any(axis=0))]
+    lines = (1 + np.flatnonzero(left_out.any(axis=0))).tolist()
     if not lines:
         return ()
-    more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
     return (
-        f"{name}: too long to be aligned and left out: line{'s' * (len(lines) > 1)} "
-        f"{', '.join(lines[:5])}{more}; split such lines into sentences",
+        f"{name}: too long to be aligned and left out: {named_lines(lines)}; split such lines into "
+        "sentences",
     )
 
 
@@ -252,6 +237,7 @@ class IMeasure(Scorer):
             targets = [r[row] for r in references]
             texts = [s[row] for s in systems]
             left_out[:, row] = [_too_long(sources[row], output, targets) for output in texts]
+            # The others of the sentence are scored all the same.
             kept = np.flatnonzero(~left_out[:, row])
             if len(kept):
                 counts[kept, row] = sentence_counts(sources[row], [texts[k] for k in kept], targets)

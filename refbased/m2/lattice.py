@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +28,11 @@ Vertex = tuple[int, int]
 Arcs = list[dict[int, int]]
 
 
-class Limits(NamedTuple):
-    """Size up to which the lattice is searched in full.
-
-    Attributes:
-        vertices: positions on optimal alignments.
-        arcs: edges and joined edges.
-    """
-
-    vertices: int
-    arcs: int
+# Up to so many positions on optimal alignments, and edges and joined edges, the official search is
+# repeated, beyond it bounded. The largest pair of the SEEDA outputs has 1,176 vertices and 251,000
+# arcs; the official scorer's time grows with the product.
+MOST_VERTICES = 8_000
+MOST_ARCS = 600_000
 
 
 @dataclass
@@ -148,7 +142,7 @@ class EditLattice:
             different,
         )
 
-    def windows(self, context: int, limit: int) -> list[Window] | None:
+    def windows(self, context: int) -> list[Window] | None:
         """Cut the lattice at long runs of matches that every path takes.
 
         An arc reaches at most `context` matches into such a run, so arcs from its two ends never
@@ -156,10 +150,10 @@ class EditLattice:
 
         Args:
             context: most unchanged words in an edit.
-            limit: give up beyond this many vertices in all windows.
 
         Returns:
-            Windows from left to right, none where the pair is equal; None beyond the limit.
+            Windows from left to right, none where the pair is equal; None where they hold more than
+            `MOST_VERTICES`.
         """
         last = len(self.source)
         alone = self.on.sum(axis=1) == 1
@@ -177,7 +171,7 @@ class EditLattice:
         if not loose and not alone.all():
             # An empty source: all freedom lies within its one row.
             bounds.append((0, last))
-        if sum(int(self.on[begin : end + 1].sum()) for begin, end in bounds) > limit:
+        if sum(int(self.on[begin : end + 1].sum()) for begin, end in bounds) > MOST_VERTICES:
             return None
         return [self.window(begin, end) for begin, end in bounds]
 
@@ -215,11 +209,11 @@ class EditLattice:
         tails = (number[rows, columns], number[rows, columns + 1], number[rows + 1, columns])
         heads = (rows + first, columns + offset)
         times = (
-            self._at(self.diagonal, heads, (1, 1)),
-            self._at(self.deletion, heads, (1, 0)),
-            self._at(self.insertion, heads, (0, 1)),
+            _before(self.diagonal, heads, (1, 1)),
+            _before(self.deletion, heads, (1, 0)),
+            _before(self.insertion, heads, (0, 1)),
         )
-        match = 1 - self._at(self.different, heads, (1, 1))
+        match = 1 - _before(self.different, heads, (1, 1))
         zero = [0] * len(rows)
         kinds = (match.tolist(), zero, zero)
         edges: list[list[tuple[int, int, int]]] = [[] for _ in range(len(rows))]
@@ -230,19 +224,18 @@ class EditLattice:
         vertices = list(zip(heads[0].tolist(), heads[1].tolist(), strict=True))
         return Window(vertices, edges)
 
-    @staticmethod
-    def _at(
-        table: NDArray[np.int8] | NDArray[np.int32],
-        heads: tuple[NDArray[np.int64], NDArray[np.int64]],
-        back: tuple[int, int],
-    ) -> NDArray[np.int64]:
-        """Read an edge table at the tails of `heads`, 0 where that lies outside."""
-        rows, columns = heads[0] - back[0], heads[1] - back[1]
-        inside = (rows >= 0) & (columns >= 0)
-        inside &= (rows < table.shape[0]) & (columns < table.shape[1])
-        result = np.zeros(len(rows), dtype=np.int64)
-        result[inside] = table[rows[inside], columns[inside]]
-        return result
+
+def _before(
+    table: NDArray[np.int8] | NDArray[np.int32],
+    heads: tuple[NDArray[np.int64], NDArray[np.int64]],
+    back: tuple[int, int],
+) -> NDArray[np.int64]:
+    """Read an edge table at the tails of `heads`, 0 where they would lie before the sentences."""
+    rows, columns = heads[0] - back[0], heads[1] - back[1]
+    inside = (rows >= 0) & (columns >= 0)
+    result = np.zeros(len(rows), dtype=np.int64)
+    result[inside] = table[rows[inside], columns[inside]]
+    return result
 
 
 def length(arc: int) -> int:
@@ -261,7 +254,10 @@ def is_match(arc: int) -> bool:
 
 
 def close_arcs(
-    window: Window, context: int, limit: int, order: list[tuple[int, int, int]] | None = None
+    window: Window,
+    context: int,
+    limit: int = MOST_ARCS,
+    order: list[tuple[int, int, int]] | None = None,
 ) -> Arcs | None:
     """Join base edges into arcs, exactly as the official transitive closure does.
 

@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gecjury.errors import OptionError
 from gecjury.refbased.m2.bounded import bounded_path
-from gecjury.refbased.m2.lattice import EditLattice, Limits, close_arcs, listings
+from gecjury.refbased.m2.lattice import MOST_ARCS, EditLattice, close_arcs, listings
 from gecjury.refbased.m2.official import OfficialSearch
 from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, WindowPaths
 
-# Up to this size the official search is repeated, beyond it bounded. The largest pair of the SEEDA
-# outputs has 1,176 vertices and 251,000 arcs; the official scorer's time grows with the product.
-LIMITS = Limits(vertices=8_000, arcs=600_000)
 CELL_LIMIT = 2_000_000  # positions (i, j) of one pair: 1,400 by 1,400 tokens
-MAX_CONTEXT = 30
 
 
 class Counts(NamedTuple):
@@ -56,11 +51,7 @@ def match(
 
     Returns:
         Counts per annotator.
-
-    Raises:
-        OptionError: If `max_unchanged_words` is out of range.
     """
-    _check_context(max_unchanged_words)
     if list(source) == list(hypothesis):
         return [Counts(0, 0, len(golds)) for golds in annotators]
     lattice, windows = None, None
@@ -73,6 +64,7 @@ def match(
             Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
             for edits, golds in zip(bounded, annotators, strict=True)
         ]
+    # Windows give every count that an optimal path can have; mostly there is one.
     decided = _dominant(windows)
     search, searched = None, False
     result = []
@@ -83,7 +75,7 @@ def match(
         counts = {(correct, proposed) for proposed, _, correct in states}
         if len(counts) > 1 or not decided or _keeps_words(source, golds):
             if not searched:
-                search = OfficialSearch.build(lattice, max_unchanged_words, release, LIMITS)
+                search = OfficialSearch.build(lattice, max_unchanged_words, release)
                 searched = True
             if search is not None:
                 edits = search.edits(golds)
@@ -115,17 +107,13 @@ def extract_system_edits(
     Returns:
         Per annotator the edits from left to right. A pair too long for any lattice is one edit
         between the tokens shared at both ends.
-
-    Raises:
-        OptionError: If `max_unchanged_words` is out of range.
     """
-    _check_context(max_unchanged_words)
     if list(source) == list(hypothesis):
         return [[] for _ in annotators]
     lattice = None
     if _fits(source, hypothesis):
         lattice = EditLattice.build(source, hypothesis)
-        search = OfficialSearch.build(lattice, max_unchanged_words, release, LIMITS)
+        search = OfficialSearch.build(lattice, max_unchanged_words, release)
         if search is not None:
             return [search.edits(golds) for golds in annotators]
     return _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
@@ -145,6 +133,7 @@ def _search_bounded(
     """Return the edits of a pair too large for the official search, per annotator."""
     if lattice is not None:
         return [bounded_path(lattice, golds, max_unchanged_words) for golds in annotators]
+    # What both sides share at their ends needs no lattice, and what is left may fit.
     before, after = _shared_ends(source, hypothesis)
     left = source[before : len(source) - after]
     right = hypothesis[before : len(hypothesis) - after]
@@ -158,7 +147,7 @@ def _search_bounded(
     else:
         text = " ".join(right)
         edits_of = [
-            [SystemEdit(0, len(left), text, int((0, len(left), text) in _accepted(golds)))]
+            [SystemEdit(0, len(left), text, int(any(_equals(gold, left, text) for gold in golds)))]
             for golds in shifted
         ]
     return [
@@ -167,15 +156,8 @@ def _search_bounded(
     ]
 
 
-def _check_context(max_unchanged_words: int) -> None:
-    if not 0 <= max_unchanged_words <= MAX_CONTEXT:
-        raise OptionError(
-            f"max_unchanged_words is {max_unchanged_words}: give a number from 0 to {MAX_CONTEXT}"
-        )
-
-
-def _accepted(golds: Sequence[GoldEdit]) -> set[tuple[int, int, str]]:
-    return {(gold.start, gold.end, text) for gold in golds for text in gold.corrections}
+def _equals(gold: GoldEdit, left: Sequence[str], text: str) -> bool:
+    return gold[:2] == (0, len(left)) and text in gold.corrections
 
 
 def _shared_ends(source: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, int]:
@@ -195,8 +177,8 @@ def _windows(
 ) -> list[WindowPaths] | None:
     """Close every window; None if one has too many arcs."""
     result = []
-    room = LIMITS.arcs
-    cut = lattice.windows(max_unchanged_words, LIMITS.vertices)
+    room = MOST_ARCS
+    cut = lattice.windows(max_unchanged_words)
     if cut is None:
         return None
     for window in cut:

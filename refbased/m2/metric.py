@@ -13,10 +13,10 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.edit_metric import BestReference, ScoreLevel, check_beta, distinct_corrections
+from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_corrections
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
-from gecjury.refbased.references import RatioRule
+from gecjury.refbased.references import QuotientRule, f_rule
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import SentenceMean
@@ -40,7 +40,6 @@ class M2(BestReference):
     """
 
     name: ClassVar[str] = "m2"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
     paper: ClassVar[str] = "Dahlmeier and Ng 2012"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
@@ -50,7 +49,7 @@ class M2(BestReference):
     unchanged: int = 2
 
     def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
+        super().__post_init__()
         if not 0 <= self.unchanged <= 30:
             raise OptionError(f"{self.name}: unchanged={self.unchanged}; expected 0 to 30")
 
@@ -60,6 +59,7 @@ class M2(BestReference):
             raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
         golds = [gold_edits(block) for block in corpus.gold]
         width = max(len(gold) for gold in golds)
+        # NaN stays where an annotator has no line: absent, which is not the same as satisfied.
         values = np.full((len(corpus.systems), len(corpus), width, 3), np.nan)
         lines = [version.lines for version in corpus.systems.values()]
         rows = runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus))
@@ -74,13 +74,12 @@ class M2(BestReference):
         return Statistics(values)
 
     @property
-    def rule(self) -> RatioRule:
+    def rule(self) -> QuotientRule:
         """The rule that chooses the annotator with the best running F."""
-        square = self.beta * self.beta
-        return RatioRule(self._keys, 1 + square, (0.0, 1.0, square))
+        return f_rule(self._keys, self.beta, (0.0, 1.0, self.beta * self.beta))
 
-    def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        del own  # the official scorer compares sums alone
+    def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
+        del counts  # the official scorer compares sums alone
         correct, proposed, gold = np.moveaxis(sums, -1, 0)
         weighted = proposed + self.beta * self.beta * gold
         return (f_of_counts(correct, proposed, gold, self.beta), correct, -weighted)
@@ -117,6 +116,7 @@ class M2(BestReference):
                 matches = match(tokens[case.row], made, gold, self.unchanged)
                 shares = [c.correct / c.proposed if c.proposed else 0.0 for c in matches]
                 alone[case.row, case.edit] = np.array(shares)
+            # Alone an edit may match less than among its neighbours, with which MaxMatch joins it.
             joint = [_joins(tokens[case.row], case, annotator) for annotator in gold]
             credit[number, : len(gold)] = np.maximum(alone[case.row, case.edit], joint)
         return self.credited(credit, counts, place)

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gecjury.refbased.m2.lattice import FIELD, EditLattice, Limits, close_arcs, is_match, length
+from gecjury.refbased.m2.lattice import (
+    FIELD,
+    MOST_VERTICES,
+    EditLattice,
+    close_arcs,
+    is_match,
+    length,
+)
 from gecjury.refbased.m2.paths import (
     UNIT,
     Edge,
     GoldEdit,
     SystemEdit,
     WindowPaths,
-    weigh_insertions,
 )
 
 EPSILON = 0.001  # levenshtein.py, set_weights
@@ -53,25 +59,22 @@ class OfficialSearch:
                 paths.into[head].append((tail, length(arc) * UNIT))
 
     @classmethod
-    def build(
-        cls, lattice: EditLattice, context: int, release: bool, limits: Limits
-    ) -> OfficialSearch | None:
+    def build(cls, lattice: EditLattice, context: int, release: bool) -> OfficialSearch | None:
         """List the arcs of a sentence pair.
 
         Args:
             lattice: the sentence pair.
             context: most unchanged words in an edit.
             release: positions of leading insertions as in release 3.2.
-            limits: give up beyond this size.
 
         Returns:
-            The search; None beyond the limits.
+            The search; None for a lattice that is too large for it.
         """
-        if int(lattice.on.sum()) > limits.vertices:
+        if int(lattice.on.sum()) > MOST_VERTICES:
             return None
         window = lattice.window(0, len(lattice.source))
         joined: list[tuple[int, int, int]] = []
-        arcs = close_arcs(window, context, limits.arcs, joined)
+        arcs = close_arcs(window, context, order=joined)
         if arcs is None:
             return None
         return cls(WindowPaths(lattice, window, arcs, release), joined)
@@ -97,6 +100,7 @@ class OfficialSearch:
             tied = self.paths.best(self.paths.weights(golds, hits))
             kept = {(tail, head) for head, tails in enumerate(tied) for tail in tails}
             listed = [edge for edge in listed if edge in kept]
+        # In the official order and rounding, since either may decide between paths of one cost.
         weights = _float_weights(self.paths, listed, -len(self.listed), golds, hits)
         return self.paths.edits(_shortest(listed, weights, size), hits)
 
@@ -121,11 +125,7 @@ def _float_weights(
         elif not is_match(paths.arcs[edge[1]][edge[0]]):
             result[edge] += EPSILON
     for span in contested:
-        entries = paths.entries(span)
-        numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
-        bucket: dict[Edge, float] = {edge: length(paths.arcs[edge[1]][edge[0]]) for edge in entries}
-        weigh_insertions(entries, numbers, hits, bucket, (matched, EPSILON))
-        result.update(bucket)
+        result.update(paths.insertion_weights(span, golds, hits, 1, (matched, EPSILON)))
     return result
 
 

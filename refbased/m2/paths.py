@@ -167,14 +167,25 @@ class WindowPaths:
             if span[0] != span[1]:
                 result.update((edge, _MATCHED) for edge in self.spans[span] if edge in hits)
                 continue
-            entries = self.entries(span)
-            numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
-            bucket: dict[Edge, float] = {
-                edge: length(self.arcs[edge[1]][edge[0]]) * UNIT for edge in entries
-            }
-            weigh_insertions(entries, numbers, hits, bucket, (_MATCHED, 1))
-            result.update(bucket)
+            result.update(self.insertion_weights(span, golds, hits, UNIT, (_MATCHED, 1)))
         return result
+
+    def insertion_weights(
+        self,
+        span: tuple[int, int],
+        golds: Sequence[GoldEdit],
+        hits: dict[Edge, list[int]],
+        unit: int,
+        values: tuple[float, float],
+    ) -> dict[Edge, float]:
+        """Return the weights of the arcs at a place where gold edits insert; `weigh_insertions`."""
+        entries = self.entries(span)
+        numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
+        bucket: dict[Edge, float] = {
+            edge: length(self.arcs[edge[1]][edge[0]]) * unit for edge in entries
+        }
+        weigh_insertions(entries, numbers, hits, bucket, values)
+        return bucket
 
     def best(self, weights: dict[Edge, float]) -> list[list[int]]:
         """Return the tails of every vertex on the paths of least cost, empty off these paths."""
@@ -184,6 +195,7 @@ class WindowPaths:
             row = self.into[head]
             if head in heads:
                 row = [(tail, weights.get((tail, head), weight)) for tail, weight in row]
+            # Vertices are sorted, and arcs lead to later ones: one pass settles each cost.
             cost.append(min([cost[tail] + weight for tail, weight in row]))
         result: list[list[int]] = [[] for _ in self.into]
         needed = {len(self.into) - 1}
@@ -238,6 +250,7 @@ class WindowPaths:
         """
         hits = self.hits(golds)
         if not hits:
+            # Without a hit the paths of least cost are the same for every annotator.
             return {(p + more, after, c) for p, after, c in states for more in self.proposed}
         return self.follow(self.best(self.weights(golds, hits)), hits, states)
 

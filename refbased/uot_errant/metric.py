@@ -18,11 +18,10 @@ from gecjury.refbased.edit_metric import (
     BestReference,
     ScoreLevel,
     TypedEditMetric,
-    check_beta,
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import FirstBest, RatioRule
+from gecjury.refbased.references import FirstBest, f_rule
 from gecjury.refbased.uot_errant.tally import Alignment, EditSets, Place, Tally
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
@@ -93,7 +92,6 @@ class UOTERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "uot-errant"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over edit vectors matched by unbalanced optimal transport"
     paper: ClassVar[str] = "Goto et al. 2026"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -122,7 +120,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     dtype: DType = "float32"
 
     def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
+        super().__post_init__()
         if self.max_length < 3:
             raise OptionError(f"{self.name}: max_length={self.max_length}; expected 3 or more")
         _ = self.penalties
@@ -154,18 +152,50 @@ class UOTERRANT(BestReference, TypedEditMetric):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Compute TP, FP, FN: systems × sentences × references × 3; details hold them by type."""
-        edits = self.edits(corpus, runtime)
-        tally = Tally(self, corpus, edits, runtime)
+        tally = self.tally(corpus, runtime)
         for start in range(0, len(corpus), _WINDOW):
-            tally.add(range(start, min(start + _WINDOW, len(corpus))))
-        _, chosen = self.chosen_in_run(tally.values)
-        details = {"by_type": tally.by_type(chosen), "solver": tally.report()}
-        return Statistics(
-            tally.values,
-            details=details,
-            notes=(*edits.notes, *tally.notes()),
-            sentence_types=tally.sentence_types(chosen),
+            rows = range(start, min(start + _WINDOW, len(corpus)))
+            places, vectors = tally.collect(rows)
+            tally.add(places, self.transported(list(places), vectors))
+        solver = {"pairs": tally.pairs, "unsolved": tally.unsolved}
+        types, notes = tally.types, self._notes(tally)
+        # The function keeps the types alone, not the tally, which holds the edits and the corpus.
+        return self.typed_statistics(
+            tally.values, lambda *place: types[place], tally.edits, notes, solver=solver
         )
+
+    def tally(self, corpus: Corpus, runtime: Runtime) -> Tally:
+        """Return a tally of the corpus that is still empty."""
+        edits = self.edits(corpus, runtime)
+        return Tally(corpus, edits, self.encoder_spec, self.vectorise, runtime)
+
+    def _notes(self, tally: Tally) -> list[str]:
+        """Return notes for the user on what was cut, weighs nothing or was not solved."""
+        notes = []
+        if tally.truncated:
+            notes.append(
+                f"{self.name}: {tally.truncated} distinct texts are longer than the encoder reads "
+                f"and were cut at {self.max_length} word pieces or the model's own limit"
+            )
+        if tally.massless:
+            notes.append(
+                f"{self.name}: {tally.massless} of {tally.vectors} distinct edits do not move the "
+                "encoder's vector (e.g. case, for a lower-casing one) and have no mass"
+                + (
+                    "; a reference with such an edit is scored by POT's plan, as published, unless "
+                    "that plan is out of proportion to the masses (solver=pot: always by POT's "
+                    "plan; solver=optimum: they count neither for nor against)"
+                    if self.solver == "published"
+                    else ": they count neither for nor against"
+                )
+            )
+        if tally.unsolved:
+            notes.append(
+                f"{self.name}: {tally.unsolved} of {tally.pairs} transport problems have no "
+                "optimum within reach (numbers not finite, or penalties far above epsilon): not "
+                "scored"
+            )
+        return notes
 
     def align(self, pairs: Sequence[EditSets], runtime: Runtime | None = None) -> list[Alignment]:
         """Transport mass between the edits of hypothesis and reference for each pair."""
@@ -205,6 +235,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
 
     def plans(self, problems: Sequence[Problem]) -> list[FloatArray | None]:
         """Return the plan of each problem, of its cost's shape; None where no optimum was found."""
+        # Nothing moves where one side has no edits; the solvers would not take such a problem.
         live = [place for place, problem in enumerate(problems) if problem.cost.size]
         live_problems = [problems[place] for place in live]
         solved: Sequence[FloatArray | None]
@@ -240,17 +271,15 @@ class UOTERRANT(BestReference, TypedEditMetric):
         # Each side's mass; and what is left of it, where less than none would count as none.
         above = ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))
         left = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) if self.clip else ()
-        return RatioRule(self._keys, 1 + square, (1 + square, 1.0, square), 12, (*above, *left))
+        return f_rule(self._keys, self.beta, (1 + square, 1.0, square), 12, (*above, *left))
 
-    def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+    def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         score = np.round(self.scores_of(sums, "corpus").score, 12)
-        return (score, own[..., 0], -own[..., 1], -own[..., 2])
+        return (score, counts[..., 0], -counts[..., 1], -counts[..., 2])
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return F, precision and recall of the mass transported and left; NaN without a plan."""
-        bounded = np.maximum(counts, 0.0) if self.clip else counts
-        precision, recall, score = precision_recall_f(*np.moveaxis(bounded, -1, 0), beta=self.beta)
-        return Scores(score, precision, recall)
+        return super().scores_of(np.maximum(counts, 0.0) if self.clip else counts, level)
 
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
@@ -302,7 +331,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         """
         if self.layer is not None:
             raise OptionError(f"layer={self.layer}: all layers are tried; leave it out")
-        places = Tally(self, corpus, self.edits(corpus, runtime), runtime).pairs(range(len(corpus)))
+        places = self.tally(corpus, runtime).distinct(range(len(corpus)))
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         texts, distinct = all_texts(sets, self.vectorise)
         tables = load_encoder(self.encoder_spec, runtime).layer_vectors(distinct, poolings)[:, 1:]
@@ -333,6 +362,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         moved = np.full(len(problems), np.nan)
         tasks = runtime.track(problems, "POT", len(problems))
         for number, (problem, plan) in enumerate(zip(tasks, self.plans(problems), strict=True)):
+            # An objective of POT's below ours would show that our optimum is none.
             theirs, fine = pot_plan(problem, self.penalties)
             if plan is None or not np.isfinite(theirs).all():
                 continue
@@ -399,6 +429,11 @@ class UOTERRANT(BestReference, TypedEditMetric):
             *_side(source, "hypothesis", proposed, alignment.a, plan, gold, "sent"),
             *_side(source, "reference", gold, alignment.b, plan.T, proposed, "received"),
         ]
+        notes: tuple[str, ...] = ()
+        if alignment.plan is None:
+            notes = ("no optimum was found within reach: not scored",)
+        elif fp < 0 or fn < 0:
+            notes = ("more mass was moved than one side has: its rest is negative, as published",)
         heat_map = HeatMap(
             "Transport plan: mass moved from hypothesis edits (rows) to reference edits (columns)",
             tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(proposed, alignment.a, strict=True)),
@@ -410,7 +445,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
             ("side", "edit", "from", "type", "mass", "moved", "left", "partner", "partner_mass"),
             rows,
             heat_map,
-            _plan_notes(alignment),
+            notes,
         )
 
 
@@ -444,20 +479,11 @@ def _side(
     return rows
 
 
-def _plan_notes(found: Alignment) -> tuple[str, ...]:
-    if found.plan is None:
-        return ("no optimum was found within reach: not scored",)
-    if found.counts[1] < 0 or found.counts[2] < 0:
-        return ("more mass was moved than one side has: its rest is negative, as published",)
-    return ()
-
-
 def problems_of(
     scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
 ) -> tuple[list[Problem], list[list[Place]]]:
     """Return all distinct transport problems of a corpus, and the cells of each."""
-    tally = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime)
-    places, vectors = tally.collect(range(len(corpus)))
+    places, vectors = scorer.tally(corpus, runtime).collect(range(len(corpus)))
     return scorer.problems(list(places), vectors), list(places.values())
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refbased.edit_metric import Types, by_type, chosen_types
+from gecjury.refbased.edit_metric import Types
 from gecjury.refbased.uot_errant.vectors import EditSet, Vectorise, edit_vectors, masses
 from gecjury.runtime import Runtime
 
@@ -51,84 +50,64 @@ class Alignment:
         return moved, float(self.a.sum()) - moved, float(self.b.sum()) - moved
 
 
-class Transporting(Protocol):
-    """The part of a metric that a tally needs: vectors of edits, and transport of their mass."""
-
-    @property
-    def name(self) -> str:
-        """The metric's name, as users type it."""
-
-    @property
-    def encoder_spec(self) -> EncoderSpec:
-        """The encoder and its settings."""
-
-    @property
-    def vectorise(self) -> Vectorise:
-        """The pair of texts whose difference is an edit's vector."""
-
-    @property
-    def max_length(self) -> int:
-        """Word pieces that the encoder reads of a sentence."""
-
-    @property
-    def solver(self) -> str:
-        """The name of the solver."""
-
-    def transported(
-        self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
-    ) -> list[Alignment]:
-        """Return the alignment of each pair of edit sets."""
-
-
 @dataclass
 class Tally:
     """Counts of a corpus, filled window by window; each distinct pair is solved once.
 
     Attributes:
         values: TP, FP, FN: systems × sentences × references × 3.
+        types: the same by error type, for each place.
+        pairs: number of distinct pairs with edits on both sides.
+        unsolved: those of them without an optimum.
+        truncated: distinct texts that the encoder does not read whole.
+        vectors: number of distinct edits.
+        massless: those of them that do not move the encoder's vector.
     """
 
-    scorer: Transporting
     corpus: Corpus
     edits: CorpusEdits
+    encoder: EncoderSpec
+    vectorise: Vectorise
     runtime: Runtime
     values: FloatArray = field(init=False)
-    _types: dict[Place, Types] = field(default_factory=dict)
-    _truncated: int = 0
-    _edits: int = 0
-    _massless: int = 0
-    _pairs: int = 0
-    _unsolved: int = 0
+    types: dict[Place, Types] = field(default_factory=dict)
+    pairs: int = 0
+    unsolved: int = 0
+    truncated: int = 0
+    vectors: int = 0
+    massless: int = 0
 
     def __post_init__(self) -> None:
         shape = len(self.corpus.systems), len(self.corpus), len(self.corpus.references), 3
         self.values = np.full(shape, np.nan)
 
-    def add(self, rows: range) -> None:
-        """Score some sentences of all systems against all references."""
-        places, vectors = self.collect(rows)
-        aligned = self.scorer.transported(list(places), vectors)
-        self._pairs += sum(1 for alignment in aligned if alignment.cost.size)
+    def add(self, places: Mapping[EditSets, Sequence[Place]], aligned: Sequence[Alignment]) -> None:
+        """Count the alignment of each distinct pair at all its places."""
+        self.pairs += sum(1 for alignment in aligned if alignment.cost.size)
         for alignment, where in zip(aligned, places.values(), strict=True):
-            self._unsolved += alignment.plan is None
+            self.unsolved += alignment.plan is None
             types = _types(alignment)
             for place in where:
                 self.values[place] = alignment.counts
-                self._types[place] = types
+                self.types[place] = types
 
     def collect(self, rows: range) -> tuple[dict[EditSets, list[Place]], dict[EditSet, FloatArray]]:
         """Return each distinct pair's places, and each edit set's vectors (edits × d)."""
-        places = self.pairs(rows)
+        places = self.distinct(rows)
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
-        encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
-        vectors, report = edit_vectors(sets, self.scorer.vectorise, encoder)
-        self._truncated += report.truncated
-        self._edits += sum(map(len, vectors))
-        self._massless += sum(int((masses(rows, "norm") == 0).sum()) for rows in vectors)
+        encoder = load_encoder(self.encoder, self.runtime)
+        vectors, report = edit_vectors(sets, self.vectorise, encoder)
+        self.truncated += report.truncated
+        self.vectors += sum(map(len, vectors))
+        # Counted by the norm, whatever `mass` is: the encoder does not see such an edit.
+        self.massless += sum(int((masses(rows, "norm") == 0).sum()) for rows in vectors)
         return places, dict(zip(sets, vectors, strict=True))
 
-    def pairs(self, rows: range) -> dict[EditSets, list[Place]]:
-        """Return the distinct pairs of edit sets and where each occurs."""
+    def distinct(self, rows: range) -> dict[EditSets, list[Place]]:
+        """Return the distinct pairs of edit sets and where each occurs.
+
+        Outputs repeat each other, so that each pair is solved once for all its places.
+        """
         systems = list(self.edits.systems.values())
         outputs = [[self._set(row, lines[row]) for row in rows] for lines in systems]
         targets = [
@@ -144,46 +123,6 @@ class Tally:
     def _set(self, row: int, edits: Sequence[Edit]) -> EditSet:
         return EditSet(" ".join(self.corpus.sources[row].split()), counted_edits(edits))
 
-    def by_type(self, chosen: IntArray) -> dict[str, dict[str, list[float]]]:
-        """Count TP, FP, FN by system and error type, over the references chosen (S × N)."""
-        return by_type(self.edits.systems, chosen, lambda *place: self._types[place])
-
-    def sentence_types(self, chosen: IntArray) -> Callable[[int, int], Types]:
-        """Return a function of system and sentence index that gives the counts of `by_type`."""
-        kept = self._types  # not the tally, which holds the edits and the corpus
-        return chosen_types(chosen, lambda *place: kept[place])
-
-    def report(self) -> dict[str, int]:
-        """Return the numbers of distinct pairs with edits on both sides and of those unsolved."""
-        return {"pairs": self._pairs, "unsolved": self._unsolved}
-
-    def notes(self) -> list[str]:
-        """Return notes for the user."""
-        name, notes = self.scorer.name, []
-        if self._truncated:
-            notes.append(
-                f"{name}: {self._truncated} distinct texts are longer than the encoder reads and "
-                f"were cut at {self.scorer.max_length} word pieces or the model's own limit"
-            )
-        if self._massless:
-            notes.append(
-                f"{name}: {self._massless} of {self._edits} distinct edits do not move the "
-                "encoder's vector (e.g. case, for a lower-casing one) and have no mass"
-                + (
-                    "; a reference with such an edit is scored by POT's plan, as published, unless "
-                    "that plan is out of proportion to the masses (solver=pot: always by POT's "
-                    "plan; solver=optimum: they count neither for nor against)"
-                    if self.scorer.solver == "published"
-                    else ": they count neither for nor against"
-                )
-            )
-        if self._unsolved:
-            notes.append(
-                f"{name}: {self._unsolved} of {self._pairs} transport problems have no optimum "
-                "within reach (numbers not finite, or penalties far above epsilon): not scored"
-            )
-        return notes
-
 
 def _types(alignment: Alignment) -> Types:
     """Return TP (0), FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
@@ -193,6 +132,8 @@ def _types(alignment: Alignment) -> Types:
     for edit, mass, sent in zip(
         alignment.hypothesis, alignment.a, alignment.plan.sum(axis=1), strict=True
     ):
+        # What is sent counts for the hypothesis' type: the plan may split it over many reference
+        # edits.
         types[edit.type, 0] += float(sent)
         types[edit.type, 1] += float(mass - sent)
     for edit, mass, got in zip(

@@ -16,6 +16,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +93,7 @@ def _blocks(problems: Sequence[Problem]) -> list[list[int]]:
     }
     blocks: list[list[int]] = []
     cells = (0, 0)
+    # By size, so that little of a padded block is padding.
     for place in sorted(sizes, key=lambda place: max(sizes[place])):
         wanted = (max(cells[0], sizes[place][0]), max(cells[1], sizes[place][1]))
         block = blocks[-1] if blocks else []
@@ -195,13 +198,10 @@ def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
     Returns:
         The plan, n × m, and False if POT warned of numerical errors or of no convergence.
     """
-    try:
-        from ot.unbalanced import sinkhorn_stabilized_unbalanced
-    except ImportError:
-        raise _pot_missing() from None
+    sinkhorn = _of_pot("ot.unbalanced", "sinkhorn_stabilized_unbalanced")
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
-        plan = sinkhorn_stabilized_unbalanced(
+        plan = sinkhorn(
             problem.a,
             problem.b,
             problem.cost,
@@ -248,16 +248,17 @@ def balanced_plan(problem: Problem) -> FloatArray:
     total = min(problem.a.sum(), problem.b.sum())
     if total <= 0:
         return np.zeros_like(problem.cost)
-    try:
-        from ot import emd
-    except ImportError:
-        raise _pot_missing() from None
+    emd = _of_pot("ot", "emd")
     a, b = problem.a / problem.a.sum(), problem.b / problem.b.sum()
     plan: FloatArray = total * np.asarray(emd(a, b, np.ascontiguousarray(problem.cost)))
     return plan
 
 
-def _pot_missing() -> MissingExtraError:
-    return MissingExtraError(
-        f"POT is not installed: {install_hint('refbased')} (the package is called pot)"
-    )
+def _of_pot(module: str, name: str) -> Any:
+    """Return a function of POT, which is imported only where it is called."""
+    try:
+        return getattr(import_module(module), name)
+    except ImportError:
+        raise MissingExtraError(
+            f"POT is not installed: {install_hint('refbased')} (the package is called pot)"
+        ) from None

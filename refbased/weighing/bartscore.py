@@ -87,6 +87,7 @@ class BARTScore:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         pieces, truncated = model.tokenise(texts)
         pieces_of = dict(zip(texts, pieces, strict=True))
+        # Both directions of a pair share their texts' word pieces.
         both = [((pieces_of[x], pieces_of[y]), (pieces_of[y], pieces_of[x])) for x, y in pairs]
         score_of = self._directions(
             list(dict.fromkeys(way for ways in both for way in ways)), model, runtime

@@ -111,6 +111,7 @@ class BERTScore:
         """
         runtime = runtime or Runtime()
         encoder = load_encoder(self.encoder_spec, runtime)
+        # Systems agree on many sentences, so that most pairs occur more than once.
         distinct = list(dict.fromkeys(pairs))
         cache = None
         if runtime.use_cache:
@@ -125,14 +126,9 @@ class BERTScore:
         raw = {key: _unpacked(vector) for key, vector in stored.items()} | fresh
         values = dict(zip(distinct, (raw[key] for key in keys), strict=True))
         _, truncated = encoder.tokenise(list(dict.fromkeys(t for pair in todo for t in pair)))
-        return self._rescaled(np.array([values[pair] for pair in pairs]), encoder), truncated
-
-    def _rescaled(self, scores: FloatArray, encoder: Encoder) -> FloatArray:
+        scores = np.array([values[pair] for pair in pairs])
         base = baseline_f(self.model, encoder.layer) if self.rescale else None
-        if base is None:
-            return scores
-        rescaled: FloatArray = (scores - base) / (1 - base)
-        return rescaled
+        return scores if base is None else (scores - base) / (1 - base), truncated
 
     def _fresh(
         self, pairs: Sequence[_Pair], encoder: Encoder, runtime: Runtime

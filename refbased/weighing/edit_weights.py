@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
-from gecjury.arrays import FloatArray
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.models.precision import DType
@@ -16,25 +15,8 @@ from gecjury.runtime import Runtime
 Weights = Literal["bertscore", "bartscore"]
 
 
-class WeightModel(Protocol):
-    """A score of sentence pairs; an edit weighs as much as it changes the score."""
-
-    @property
-    def label(self) -> str:
-        """Name of the score."""
-
-    @property
-    def model(self) -> str:
-        """The model, as `gecjury.models.checkpoints.resolve` takes it."""
-
-    @property
-    def identity(self) -> str:
-        """Name and pinned version of the model's files."""
-
-    def score(
-        self, pairs: Sequence[tuple[str, str]], runtime: Runtime | None = None
-    ) -> tuple[FloatArray, int]:
-        """Score (hypothesis, reference) pairs, and count the texts that were cut."""
+WeightModel = BERTScore | BARTScore
+"""A score of sentence pairs; an edit weighs as much as it changes the score."""
 
 
 def weight_model(
@@ -96,6 +78,7 @@ class EditWeights:
 
     def compute(self, scorer: WeightModel, runtime: Runtime) -> list[str]:
         """Score every distinct pair of sentences; return notes for the user."""
+        # A dict keeps the order of the sentences, in which neighbours share texts.
         pairs: dict[tuple[str, str], None] = {}
         for (row, index), keys in self._wanted.items():
             reference = self._references[index][row]
@@ -115,6 +98,7 @@ class EditWeights:
         keys = self._wanted.get((row, index), {})
         if not keys:
             return {}
+        # The weight is the change of the source's own score by the edit alone.
         plain = self._scores[self._sources[row], reference]
         return {key: abs(self._scores[self._texts[row][key], reference] - plain) for key in keys}
 

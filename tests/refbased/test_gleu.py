@@ -261,7 +261,9 @@ def test_values_out_of_range_are_refused(name: str) -> None:
 
 
 def test_the_scripts_choices_are_limited() -> None:
-    with pytest.raises(OptionError, match="draws=100001 is too many for choices=script2"):
+    with pytest.raises(
+        OptionError, match="draws=100001 is out of range; expected 1 to 100000 for choices=script2"
+    ):
         gecjury.load("gleu:choices=script2,draws=100001")
 
 

@@ -15,8 +15,7 @@ from gecjury.refbased.cleme.metric import CLEME, CLEME2
 from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.references import (
     FirstBest,
-    RatioRule,
-    SumRule,
+    QuotientRule,
     best_f,
     choose_best,
     choose_running,
@@ -167,7 +166,7 @@ def test_most_choices_are_made_for_all_corpora_together() -> None:
     asked = 0
 
     def watched(rule: FirstBest) -> FirstBest:
-        assert isinstance(rule, SumRule | RatioRule)
+        assert isinstance(rule, QuotientRule)
         keys = rule.keys
 
         def asking(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
@@ -241,8 +240,8 @@ def test_ratio_is_the_first_key(beta: float) -> None:
         (best_f(beta), sums), (M2(beta=beta).rule, gold), (CLEME(beta=beta).rule, five),
     ]  # fmt: skip
     for rule, counts in cases:
-        assert isinstance(rule, RatioRule)
-        bottom = counts @ np.array(rule.weights)
+        assert isinstance(rule, QuotientRule)
+        bottom = counts @ np.array(rule.bottoms[0])
         some = bottom > 0
-        short = rule.top * counts[some, 0] / bottom[some]
+        short = counts[some] @ np.array(rule.tops[0]) / bottom[some]
         assert short.tolist() == pytest.approx(rule(counts, counts)[0][some].tolist(), abs=1e-12)

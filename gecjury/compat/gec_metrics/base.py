@@ -68,6 +68,7 @@ class Score:
     def f(self) -> float:
         """Return the F-score, 0 to 1; 0 where recall is 0, also with β = 0."""
         precision, recall, square = self.precision, self.recall, self.beta**2
+        # Zero with β = 0 and recall 0, where the quotient has no value.
         both = square * precision + recall
         return (1 + square) * precision * recall / both if both else 0.0
 
@@ -172,6 +173,7 @@ class MetricBase(ABC):
             for first, second in pairs
             if (verdict := table[first][second]) is not None
         )
+        # TrueSkill depends on the order of games: sentence by sentence, as in that package.
         means, _ = rate(outcomes, systems, Game())
         return [float(mean) for mean in means]
 

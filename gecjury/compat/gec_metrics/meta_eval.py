@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,6 +68,7 @@ class MetaEvalBase(ABC):
         self.config: Any = self.Config() if config is None else config
         self.benchmark = self._load()
         corpus = self.benchmark.corpus
+        # In that package's order, which its callers index by.
         models = [name for name in self.MODELS if name in corpus.systems]
         texts = {
             "sources": list(corpus.sources),
@@ -109,6 +110,7 @@ class MetaEvalBase(ABC):
         """Return the accuracy of each two ranks (as −rank, lower first) by view, least first."""
         by_view = {}
         for name, (pairs, judged) in self._judged(metric).items():
+            # A metric's tie was made a win of the second above, as in that package.
             right = judged == pairs.preference
             ranks = -np.sort(-np.stack([pairs.first_rank, pairs.second_rank], axis=1), axis=1)
             rows = []
@@ -173,6 +175,12 @@ class MetaEvalBase(ABC):
         return {(start, start + size - 1): _Corr(r, rho) for start, (r, rho) in enumerate(both)}
 
 
+def _output(name: str, doc: str, *columns: str) -> type[Any]:
+    """Return a type of results: a field for each column of human scores or each view, or None."""
+    fields = [(column, Any, None) for column in columns]
+    return make_dataclass(name, fields, bases=(MetaEvalBase.Output,), namespace={"__doc__": doc})
+
+
 class MetaEvalSEEDA(MetaEvalBase):
     """SEEDA, with the official references as gec-metrics distributes them."""
 
@@ -202,31 +210,19 @@ class MetaEvalSEEDA(MetaEvalBase):
         system: str = "base"
         data: str | Path | None = None
 
-    @dataclass
-    class SEEDASystemCorrOutput(MetaEvalBase.Output):
-        """A correlation for each column of human scores."""
-
-        ew_edit: _Corr | None = None
-        ew_sent: _Corr | None = None
-        ts_edit: _Corr | None = None
-        ts_sent: _Corr | None = None
-
-    @dataclass
-    class SEEDAWindowAnalysisSystemCorrOutput(MetaEvalBase.Output):
-        """Windows for each column of human scores."""
-
-        ew_edit: Windows | None = None
-        ew_sent: Windows | None = None
-        ts_edit: Windows | None = None
-        ts_sent: Windows | None = None
-
-    @dataclass
-    class SEEDASentenceCorrOutput(MetaEvalBase.Output):
-        """Agreement over pairs for each view."""
-
-        sent: _Corr | None = None
-        edit: _Corr | None = None
-
+    SEEDASystemCorrOutput = _output(
+        "SEEDASystemCorrOutput",
+        "A correlation for each column of human scores.",
+        *map(str.lower, SCORE_ID),
+    )
+    SEEDAWindowAnalysisSystemCorrOutput = _output(
+        "SEEDAWindowAnalysisSystemCorrOutput",
+        "Windows for each column of human scores.",
+        *map(str.lower, SCORE_ID),
+    )
+    SEEDASentenceCorrOutput = _output(
+        "SEEDASentenceCorrOutput", "Agreement over pairs for each view.", "sent", "edit"
+    )
     OUTPUTS = (
         SEEDASystemCorrOutput,
         lambda edit, sent: MetaEvalSEEDA.SEEDASentenceCorrOutput(sent=sent, edit=edit),
@@ -256,26 +252,13 @@ class MetaEvalGJG(MetaEvalBase):
     }
     VIEWS: ClassVar[Mapping[str, View]] = {"sent": "sentence"}
 
-    @dataclass
-    class GJGSystemCorrOutput(MetaEvalBase.Output):
-        """A correlation for each column of human scores."""
-
-        ew: _Corr | None = None
-        ts: _Corr | None = None
-
-    @dataclass
-    class GJGWindowAnalysisSystemCorrOutput(MetaEvalBase.Output):
-        """Windows for each column of human scores."""
-
-        ew: Windows | None = None
-        ts: Windows | None = None
-
-    @dataclass
-    class GJGSentenceCorrOutput(MetaEvalBase.Output):
-        """Agreement over pairs."""
-
-        corr: _Corr | None = None
-
+    GJGSystemCorrOutput = _output(
+        "GJGSystemCorrOutput", "A correlation for each column of human scores.", *SCORE_ID
+    )
+    GJGWindowAnalysisSystemCorrOutput = _output(
+        "GJGWindowAnalysisSystemCorrOutput", "Windows for each column of human scores.", *SCORE_ID
+    )
+    GJGSentenceCorrOutput = _output("GJGSentenceCorrOutput", "Agreement over pairs.", "corr")
     OUTPUTS = (GJGSystemCorrOutput, GJGSentenceCorrOutput, GJGWindowAnalysisSystemCorrOutput)
 
     def _load(self) -> Benchmark:
@@ -287,6 +270,6 @@ class MetaEvalGJG(MetaEvalBase):
 _CLASSES: Sequence[type[MetaEvalBase]] = (MetaEvalGJG, MetaEvalSEEDA)
 
 META_EVALUATIONS: Mapping[str, type[MetaEvalBase]] = {
-    each.__name__.removeprefix("MetaEval").lower(): each for each in _CLASSES
+    kind.__name__.removeprefix("MetaEval").lower(): kind for kind in _CLASSES
 }
 """Meta-evaluations by gec-metrics' names."""

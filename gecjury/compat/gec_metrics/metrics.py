@@ -30,7 +30,7 @@ from gecjury.compat.gec_metrics.base import (
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.errors import InputError, OptionError
-from gecjury.extraction.extract import corpus_edits, extract_edits
+from gecjury.extraction.extract import corpus_edits, extract
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.gotoscorer.weights import ChunkWeights, chunk_sequence, judge_systems
 from gecjury.refbased.weighing.bertscore import BERTScore
@@ -66,19 +66,6 @@ _BERT = "bert-base-uncased"
 _DUMMY = "DUMMY:DUMMY"
 
 
-def _tagger(language: str) -> str:
-    """Return the tagger that errant loads for a language; the embedded one if it is missing.
-
-    Raises:
-        OptionError: a language that errant has no rules for.
-    """
-    if language != "en":
-        raise OptionError(
-            f"language={language!r:.40}: errant types English edits alone; expected en"
-        )
-    return _SPACY_MODEL if find_spec(_SPACY_MODEL) else "embedded"
-
-
 class ExtractedEdit(NamedTuple):
     """An edit with the names of its fields in the errant package."""
 
@@ -101,8 +88,17 @@ class ERRANT(ByReference):
 
     @cached_property
     def tagger(self) -> str:
-        """The tagger that errant loads for the language, as `_tagger` chooses it."""
-        return _tagger(self.config.language)
+        """The tagger that errant loads for the language; the embedded one if it is missing.
+
+        Raises:
+            OptionError: a language that errant has no rules for.
+        """
+        if self.config.language != "en":
+            raise OptionError(
+                f"language={self.config.language!r:.40}: errant types English edits alone; "
+                "expected en"
+            )
+        return _SPACY_MODEL if find_spec(_SPACY_MODEL) else "embedded"
 
     def _scorer(self) -> Scorer:
         return load("errant", beta=self.config.beta, tagger=self.tagger)
@@ -110,7 +106,7 @@ class ERRANT(ByReference):
     def edit_extraction(self, src: str, trg: str) -> list[ExtractedEdit]:
         """Return the edits between a source and its correction that count."""
         tokens = src.split()
-        [[edits]] = extract_edits([src], [[trg]], self.tagger)
+        [[edits]] = extract([src], [[trg]], self.tagger).edits
         return [
             ExtractedEdit(e.start, e.end, " ".join(tokens[e.start : e.end]), e.correction, e.type)
             for e in counted_edits(edits)
@@ -120,25 +116,28 @@ class ERRANT(ByReference):
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> Score:
         """The counts behind the corpus score."""
-        scorer, values = self._counts(sources, hypotheses, references)
-        sums, _ = scorer.chosen_in_run(values)
-        return self._score(sums[0])
+        [counts] = self._corpus_counts(Texts(sources, [hypotheses], references))
+        return self._score(counts)
 
     def score_sentence_verbose(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> list[Score]:
         """The counts behind each sentence's score."""
-        scorer, values = self._counts(sources, hypotheses, references)
-        best = scorer.best_references(values)[0]
-        return [self._score(values[0, row, index]) for row, index in enumerate(best)]
+        [rows] = self._sentence_counts(Texts(sources, [hypotheses], references))
+        return [self._score(counts) for counts in rows]
 
-    def _counts(
-        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
-    ) -> tuple[BestReference, FloatArray]:
-        """Return the metric, and its counts: 1 × sentences × references × 3."""
+    def _corpus_counts(self, texts: Texts) -> FloatArray:
+        """Return the counts of the corpus scores, systems × counts; TP, FP and FN come first."""
         assert isinstance(self.scorer, BestReference)
-        values = self.table(Texts(sources, [hypotheses], references)).statistics.values
-        return self.scorer, values.astype(np.float64)
+        return self.scorer.chosen_in_run(self.table(texts).statistics.values)[0]
+
+    def _sentence_counts(self, texts: Texts) -> FloatArray:
+        """Return the counts of the sentence scores, systems × sentences × counts."""
+        assert isinstance(self.scorer, BestReference)
+        values = self.table(texts).statistics.values.astype(np.float64)
+        best = self.scorer.best_references(values)[..., None, None]
+        counts: FloatArray = np.take_along_axis(values, best, axis=2)[:, :, 0]
+        return counts
 
     def _score(self, counts: FloatArray) -> Score:
         tp, fp, fn = (float(count) for count in counts[:3])
@@ -364,28 +363,18 @@ class GoToScorer(ERRANT):
 
     def corpus_scores(self, texts: Texts) -> list[float]:
         """Return F of the summed counts for each system."""
-        return self._numbers(self._f(self._weighed(texts).sum(axis=1)))
+        return self._numbers(self._f(self._corpus_counts(texts)))
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """Return F, systems × sentences."""
-        return [self._numbers(line) for line in self._f(self._weighed(texts))]
+        return [self._numbers(line) for line in self._f(self._sentence_counts(texts))]
 
-    def score_corpus_verbose(
-        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
-    ) -> Score:
-        """The counts behind the corpus score."""
-        [counts] = self._weighed(Texts(sources, [hypotheses], references))
-        return self._score(counts.sum(axis=0))
+    def _corpus_counts(self, texts: Texts) -> FloatArray:
+        sums: FloatArray = self._sentence_counts(texts).sum(axis=1)
+        return sums
 
-    def score_sentence_verbose(
-        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
-    ) -> list[Score]:
-        """The counts behind each sentence's score."""
-        [counts] = self._weighed(Texts(sources, [hypotheses], references))
-        return [self._score(line) for line in counts]
-
-    def _weighed(self, texts: Texts) -> FloatArray:
-        """Return counts, systems × sentences × (tp, fp, fn, tn, weight)."""
+    def _sentence_counts(self, texts: Texts) -> FloatArray:
+        # tp, fp, fn, tn, weight
         corpus = corpus_of_texts(*texts.of_named_systems())
         if not 0 <= self.config.ref_id < len(corpus.references):
             raise InputError(
@@ -530,5 +519,5 @@ _CLASSES: tuple[type[MetricBase], ...] = (
     PTERRANT,
 )
 
-METRICS: Mapping[str, type[MetricBase]] = {each.__name__.lower(): each for each in _CLASSES}
+METRICS: Mapping[str, type[MetricBase]] = {kind.__name__.lower(): kind for kind in _CLASSES}
 """Metrics by gec-metrics' names."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
+from gecjury.extraction.pipeline import Typer
 from gecjury.extraction.plain.forms import base, folded, is_punctuation, likeness, unmarked
 
 NEAR = 0.7
@@ -15,14 +16,10 @@ Of .4 to .8 in steps of .05 this and .65 told misspellings and other forms of a 
 words on Czech and English development data; for misspellings alone .75 and .8 would be better.
 """
 
-# Types remembered at once.
-_REMEMBERED = 100_000
 _DASHES = str.maketrans("", "", "-‐‑–")
 
-_Tokens = tuple[str, ...]
 
-
-class PlainTyper:
+class PlainTyper(Typer):
     """A typer of edits by characters alone; the same edit has the same type everywhere.
 
     `M` misses, `R` replaces, `U` is unnecessary. The first that holds of:
@@ -35,27 +32,13 @@ class PlainTyper:
     - SPELL: one word near another (`is_near`), a misspelling, diacritics, or another form of it,
       which characters do not tell apart;
     - OTHER.
+
+    `UNK` changes nothing.
     """
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[_Tokens, _Tokens], str] = {}
-
-    def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """Return the type of each span of one sentence pair; `UNK` where nothing is changed."""
-        kinds = []
-        for start, end, first, last in spans:
-            edit = tuple(source.texts[start:end]), tuple(corrected.texts[first:last])
-            kind = self._known.get(edit)
-            if kind is None:
-                kind = self._type(*edit)
-                if len(self._known) >= _REMEMBERED:
-                    self._known.clear()
-                self._known[edit] = kind
-            kinds.append(kind)
-        return kinds
-
-    @staticmethod
-    def _type(old: _Tokens, new: _Tokens) -> str:
+    def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
+        start, end, first, last = span
+        old, new = source.texts[start:end], corrected.texts[first:last]
         if old == new:
             return "UNK"
         kind = form_type(old, new) or ("SPELL" if is_near(old, new) else "OTHER")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
+
+from gecjury.extraction.merging import character_distance
 
 ALIKE = 0.75
 """Tokens of a higher likeness are forms of each other: ERRANT's bound, which was best of .6, .67,
@@ -72,18 +73,10 @@ def only_letters(text: str) -> str:
 
 def likeness(one: str, other: str) -> float:
     """Return 1 − insertions and deletions over the characters of both, without diacritics."""
-    return 1 - _distance()(base(one), base(other))
+    return 1 - character_distance()(base(one), base(other))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def similar(one: str, other: str) -> bool:
     """Return True if a token is a form of the other: their likeness is more than `ALIKE`."""
     return likeness(one, other) > ALIKE
-
-
-@cache
-def _distance() -> Callable[[str, str], float]:
-    from rapidfuzz.distance import Indel
-
-    distance: Callable[[str, str], float] = Indel.normalized_distance
-    return distance

@@ -7,35 +7,37 @@ that are tokenised already: hand it `spacy.tokens.Doc` objects, in bulk through 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.errors import MissingExtraError, OptionError, install_hint
 from gecjury.extraction.tagger.importing import (
     import_spacy,
     needs_torch,
     no_collection,
     no_entry_points,
+    tested_version,
 )
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
-from gecjury.textfiles import read_json
+from gecjury.records import read_record
 
 __all__ = [
     "EMBEDDED",
     "POS_SCHEMES",
     "checked_spacy",
     "load_tagger",
-    "parse_tokenised",
+    "spacy_meta",
     "tagger_signature",
 ]
 
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
 _LONGEST = 1000  # characters of a name or path
-# The spaCy releases, as (major, minor), that the embedded weights were trained and tried with.
-_TESTED_SPACY = ((3, 8), (3, 8))
+# The spaCy release that the embedded weights were trained and tried with.
+_TESTED_SPACY = "3.8"
 
 
 def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
@@ -73,23 +75,6 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
     return nlp
 
 
-def parse_tokenised(nlp: Any, sentences: Iterable[str], batch_size: int = 256) -> Iterator[Any]:
-    """Parse sentences whose tokens are split on white space.
-
-    Args:
-        nlp: the pipeline of `load_tagger`.
-        sentences: tokenised sentences, one a string.
-        batch_size: sentences handled at once; changes the speed, never the result.
-
-    Yields:
-        One ``spacy.tokens.Doc`` a sentence, in order, with exactly the given tokens.
-    """
-    from spacy.tokens import Doc
-
-    docs = (Doc(nlp.vocab, words=sentence.split()) for sentence in sentences)
-    yield from nlp.pipe(docs, batch_size=batch_size)
-
-
 def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
     """Return a tagger's name and version for signatures, without loading the pipeline.
 
@@ -101,34 +86,43 @@ def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
         InputError: a folder that is no spaCy model's.
     """
     if name == EMBEDDED:
-        return f"{EMBEDDED}-{_meta(_MODEL)['version']}/{pos_scheme}"
+        return f"{EMBEDDED}-{spacy_meta(_MODEL).version}/{pos_scheme}"
     if not name or "\0" in name or len(name) > _LONGEST:
         raise OptionError(
             f"tagger {name!r:.60} is no name; expected {EMBEDDED!r}, the name of an installed "
             "spaCy model, or its folder"
         )
     if (Path(name) / "meta.json").is_file():
-        meta = _folder_meta(Path(name))
-        return f"{meta['lang']}_{meta['name']}-{meta['version']}"
+        return spacy_meta(Path(name)).title
     try:
         return f"{name}-{metadata.version(name)}"
     except metadata.PackageNotFoundError:
         raise OptionError(_not_installed(name)) from None
 
 
-def _folder_meta(folder: Path) -> dict[str, str]:
-    """Return the metadata in the folder of a spaCy model."""
-    path = folder / "meta.json"
-    record = read_json(path, "the meta.json of a spaCy model")
-    keys = ("lang", "name", "version")
-    if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in keys):
-        raise InputError(f"{path}: not the meta.json of a spaCy model; expected {', '.join(keys)}")
-    return {key: record[key] for key in keys}
+@dataclass(frozen=True)
+class SpacyMeta:
+    """What the meta.json of a spaCy pipeline says of it."""
+
+    lang: str
+    name: str
+    version: str
+    pipeline: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        """Name and version, as the packages of spaCy's models are called."""
+        return f"{self.lang}_{self.name}-{self.version}"
 
 
-def _meta(folder: Path) -> dict[str, Any]:
-    meta: dict[str, Any] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-    return meta
+def spacy_meta(folder: Path) -> SpacyMeta:
+    """Read the metadata in the folder of a spaCy pipeline.
+
+    Raises:
+        InputError: its meta.json cannot be read.
+    """
+    what = "the meta.json of a spaCy pipeline"
+    return read_record(SpacyMeta, folder / "meta.json", what, "name the folder of a pipeline")
 
 
 def checked_spacy(torch: bool) -> Any:
@@ -147,15 +141,7 @@ def checked_spacy(torch: bool) -> Any:
         raise MissingExtraError(
             f"edits need spaCy, which is not installed: {install_hint('edits')}"
         ) from None
-    version: str = vars(spacy)["__version__"]
-    release = tuple(int(part) for part in version.split(".")[:2])
-    low, high = _TESTED_SPACY
-    if not low <= release <= high:
-        wanted = f">={low[0]}.{low[1]},<{high[0]}.{high[1] + 1}"
-        raise OptionError(
-            f"spaCy {version} is outside the tested range {wanted}, and another release "
-            f"may give other edits: pip install 'spacy{wanted}'"
-        )
+    tested_version("spaCy", _TESTED_SPACY, vars(spacy)["__version__"])
     return spacy
 
 

@@ -51,15 +51,15 @@ class Tagged(NamedTuple):
     """Tagged sentences in one line with gaps between them; values in gaps mean nothing.
 
     Attributes:
-        found: distinct attributes.
-        numbers: index of each place's attributes in `found`.
+        attributes: distinct attributes.
+        numbers: index of each place's attributes in `attributes`.
         deps: dependency label at each place.
         heads: head at each place, counted from the start of its sentence; a root is its own.
         starts: place of each sentence's first token.
         narrow: True for each sentence that must be left to the pipeline.
     """
 
-    found: list[Attributes]
+    attributes: list[Attributes]
     numbers: IntArray
     deps: list[str]
     heads: list[int]
@@ -128,7 +128,7 @@ class FastPipeline:
     @staticmethod
     def _row(tagged: Tagged, start: int, length: int) -> list[tuple[str, str, int, int, str]]:
         places = range(start, start + length)
-        attributes = [tagged.found[tagged.numbers[place]] for place in places]
+        attributes = [tagged.attributes[tagged.numbers[place]] for place in places]
         deps, heads = tagged.deps[start:], tagged.heads[start:]
         return [(a.tag, deps[i], heads[i], a.pos, a.lemma) for i, a in enumerate(attributes)]
 

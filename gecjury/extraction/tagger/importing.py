@@ -1,4 +1,4 @@
-"""Import of spaCy without the parts that the embedded tagger never calls.
+"""The packages behind edits: their releases, and import of spaCy without what is never called.
 
 A plain `import spacy` takes seconds where torch is installed: thinc, which spaCy runs its networks
 on, imports it to see whether it is there. It also imports spaCy's own command line, with clients
@@ -18,11 +18,14 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from gecjury.errors import MissingExtraError, OptionError, install_hint
 
 _SPACYS_PIPES = {
     "attribute_ruler",
@@ -38,6 +41,34 @@ _SPACYS_PIPES = {
     "tok2vec",
     "trainable_lemmatizer",
 }
+
+
+def installed_version(package: str) -> str:
+    """Return the version of a package.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        raise MissingExtraError(
+            f"edits need {package}, which is not installed: {install_hint('edits')}"
+        ) from None
+
+
+def tested_version(package: str, tested: str, version: str) -> str:
+    """Return the version of a package if it is of the tested release, `major.minor`.
+
+    Raises:
+        OptionError: it is of another one.
+    """
+    if not version.startswith(f"{tested}."):
+        raise OptionError(
+            f"{package} {version} is outside the tested range {tested}.*, and another release may "
+            f"give other edits: pip install '{package.lower()}=={tested}.*'"
+        )
+    return version
 
 
 def import_spacy(torch: bool = False) -> Any:

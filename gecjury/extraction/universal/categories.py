@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
+from gecjury.extraction.pipeline import Typer
 from gecjury.extraction.plain.categories import form_type, is_near, operation
 
-# Types remembered at once.
-_REMEMBERED = 100_000
 # Parts of speech that are one verb together.
 _VERBAL = frozenset({"AUX", "PART", "VERB"})
 
 
-class UniversalTyper:
+class UniversalTyper(Typer):
     """A typer of edits by form first, then by part of speech and lemma.
 
     `M` misses, `R` replaces, `U` is unnecessary. PUNCT, SPACE, ORTH and WO are as in
@@ -28,29 +27,14 @@ class UniversalTyper:
     - `R:NOUN`: another lemma.
 
     Otherwise `R:MORPH` is a single token of the same lemma and another part of speech, `R:SPELL` a
-    near word, and OTHER the rest.
+    near word, and OTHER the rest. `UNK` changes nothing.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         from spacy.parts_of_speech import NAMES
 
         self._names: dict[int, str] = NAMES
-        self._known: dict[Any, str] = {}
-
-    def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
-        """Return the type of each span of one sentence pair; `UNK` where nothing is changed."""
-        kinds = []
-        for span in spans:
-            start, end, first, last = span
-            edit = tuple(source.keys[start:end]), tuple(corrected.keys[first:last])
-            kind = self._known.get(edit)
-            if kind is None:
-                kind = self._type(span, source, corrected)
-                if len(self._known) >= _REMEMBERED:
-                    self._known.clear()
-                self._known[edit] = kind
-            kinds.append(kind)
-        return kinds
 
     def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
         start, end, first, last = span

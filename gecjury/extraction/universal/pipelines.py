@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.errors import InputError, OptionError
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Analyser
 from gecjury.extraction.plain.forms import only_letters, similar
-from gecjury.extraction.tagger import checked_spacy
-from gecjury.extraction.tagger.importing import needs_torch
+from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
+from gecjury.extraction.tagger.importing import installed_version, needs_torch
 from gecjury.extraction.universal import PREFIX, VERSION
 from gecjury.extraction.universal.categories import UniversalTyper
-from gecjury.textfiles import read_json
 from gecjury.wording import visible
 
 _LONGEST = 1000  # characters of a name or path
@@ -39,20 +37,16 @@ def pipeline_signature(name: str) -> dict[str, str]:
         InputError: a folder's meta.json cannot be read.
     """
     meta = _meta(name)
-    if not meta["pipeline"]:
+    if not meta.pipeline:
         raise OptionError(
             f"tagger {PREFIX}{visible(name)}: a blank pipeline, which sets neither parts of speech "
             "nor lemmas; name one that was trained, or use tagger=none, which needs neither"
         )
-    try:
-        version = metadata.version("spacy")
-    except metadata.PackageNotFoundError:
-        raise MissingExtraError(
-            f"tagger {PREFIX}{visible(name)} needs spaCy, which is not installed: "
-            f"{install_hint('edits')}"
-        ) from None
-    title = f"{meta['lang']}_{meta['name']}-{meta['version']}"
-    return {"tagger": f"{PREFIX}{title}", "spacy": version, "rules": f"universal {VERSION}"}
+    return {
+        "tagger": f"{PREFIX}{meta.title}",
+        "spacy": installed_version("spaCy"),
+        "rules": f"universal {VERSION}",
+    }
 
 
 def universal_analyser(name: str) -> Analyser:
@@ -103,19 +97,15 @@ class UniversalReader(Parser):
             lemmas = any(token.lemma for token in doc)
         except InputError as error:
             raise OptionError(str(error)) from error
-        components = ", ".join(nlp.pipe_names)
-        if not any(token.pos for token in doc):
-            raise OptionError(
-                f"{self._name} sets no parts of speech (its components: {components}); edits need "
-                "token.pos and token.lemma: use another pipeline, or tagger=none"
-            )
         if not lemmas:
             self._asks_tokenizer = any(token.lemma for token in nlp.make_doc("a ."))
-            if not self._asks_tokenizer:
-                raise OptionError(
-                    f"{self._name} sets no lemmas (its components: {components}); edits need "
-                    "token.pos and token.lemma: use another pipeline, or tagger=none"
-                )
+        parts = any(token.pos for token in doc)
+        if not parts or not (lemmas or self._asks_tokenizer):
+            missing = "lemmas" if parts else "parts of speech"
+            raise OptionError(
+                f"{self._name} sets no {missing} (its components: {', '.join(nlp.pipe_names)}); "
+                "edits need token.pos and token.lemma: use another pipeline, or tagger=none"
+            )
 
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
         for words, doc in zip(sentences, self._docs(sentences), strict=True):
@@ -172,7 +162,7 @@ def _tokenizer_lemmas(nlp: Any, words: list[str]) -> dict[int, str]:
     return {number: lemma for number, lemma in places if number is not None and lemma}
 
 
-def _meta(name: str) -> dict[str, Any]:
+def _meta(name: str) -> SpacyMeta:
     """Return the metadata of a pipeline.
 
     Raises:
@@ -185,7 +175,7 @@ def _meta(name: str) -> dict[str, Any]:
             "name of an installed spaCy pipeline or its folder"
         )
     if name.startswith("blank:"):
-        return {"lang": name[6:], "name": "blank", "version": "", "pipeline": []}
+        return SpacyMeta(name[6:], "blank", "")
     folder = Path(name)
     if not (folder / "meta.json").is_file():
         package = name.replace("-", "_")
@@ -198,15 +188,4 @@ def _meta(name: str) -> dict[str, Any]:
                 "https://spacy.io/models), name the folder of one, or use tagger=none, which needs "
                 "none"
             )
-    path = folder / "meta.json"
-    record = read_json(path, "the meta.json of a spaCy pipeline")
-    keys = ("lang", "name", "version")
-    if (
-        not isinstance(record, dict)
-        or not all(isinstance(record.get(key), str) for key in keys)
-        or not isinstance(record.get("pipeline", []), list)
-    ):
-        raise InputError(
-            f"{path}: not the meta.json of a spaCy pipeline; expected {', '.join(keys)}, pipeline"
-        )
-    return {key: record[key] for key in keys} | {"pipeline": record.get("pipeline", [])}
+    return spacy_meta(folder)

@@ -149,7 +149,7 @@ def test_files_are_refused_by_name(
         (["score", "--max-cost", "1e400"], "1e400 is no finite number"),
         (["score", "--output", ""], "--output: its value is empty"),
         (["score", "--cache", ""], "--cache: its value is empty"),
-        (["score", "-m", "gleu:draws=1000000000000"], "draws=1000000000000 is too many"),
+        (["score", "-m", "gleu:draws=1000000000000"], "draws=1000000000000 is out of range"),
         (["score", "-m", f"gleu:draws={NINES}"], "is not of the kind whole number"),
         (["score", "-m", "gleu:draws=" + "9" * 30], "is too large"),
         (["score", "-m", "green:n=1000000000"], "expected 1 to 100"),

@@ -46,7 +46,7 @@ class Files:
 
     def one(self, lines: Sequence[str], end: str = "\n") -> tuple[str, str]:
         (finding,) = self.findings(lines, end)
-        assert finding.path.endswith("mine.txt")
+        assert finding.file.endswith("mine.txt")
         return finding.level, finding.message
 
 
@@ -154,7 +154,7 @@ def test_an_unreadable_file_does_not_hide_the_others(files: Files) -> None:
     reports, findings = examine(files.source, [bad, short], [files.folder / "gone.txt"])
     assert [report.name for report in reports] == ["source", "short"]
     assert [finding.level for finding in findings] == ["error"] * 3
-    assert {Path(finding.path).name for finding in findings} == {"bad.txt", "short.txt", "gone.txt"}
+    assert {Path(finding.file).name for finding in findings} == {"bad.txt", "short.txt", "gone.txt"}
 
 
 def test_an_unreadable_source(files: Files) -> None:
@@ -197,7 +197,7 @@ def test_gold_edits_of_another_scheme_than_the_hypotheses(files: Files) -> None:
     gold, mine = write("gold.m2", "Nn", "R:ADV"), files.write("mine.txt", FIXED)
     for references, edits in (([gold], None), ([], gold), ([gold], gold)):
         (finding,) = examine(files.source, [mine], references, edits)[1]
-        assert (finding.level, finding.path) == ("note", str(gold))
+        assert (finding.level, finding.file) == ("note", str(gold))
         assert "6 of 12 gold edits have types of another scheme than ERRANT's (Nn)" in (
             finding.message
         )
@@ -233,7 +233,7 @@ def notes(tmp_path: Path, source: Sequence[str], mine: Sequence[str]) -> dict[st
     _, found = examine(files.write("s.txt", source), [files.write("m.txt", mine)])
     assert {finding.level for finding in found} <= {"note"}
     return {
-        name: [f.message for f in found if f.path.endswith(name)] for name in ("s.txt", "m.txt")
+        name: [f.message for f in found if f.file.endswith(name)] for name in ("s.txt", "m.txt")
     }
 
 

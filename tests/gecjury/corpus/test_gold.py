@@ -8,21 +8,21 @@ import pytest
 
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.gold import is_errant_type, join_annotators, named_types, other_types
+from gecjury.corpus.gold import has_type_of, join_annotators, named_types, other_types
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
 from gecjury.corpus.reading import read_versions
 
 
 @pytest.mark.parametrize("kind", ["R:VERB:TENSE", "M:DET", "U:PUNCT", "R:WO", "R:NOUN:POSS", "UNK"])
 def test_errants_own_types(kind: str) -> None:
-    assert is_errant_type(kind)
+    assert has_type_of("errant", kind)
 
 
 @pytest.mark.parametrize(
     "kind", ["ArtOrDet", "", "R:", "R", "DET", "X:DET", "R:DIACR", "R:ORTH:CASING", "r:det", "Um"]
 )
 def test_types_of_other_schemes(kind: str) -> None:
-    assert not is_errant_type(kind)
+    assert not has_type_of("errant", kind)
 
 
 def test_every_type_in_errants_own_files_is_one(data_dir: Path) -> None:

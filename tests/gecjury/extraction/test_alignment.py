@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,12 +22,13 @@ from spacy.tokens import Doc  # noqa: E402
 from gecjury.corpus.edits import apply_edits  # noqa: E402
 from gecjury.extraction import alignment, merging  # noqa: E402
 from gecjury.extraction.merging import Span  # noqa: E402
-from gecjury.extraction.parsing import Parsed  # noqa: E402
-from gecjury.extraction.pipeline import Classifier, Extractor  # noqa: E402
+from gecjury.extraction.parsing import Parsed, Parser  # noqa: E402
+from gecjury.extraction.pipeline import Classifier, Extractor, as_analyser  # noqa: E402
 
 NLP = spacy.blank("en")
 ANNOTATOR = errant.load("en", NLP)
-EXTRACTOR = Extractor(NLP)
+PARSER = Parser(NLP)
+EXTRACTOR = Extractor(replace(as_analyser(NLP), reader=PARSER))
 
 # fmt: off
 WORDS = [
@@ -75,7 +77,7 @@ def errant_edits(source: Doc, corrected: Doc) -> list[tuple[int, int, str, str]]
 
 
 def our_edits(source: Doc, corrected: Doc) -> list[tuple[int, int, str, str]]:
-    found = EXTRACTOR.pair(EXTRACTOR.reduce(source), EXTRACTOR.reduce(corrected))
+    found = EXTRACTOR.pair(PARSER.reduce(source), PARSER.reduce(corrected))
     assert not found.coarse
     return [(e.start, e.end, e.correction, e.type) for e in found.edits]
 
@@ -130,7 +132,7 @@ def test_every_way_of_aligning_gives_the_same(
 
 
 def parsed(words: str) -> Parsed:
-    return EXTRACTOR.reduce(document(words.split(), 0, 1))
+    return PARSER.reduce(document(words.split(), 0, 1))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_the_same_edit_is_typed_by_what_stands_around_it(
     for dependency, expected in (("aux", "R:VERB:FORM"), ("nsubj", "R:VERB:SVA")):
         source, other = verbs(words, dependency), verbs(corrected, dependency)
         assert ANNOTATOR.classify(errant.edit.Edit(source, other, span)).type == expected
-        pair = EXTRACTOR.reduce(source), EXTRACTOR.reduce(other)
+        pair = PARSER.reduce(source), PARSER.reduce(other)
         assert classifier.types([span], *pair) == [expected]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from gecjury.corpus.m2 import read_m2  # noqa: E402
 from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E402
 from gecjury.extraction import extract as extraction  # noqa: E402
 from gecjury.extraction import parsing  # noqa: E402
-from gecjury.extraction.extract import extract, extract_edits, extraction_signature  # noqa: E402
+from gecjury.extraction.extract import extract  # noqa: E402
 from gecjury.extraction.parsing import Parser  # noqa: E402
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor  # noqa: E402
 from gecjury.extraction.tagger import load_tagger  # noqa: E402
 from gecjury.extraction.tagger.fast import FastPipeline  # noqa: E402
+from gecjury.extraction.taggers import extraction_signature  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
 from gecjury.textfiles import read_lines  # noqa: E402
 
@@ -65,18 +67,18 @@ def test_tricky_pairs_have_errants_edits(scheme: str) -> None:
     nlp = load_tagger("embedded", scheme)
     both = TRICKY + [(b, a) for a, b in TRICKY]
     sources, lines = [a for a, _ in both], [b for _, b in both]
-    found = extract_edits(sources, [lines], "embedded", scheme, FRESH)
+    found = extract(sources, [lines], "embedded", scheme, FRESH).edits
     for (source, corrected), edits in zip(both, found[0], strict=True):
         assert edits == errant_edits(nlp, source, corrected)
         assert apply_edits(source.split(), edits) == corrected.split()
 
 
 def test_types_and_spans() -> None:
-    edits = extract_edits(
+    edits = extract(
         ["This are a sentence ."],
         [["This is a sentence ."], ["This are a sentence ."]],
         runtime=FRESH,
-    )
+    ).edits
     assert edits == [[(Edit(1, 2, "is", "R:VERB:SVA"),)], [()]]
 
 
@@ -89,7 +91,7 @@ def test_real_pairs_have_errants_edits(nlp: Any, data_dir: Path) -> None:
         for name in ("BART", "GPT-3.5", "REF-F")
     }
     versions["reference"] = [blocks[i].text(1) for i in rows]
-    found = extract_edits(sources, versions, runtime=FRESH)
+    found = extract(sources, versions, runtime=FRESH).edits
     changed = 0
     for lines, edits in zip(versions.values(), found, strict=True):
         for source, line, ours in zip(sources, lines, edits, strict=True):
@@ -224,33 +226,33 @@ def test_what_a_cache_holds_is_read_only_if_it_was_written_so(tmp_path: Path) ->
     from gecjury.caches import DiskCache, text_key
 
     runtime = Runtime(cache=tmp_path)
-    wanted = extract_edits(["He go ."], [["He goes ."]], runtime=runtime)
+    wanted = extract(["He go ."], [["He goes ."]], runtime=runtime).edits
     parts = extraction.cache_parts("embedded", "spacy2")
     cache = DiskCache(tmp_path / "edits/edits.sqlite", parts)
     for text in ("[" * 100_000, "3", "[[1]]", '[[0, "1", "a", "b"]]', "{"):
         cache.put({text_key("He go .", "He goes ."): text})
-        assert extract_edits(["He go ."], [["He goes ."]], runtime=runtime) == wanted
+        assert extract(["He go ."], [["He goes ."]], runtime=runtime).edits == wanted
 
 
 def test_versions_must_fit_the_sources() -> None:
     with pytest.raises(InputError, match="mine has 1 lines, but there are 2 sources"):
-        extract_edits(["a", "b"], {"mine": ["a"]}, runtime=FRESH)
+        extract(["a", "b"], {"mine": ["a"]}, runtime=FRESH)
 
 
 @pytest.mark.parametrize("version", ["2.3.3", "3.1.0", "4.0"])
 def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gecjury.extraction.extract.metadata.version", lambda name: version)
-    with pytest.raises(OptionError, match=rf"errant {version} .*'errant>=3.0,<3.1'"):
-        extract_edits(["a"], [["b"]], runtime=FRESH)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version)
+    with pytest.raises(OptionError, match=rf"errant {version} .*'errant==3.0.\*'"):
+        extract(["a"], [["b"]], runtime=FRESH)
 
 
 def test_missing_errant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
-        raise extraction.metadata.PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("gecjury.extraction.extract.metadata.version", missing)
+    monkeypatch.setattr("importlib.metadata.version", missing)
     with pytest.raises(MissingExtraError, match=r"\[edits\]"):
-        extract_edits(["a"], [["b"]], runtime=FRESH)
+        extract(["a"], [["b"]], runtime=FRESH)
 
 
 def test_signature_names_tagger_and_errant() -> None:
@@ -272,11 +274,11 @@ def test_the_spelling_of_giant_tokens_is_not_compared(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Extractor, "extract", watched)
     source, target = "x" * 300_000, "x" * 299_999 + "y"
-    found = extract_edits(
+    found = extract(
         [f"He see {source} .", f"a {source}"],
         [[f"He sees {target} .", f"a {source} !"], [f"He see {source} .", f"{target} {source}"]],
         runtime=FRESH,
-    )
+    ).edits
     assert [[[(e.start, e.end, e.correction) for e in edits] for edits in version]
             for version in found] == [
         [[(1, 2, "sees"), (2, 3, target)], [(2, 2, "!")]],

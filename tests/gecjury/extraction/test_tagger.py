@@ -17,8 +17,10 @@ from gecjury.errors import MissingExtraError, OptionError
 
 pytest.importorskip("spacy")
 
+from spacy.tokens import Doc
+
 from gecjury.extraction import tagger
-from gecjury.extraction.tagger import load_tagger, parse_tokenised, tagger_signature
+from gecjury.extraction.tagger import load_tagger, tagger_signature
 from gecjury.extraction.tagger.schemes import attribute_patterns
 
 _FOLDER = Path(tagger.__file__).parent
@@ -40,8 +42,12 @@ def _tool(name: str) -> ModuleType:
     return module
 
 
+def _documents(nlp: Any, sentences: list[str]) -> list[Doc]:
+    return [Doc(nlp.vocab, words=sentence.split()) for sentence in sentences]
+
+
 def _column(nlp: Any, sentence: str, attribute: str) -> list[str]:
-    (doc,) = parse_tokenised(nlp, [sentence])
+    doc = nlp(*_documents(nlp, [sentence]))
     return [getattr(token, attribute) for token in doc]
 
 
@@ -120,8 +126,10 @@ def test_tokens_stay_as_given(nlp: Any) -> None:
 
 def test_batches_do_not_change_the_result(nlp: Any) -> None:
     sentences = ["He go home .", "I ca n't see his/her face .", "Nothing"] * 5
-    one = [doc.to_json() for doc in parse_tokenised(nlp, sentences, batch_size=1)]
-    many = [doc.to_json() for doc in parse_tokenised(nlp, sentences, batch_size=64)]
+    one, many = (
+        [doc.to_json() for doc in nlp.pipe(_documents(nlp, sentences), batch_size=size)]
+        for size in (1, 64)
+    )
     assert one == many
 
 

@@ -92,7 +92,7 @@ def test_a_process_gives_the_edits_that_are_made_here(
         assert process.ask([]) == []
         rows = process.ask(PAIRS)
         expected = made(PAIRS, nlp)
-        assert [workers._read(row) for row in rows] == [expected[pair] for pair in PAIRS]
+        assert [ExtractedEdits.of_rows(row) for row in rows] == [expected[pair] for pair in PAIRS]
         assert process.ask(PAIRS[:1]) == rows[:1]
         # It ends by itself when nobody is left to ask it.
         process.streams[0].close()
@@ -123,7 +123,7 @@ def test_errors_of_a_process_arrive(
     forked.ask([])
     with pytest.raises(InputError, match=r"^line 3: not what was expected\n☃$"):
         forked.ask([("a", "input")])
-    assert forked.ask([("a", "\udc80")])[0][1][2] == "\udc80"
+    assert forked.ask([("a", "\udc80")])[0][0][2] == "\udc80"
     with pytest.raises(GecjuryError, match=r"ended unexpectedly \(status 1\): see its message"):
         forked.ask([("a", "fault")])
     assert "ZeroDivisionError: a fault of the program's" in (tmp_path / "stderr.txt").read_text()

@@ -16,7 +16,8 @@ from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,
-    UNWEIGHTED,
+    LengthWeight,
+    Weighting,
     combined,
     components,
     confusion,
@@ -26,6 +27,7 @@ from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.references import choose_running
 from gecjury.stats.counts import precision_recall_f
 
+UNWEIGHTED = Weighting(*[LengthWeight(1.0, 1.0, 1.0)] * 3)
 SOURCE = [f"w{n}" for n in range(21)]
 HYP = [Edit(3, 4, "D"), Edit(8, 9, "Ds"), Edit(15, 17, "x y"), Edit(18, 19, "z")]
 REF0 = [Edit(3, 5, "D"), Edit(8, 9, "Ds")]

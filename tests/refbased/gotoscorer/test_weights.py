@@ -103,10 +103,6 @@ def test_edits_that_do_not_fit_are_refused() -> None:
         chunk_sequence(["a", "b"], [Edit(1, 3, "x")])
     with pytest.raises(InputError, match="overlaps"):
         chunk_sequence(["a", "b", "c"], [Edit(0, 2, "x"), Edit(1, 3, "y")])
-    with pytest.raises(InputError, match="system 1 has edits for 1 sentences, the source has 2"):
-        judge_systems(SOURCES, REFERENCE, [[[]]])
-    with pytest.raises(InputError, match="at least one system"):
-        judge_systems(SOURCES, REFERENCE, [])
 
 
 # --- weights and scores ------------------------------------------------------------------------
@@ -176,7 +172,7 @@ def test_weights_of_another_reference_are_refused() -> None:
         InputError, match="sentence 2 has 15 weights, the reference cuts it into 13"
     ):
         judged.counts(other)
-    with pytest.raises(InputError, match="for 1 sentences, the reference has 2"):
+    with pytest.raises(InputError, match="sentence 2 has 0 weights"):
         judged.counts(ChunkWeights(3, other.correct[:1]))
 
 
@@ -184,10 +180,10 @@ def test_weights_of_another_reference_are_refused() -> None:
     ("content", "message"),
     [
         ("[", "is no JSON"),
-        ("[]", "does not hold weights"),
-        ('{"systems": 0, "correct": []}', "does not hold weights"),
+        ("[]", "is not a file of weights"),
+        ('{"systems": 0, "correct": []}', "systems is 0: expected"),
         ('{"systems": 2, "correct": [[0, 1], [3]]}', "sentence 2"),
-        ('{"systems": 2, "correct": [[true]]}', "sentence 1"),
+        ('{"systems": 2, "correct": [[true]]}', r"correct\[0\]\[0\] is True"),
     ],
 )
 def test_bad_weight_files(tmp_path: Path, content: str, message: str) -> None:
@@ -200,8 +196,8 @@ def test_bad_weight_files(tmp_path: Path, content: str, message: str) -> None:
 def test_weight_files_that_cannot_be_reached(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         ChunkWeights.load(tmp_path / "none.json")
-    with pytest.raises(OutputError, match="cannot write"):
-        ChunkWeights(1, ()).save(tmp_path / "none" / "w.json")
+    with pytest.raises(OutputError, match="cannot be written"):
+        ChunkWeights(1, ()).save(tmp_path)
 
 
 # --- invariants --------------------------------------------------------------------------------

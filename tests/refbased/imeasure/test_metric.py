@@ -17,7 +17,6 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.imeasure import alignment as threeway
 from gecjury.refbased.imeasure.metric import (
     IMeasure,
-    accuracy,
     choose_references,
     detection,
     improvement,
@@ -70,7 +69,7 @@ def test_paper_measures_by_hand() -> None:
     # WAcc = (2·1 + 1) / (2·(1+2) + 1 + 2 - 3·1/2) = 3 / 7.5
     assert weighted_accuracy(counts)[0] == pytest.approx(0.4)
     # Acc = (1 + 1) / (1 + 1 + 2 + 2 - 1) = 2 / 5: one for each of the five columns
-    assert accuracy(counts)[0] == pytest.approx(0.4)
+    assert weighted_accuracy(counts, 1.0)[0] == pytest.approx(0.4)
     # Left alone, a and c are right (TN 2) and b, d, e wrong (FN 3): WAcc = 2 / 5, and as the
     # hypothesis has 0.4 as well, I = floor(0.4) = 0.
     assert source_counts(counts)[0].tolist() == [0, 2, 0, 3, 0, 2, 3]

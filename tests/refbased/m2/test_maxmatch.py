@@ -154,8 +154,8 @@ def test_empty_sentences(source, hypothesis, expected):
 
 @pytest.mark.parametrize("context", [-1, 31])
 def test_unchanged_words_out_of_range(context):
-    with pytest.raises(OptionError, match="from 0 to 30"):
-        match(["a"], ["b"], [[]], context)
+    with pytest.raises(OptionError, match="expected 0 to 30"):
+        M2(unchanged=context)
 
 
 def test_choice_ties():

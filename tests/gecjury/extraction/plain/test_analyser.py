@@ -18,7 +18,7 @@ pytest.importorskip("rapidfuzz")
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.gold import has_type_of
 from gecjury.extraction import alignment
-from gecjury.extraction.extract import extract, extract_edits
+from gecjury.extraction.extract import extract
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain.analyser import PlainAligner, PlainReader, plain_analyser
 from gecjury.runtime import Runtime
@@ -28,7 +28,7 @@ FRESH = Runtime(use_cache=False)
 
 def edits(source: str, corrected: str) -> list[tuple[str, str, str]]:
     """Old tokens, new tokens and type of each edit."""
-    (found,) = extract_edits([source], [[corrected]], "none", runtime=FRESH)
+    (found,) = extract([source], [[corrected]], "none", runtime=FRESH).edits
     tokens = source.split()
     return [(" ".join(tokens[e.start : e.end]), e.correction, e.type) for e in found[0]]
 
@@ -119,7 +119,7 @@ SENTENCES = st.lists(WORDS, max_size=9).map(" ".join)
 @settings(max_examples=150, deadline=None)
 def test_edits_give_the_correction_in_order_and_apart(pairs: list[tuple[str, str]]) -> None:
     sources, lines = [source for source, _ in pairs], [line for _, line in pairs]
-    (found,) = extract_edits(sources, [lines], "none", runtime=FRESH)
+    (found,) = extract(sources, [lines], "none", runtime=FRESH).edits
     for source, line, made in zip(sources, lines, found, strict=True):
         assert apply_edits(source.split(), made) == line.split()
         assert list(made) == sorted(made, key=lambda edit: (edit.start, edit.end))
@@ -160,7 +160,7 @@ def test_sentences_of_a_thousand_characters_without_spaces_and_with_many_tokens(
     assert edits("あ" * 1000, "あ" * 999 + "い") == [("あ" * 1000, "あ" * 999 + "い", "R:SPELL")]
     source = " ".join(f"w{n}" for n in range(3000))
     corrected = " ".join(f"v{n}" if n % 7 else f"w{n}" for n in range(3000))
-    (found,) = extract_edits([source], [[corrected]], "none", runtime=FRESH)
+    (found,) = extract([source], [[corrected]], "none", runtime=FRESH).edits
     assert apply_edits(source.split(), found[0]) == corrected.split()
 
 
@@ -194,11 +194,12 @@ class Barred:
         if name.partition(".")[0] in ("spacy", "errant", "thinc", "threadpoolctl"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Barred())
-from gecjury.extraction.extract import extract_edits, extraction_signature
+from gecjury.extraction.extract import extract
+from gecjury.extraction.taggers import extraction_signature
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 assert extraction_signature("none") == {"tagger": "none 1"}
-made = extract_edits(["a b"] * 2, [["a c", "b a"]], "none", runtime=Runtime(use_cache=False))
+made = extract(["a b"] * 2, [["a c", "b a"]], "none", runtime=Runtime(use_cache=False)).edits
 assert [edit.type for line in made[0] for edit in line] == ["R:OTHER", "R:WO"], made
 load("errant:tagger=none")
 """

@@ -14,12 +14,8 @@ spacy = pytest.importorskip("spacy")
 
 from gecjury.corpus.edits import apply_edits  # noqa: E402
 from gecjury.errors import InputError, OptionError  # noqa: E402
-from gecjury.extraction.extract import (  # noqa: E402
-    cache_parts,
-    extract,
-    extract_edits,
-    extraction_signature,
-)
+from gecjury.extraction.extract import cache_parts, extract  # noqa: E402
+from gecjury.extraction.taggers import extraction_signature  # noqa: E402
 from gecjury.extraction.universal.pipelines import UniversalReader  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
 
@@ -84,7 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_types_by_part_of_speech_and_lemma(
     folder: Path, source: str, corrected: str, types: list[str]
 ) -> None:
-    (found,) = extract_edits([source], [[corrected]], f"spacy:{folder}", runtime=FRESH)
+    (found,) = extract([source], [[corrected]], f"spacy:{folder}", runtime=FRESH).edits
     assert [edit.type for edit in found[0]] == types
     assert apply_edits(source.split(), found[0]) == corrected.split()
 
@@ -92,7 +88,7 @@ def test_types_by_part_of_speech_and_lemma(
 def test_verbs_merge_with_their_auxiliaries(folder: Path) -> None:
     """`none` cannot know that; parts of speech do."""
     pair = (["hund springer snabbt"], [["hund har sprungit snabbt"]])
-    (found,) = extract_edits(*pair, f"spacy:{folder}", runtime=FRESH)
+    (found,) = extract(*pair, f"spacy:{folder}", runtime=FRESH).edits
     assert [(e.start, e.end, e.correction) for e in found[0]] == [(1, 2, "har sprungit")]
 
 
@@ -149,17 +145,17 @@ def test_what_a_pipeline_does_not_set_is_told(
     pipeline(attributes).to_disk(tmp_path / "half")
     message = rf"sets no {missing} \(its components: attribute_ruler\); edits need token.pos and"
     with pytest.raises(OptionError, match=message):
-        extract_edits(["a"], [["b"]], f"spacy:{tmp_path / 'half'}", runtime=FRESH)
+        extract(["a"], [["b"]], f"spacy:{tmp_path / 'half'}", runtime=FRESH)
 
 
 def test_a_broken_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text("[]")
-    with pytest.raises(InputError, match=r"meta.json: not the meta.json of a spaCy pipeline"):
+    with pytest.raises(InputError, match=r"meta.json: is not the meta.json of a spaCy pipeline"):
         extraction_signature(f"spacy:{tmp_path}")
     meta = {"lang": "sv", "name": "x", "version": "1", "pipeline": ["tagger"]}
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     with pytest.raises(OptionError, match="cannot be loaded"):
-        extract_edits(["a"], [["b"]], f"spacy:{tmp_path}", runtime=FRESH)
+        extract(["a"], [["b"]], f"spacy:{tmp_path}", runtime=FRESH)
 
 
 def with_component(component: Callable[[Any], Any], name: str) -> Any:
