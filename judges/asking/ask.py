@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
@@ -156,7 +157,7 @@ def ask(
         raise OptionError(
             f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
             f"({table.currency} per million tokens read and written), or name a price table with "
-            f"--prices FILE (the table in use is {table.path.name}, {table.date})"
+            f"--prices FILE (the table in use is {Path(table.path).name}, {table.date})"
         )
     with _opened(Identity.of(next(iter(distinct.values())).request), runtime) as store:
         run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(model.name)))
