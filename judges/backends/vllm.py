@@ -97,7 +97,8 @@ class _Engine:
             "model": model.name,
             "enable_prefix_caching": True,
             "trust_remote_code": False,
-            **_compact_arguments(),
+            # For the engine as well as for each request: xgrammar alone heeds both.
+            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
             **dict(model.options),
             **_more_arguments(),
         }
@@ -227,7 +228,11 @@ class _Engine:
         if sampling.get("logprobs"):
             settings["logprobs"] = sampling["logprobs"]
         if schema is not None:
-            settings |= _constraint(dict(schema))
+            from vllm.sampling_params import StructuredOutputsParams
+
+            settings["structured_outputs"] = StructuredOutputsParams(
+                json=dict(schema), disable_any_whitespace=True
+            )
         return self.vllm.SamplingParams(**settings)
 
 
@@ -246,35 +251,6 @@ def check_canary(text: str, version: str) -> None:
             f"vLLM {version} ignores structured outputs: asked for one JSON object it said "
             f"{text[:60]!r}. Use another version, or structured=text to do without them"
         )
-
-
-def _constraint(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the constraint as the installed version calls it (guided decoding before 0.11)."""
-    from vllm import sampling_params
-
-    kind = getattr(sampling_params, "StructuredOutputsParams", None)
-    if kind is not None:
-        return {"structured_outputs": kind(json=schema, disable_any_whitespace=True)}
-    old = getattr(sampling_params, "GuidedDecodingParams", None)
-    if old is None:
-        raise OptionError(
-            "this version of vLLM has no structured outputs that are known here; "
-            "take structured=text"
-        )
-    return {"guided_decoding": old(json=schema, disable_any_whitespace=True)}
-
-
-def _compact_arguments() -> dict[str, Any]:
-    """Return engine arguments for compact JSON, as the installed version calls them."""
-    import inspect
-
-    from vllm import EngineArgs
-
-    if "structured_outputs_config" in inspect.signature(EngineArgs).parameters:
-        return {
-            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True}
-        }
-    return {"guided_decoding_disable_any_whitespace": True}
 
 
 def _more_arguments() -> dict[str, Any]:
