@@ -115,9 +115,9 @@ def audit_of(
         },
         "seconds": seconds,
         "store": {
-            "file": asked.store,
-            "cut": asked.cut,
-            **({"set_aside": list(asked.aside)} if asked.aside else {}),
+            "file": asked.store.file,
+            "cut": asked.store.cut,
+            **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
         },
     }
 

@@ -29,7 +29,7 @@ _MESSAGE_TOKENS = 4
 
 
 @dataclass(frozen=True)
-class Counter:
+class TokenCounter:
     """Counts tokens.
 
     Attributes:
@@ -59,7 +59,7 @@ _MOST_MEMORY = 4 * 1024**3  # bytes that the process of a tokenizer may take
 
 
 @functools.lru_cache(maxsize=8)
-def counter_for(model: str, thinking: bool | None = None) -> Counter:
+def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
     """Return the best counter at hand; never asks a network.
 
     Args:
@@ -72,14 +72,14 @@ def counter_for(model: str, thinking: bool | None = None) -> Counter:
     """
     tokenizer = _Tokenizer(model) if at_hand(model) else None
     if tokenizer is None or not tokenizer.has_template:
-        return Counter(
+        return TokenCounter(
             f"estimate, {_CHARACTERS_A_TOKEN:g} characters a token",
             False,
             lambda messages: sum(_MESSAGE_TOKENS + _estimate(m["content"]) for m in messages),
             _estimate,
         )
     options: dict[str, Any] = {} if thinking is None else {"enable_thinking": thinking}
-    return Counter(
+    return TokenCounter(
         "the model's own tokenizer",
         True,
         lambda messages: tokenizer.count([dict(m) for m in messages], options),
