@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gecjury.addresses import key_variable, public_address, read_key, secrets_of
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
 from gecjury.judges.backends.completion import read_completion
-from gecjury.judges.backends.openai import clean, make_client, refused_key, request_body
+from gecjury.judges.backends.openai import ServerBackend, request_body
 from gecjury.textfiles import parse_json
 
 _MARK = "gecjury"
@@ -53,7 +52,7 @@ class _Batch:
     refusal: str = ""
 
 
-class BatchBackend:
+class BatchBackend(ServerBackend):
     """Asks by batches; see `gecjury.judges.backends.backend.Backend`."""
 
     def __init__(
@@ -61,19 +60,13 @@ class BatchBackend:
     ) -> None:
         if "+" in model.base_url:
             raise OptionError("--batch takes one base_url: a batch lies on one server")
-        self.model, self._pause = model, pause
-        self._limits = limits or Limits()
-        self._refused = ""
-        self._named: str | None = None
-        self._secrets = secrets_of(model.base_url)
+        super().__init__(model, limits)
+        self._pause, self._refused = pause, ""
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts by batches; see `Backend.run`."""
-        url, named = self.model.base_url, work.runtime.api_key_env
-        if variable := key_variable(url, named):
-            self._secrets += (read_key(variable),)
-        self._named = named
-        run_to_end(self._all(make_client(url, named, self._limits), work))
+        (client,) = self._connect(work, self.limits)
+        run_to_end(self._all(client, work))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -83,16 +76,11 @@ class BatchBackend:
         try:
             yield
         except openai.AuthenticationError:
-            said = refused_key(self.model.base_url, self._named)
-            raise OptionError(f"the server {said}") from None
+            raise self._wrong_key() from None
         except (openai.APIConnectionError, Unusable, Moved) as error:
             reason = error.__cause__ or error
             if isinstance(reason, Moved):
-                shown = public_address(clean(str(reason), self._secrets))
-                raise OptionError(
-                    f"batch: the server sends requests on to {shown!r}, which is not followed; "
-                    "if it is to be trusted, name it with base_url"
-                ) from None
+                raise self._sent_on(reason) from None
             ours = isinstance(reason, Unusable)
             raise self._failed(str(reason if ours else error)) from None
         except openai.OpenAIError as error:
@@ -104,7 +92,7 @@ class BatchBackend:
 
     def _failed(self, reason: str) -> InputError:
         return InputError(
-            f"batch: {clean(reason, self._secrets)[:200]}. Batches go on by themselves; run the "
+            f"batch: {self._clean(reason)[:200]}. Batches go on by themselves; run the "
             "same command again to collect them"
         )
 
@@ -168,8 +156,7 @@ class BatchBackend:
                     break
         batches = []
         for batch in listed:
-            metadata = getattr(batch, "metadata", None)
-            if isinstance(metadata, Mapping) and metadata.get(_MARK) == mark:
+            if _mapping(getattr(batch, "metadata", None)).get(_MARK) == mark:
                 files = _name(batch, "output_file_id"), _name(batch, "error_file_id")
                 status, lines = _name(batch, "status"), _name(batch, "input_file_id")
                 refusal = _refusal(getattr(batch, "errors", None))
@@ -200,7 +187,7 @@ class BatchBackend:
                     lines = await self._lines(client, batch.input)
                     running |= {str(line.get("custom_id")) for line in lines}
                 continue
-            self._refused = clean(batch.refusal, self._secrets)[:120] or self._refused
+            self._refused = self._clean(batch.refusal)[:120] or self._refused
             for file in batch.files:
                 for line in await self._lines(client, file):
                     self._take(line, waiting, work)
@@ -216,7 +203,7 @@ class BatchBackend:
             body = _mapping(response.get("body"))
             error = _mapping(line.get("error") or body.get("error"))
             said = str(error.get("message") or error.get("code") or "")
-            self._refused = clean(said, self._secrets)[:120]
+            self._refused = self._clean(said)[:120]
             return
         attempt = waiting.pop(name)
         reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
