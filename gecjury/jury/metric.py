@@ -17,7 +17,15 @@ from gecjury.addresses import default_server, public_address
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
-from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
+from gecjury.jury.model import (
+    JuryModel,
+    Member,
+    TrainedMember,
+    changed_parts,
+    identity,
+    placeless,
+    read_jury,
+)
 from gecjury.models.checkpoints import EMBEDDED
 from gecjury.runtime import Runtime
 from gecjury.scoring.options import is_own_file, parse
@@ -85,8 +93,7 @@ class Jury(MeanScorer):
     def members(self) -> tuple[Member, ...]:
         """The metrics; none where neither a file nor a sum is named."""
         if self.equal:
-            path = Path(self.equal)
-            return _summed(self.equal, path.stat().st_mtime_ns if path.is_file() else 0)
+            return _summed(self.equal, _written(self.equal))
         return self.model.members if self.file else ()
 
     def settings(self) -> dict[str, Setting]:
@@ -164,15 +171,6 @@ class Jury(MeanScorer):
                 "wanted, say so with --allow-judges (in Python allow_judges=True)"
             )
 
-    def _folder_notes(self) -> list[str]:
-        """The folders and files of this machine that members name."""
-        return [
-            f"{self.file or self.equal}: the member {member.label} reads {value}"
-            for member in self.members
-            for value in parse(member.metric)[1].values()
-            if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
-        ]
-
     @property
     def model(self) -> JuryModel:
         """The trained jury.
@@ -187,9 +185,7 @@ class Jury(MeanScorer):
                 "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
                 "-m jury:file=my-jury.json; or take a plain sum, -m jury:equal=gleu+changes"
             )
-        path = Path(self.file)
-        changed = path.stat().st_mtime_ns if path.exists() else 0
-        return _model(self.file, changed)
+        return _model(self.file, _written(self.file))
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of members and weights; of a sum, of all that its members' scores rest on."""
@@ -235,19 +231,14 @@ class Jury(MeanScorer):
             OptionError: no file is named, or a member is not the metric the jury was trained on.
             InputError: what a member needs is missing.
         """
-        if self.equal:
-            for member in self.members:
-                with self._naming(member):
-                    self._member(member).check(member.corpus(corpus))
-            return
-        model = self.model
-        for member, recorded in zip(model.members, model.identities, strict=True):
+        for member in self.members or self.model.members:
             with self._naming(member):
                 scorer = self._member(member)
                 scorer.check(member.corpus(corpus))
-                changed = same_identity(placeless(recorded), identity(scorer, {}) | {
-                    "extra": recorded.get("extra", {})})  # fmt: skip
-            self._refuse_changed(member, "version", changed)
+            # What is extra needs the models, which `statistics` loads.
+            trained = placeless(member.identity) if isinstance(member, TrainedMember) else {}
+            recorded = {part: value for part, value in trained.items() if part != "extra"}
+            self._refuse_changed(member, "version", changed_parts(recorded, identity(scorer, {})))
 
     def _refuse_changed(self, member: Member, what: str, changed: Sequence[str]) -> None:
         """Refuse a member whose identity is not the one that the jury was trained with."""
@@ -265,13 +256,18 @@ class Jury(MeanScorer):
         if not self.equal:
             notes += self.model.leak_notes(corpus, self.file)
             notes += self.model.language_notes(corpus, self.file)
-        notes += self._folder_notes()
+        notes += [
+            f"{self.file or self.equal}: the member {member.label} reads {value}"
+            for member in members
+            for value in parse(member.metric)[1].values()
+            if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
+        ]
         for k, member in enumerate(members):
             with self._naming(member):
                 scorer = self._member(member)
                 extra = scorer.extra_signature(runtime)
-                recorded = {} if self.equal else dict(self.model.identities[k].get("extra", {}))
-            changed = same_identity({"extra": recorded}, {"extra": extra})
+            trained = member.identity if isinstance(member, TrainedMember) else {}
+            changed = changed_parts({"extra": trained.get("extra", {})}, {"extra": extra})
             self._refuse_changed(member, "model", changed)
             with self._naming(member):
                 table = member_scores(member, scorer, corpus, runtime)
@@ -330,6 +326,12 @@ def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
         if not quoting and parse(member.metric)[0] == "scores":
             reason = f"these scores cannot be used here; -m {member.label} by itself tells why"
         raise type(error)(f"jury member {member.label}: {reason}") from None
+
+
+def _written(name: str) -> int:
+    """Return when a file was written; 0 for what is no file."""
+    path = Path(name)
+    return path.stat().st_mtime_ns if path.is_file() else 0
 
 
 @lru_cache(maxsize=256)
