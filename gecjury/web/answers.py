@@ -220,6 +220,10 @@ class Journal:
             self.close()
             raise
 
+    def person(self, name: str) -> AnnotatorState:
+        """Return an annotator's progress; of one who has not begun, none."""
+        return self.people.get(name, AnnotatorState())
+
     def close(self) -> None:
         """Let go of the files; everything is on disk already."""
         self._file.close()
@@ -275,31 +279,24 @@ class Journal:
             raise InputError(
                 f"{self.path}: holds no answers ({error}); expected {_EXPECTED}"
             ) from None
-        words = {
-            "task": "--task {}",
-            "sets_of": "--sets-of {}",
-            "edits": "edits {}",
-            "seed": "--seed {}",
-            "language": "language {} (--lang, --tokens, --fold)",
-        }
-        for key, words_of in words.items():
-            then, now = (words_of.format(getattr(head, key)) for head in (begun, wanted))
+        outputs = begun.systems.items() ^ wanted.systems.items()
+        differ = ", ".join(sorted({name for name, _ in outputs}))
+        for key, words, remedy in (
+            ("task", "--task {}", "as it was begun"),
+            ("sets_of", "--sets-of {}", "as it was begun"),
+            ("edits", "edits {}", "as it was begun"),
+            ("seed", "--seed {}", "as it was begun"),
+            ("language", "language {} (--lang, --tokens, --fold)", "as it was begun"),
+            ("source", "other sources", "with the source file as it was"),
+            ("systems", f"other outputs ({differ:.300} differ)", "with those it was begun with"),
+        ):
+            then, now = getattr(begun, key), getattr(wanted, key)
             if then != now:
+                instead = f", not {words.format(now)}" if "{}" in words else ""
                 raise InputError(
-                    f"{self.path}: was begun with {then}, not {now}; go on as it was begun, or "
-                    "give another -o"
+                    f"{self.path}: was begun with {words.format(then)}{instead}; go on {remedy}, "
+                    "or give another -o"
                 )
-        if begun.source != wanted.source:
-            raise InputError(
-                f"{self.path}: was begun with other sources; the source file has changed since, or "
-                "is another one: give the one it was begun with, or another -o"
-            )
-        if begun.systems != wanted.systems:
-            differ = sorted({name for name, _ in begun.systems.items() ^ wanted.systems.items()})
-            raise InputError(
-                f"{self.path}: was begun with other outputs ({', '.join(differ)[:300]} differ): "
-                "give those it was begun with, or another -o"
-            )
 
     def _take(self, record: Mapping[str, Any]) -> None:
         """Let one line change what is known.
@@ -334,26 +331,25 @@ class Journal:
             OutputError: the journal cannot be written, and nothing of the answer was. (Where only
                 the CSV file cannot be written, see `behind`.)
         """
-        known = self.people.get(answer.annotator, AnnotatorState()).answers.get(answer.item)
-        if known is not None and known.key != answer.key:
+        before = self.person(answer.annotator).answers.get(answer.item)
+        if before is not None and before.key != answer.key:
             raise Refused(
                 f"{answer.annotator} has answered this one already, in another window; load the "
                 "page again to go on",
                 409,
                 "done",
             )
-        if known is not None and (known.values, known.comment) == (answer.values, answer.comment):
-            return
-        self._keep(answer.record())
+        if before is None or (before.values, before.comment) != (answer.values, answer.comment):
+            self._keep(answer.record())
 
     def skip(self, annotator: str, item: str, time: str) -> None:
         """Set an item aside."""
-        if item not in self.people.get(annotator, AnnotatorState()).skipped:
+        if item not in self.person(annotator).skipped:
             self._keep(_Step(annotator, skip=item, time=time).record())
 
     def undo(self, annotator: str, time: str) -> ItemAnswer | None:
         """Take back an annotator's last answer; None where there is none."""
-        answers = self.people.get(annotator, AnnotatorState()).answers
+        answers = self.person(annotator).answers
         if not answers:
             return None
         last = next(reversed(answers.values()))
@@ -383,7 +379,7 @@ class Journal:
                 409,
                 "changed",
             )
-        if _mark(self.output) != self._mark:
+        if file_mark(self.output) != self._mark:
             raise Refused(
                 f"{self.output.name} was changed by another program, and would be overwritten: "
                 "nothing more is written. Move it away, end the program and start it again (the "
@@ -421,24 +417,22 @@ class Journal:
 
     def csv(self) -> str:
         """The CSV file: of every annotator the answers that stand, in the order they came."""
-        answers = [a for person in self.people.values() for a in person.answers.values()]
-        lines = [self._lines(answer) for answer in sorted(answers, key=lambda a: a.time)]
-        return _csv([COLUMNS[self.task]]) + "".join(lines)
-
-    def _lines(self, answer: ItemAnswer) -> str:
-        """An answer's lines of the CSV file, made once."""
-        kept, text = self._made.get((answer.annotator, answer.item), (None, ""))
-        if kept is not answer:
-            text = _csv(answer.rows(self.task))
-            self._made[answer.annotator, answer.item] = answer, text
-        return text
+        parts = [_csv([COLUMNS[self.task]])]
+        for answer in sorted(self.answers(), key=lambda answer: answer.time):
+            # The file is written anew with each answer; an answer's own lines are made once.
+            made, text = self._made.get((answer.annotator, answer.item), (None, ""))
+            if made is not answer:
+                text = _csv(answer.rows(self.task))
+                self._made[answer.annotator, answer.item] = answer, text
+            parts.append(text)
+        return "".join(parts)
 
     def _write_output(self) -> None:
         try:
             write_text(self.output, self.csv())
             self.behind = ""
         finally:
-            self._mark = _mark(self.output)
+            self._mark = file_mark(self.output)
 
     def answers(self) -> Sequence[ItemAnswer]:
         """The answers that stand, annotator by annotator."""
@@ -451,10 +445,10 @@ def _csv(rows: Sequence[Sequence[object]]) -> str:
     return made.getvalue()
 
 
-def _mark(path: Path) -> tuple[int, int, int] | None:
+def file_mark(path: Path) -> tuple[int, int, int] | None:
     """Return a mark that changes with the file; None where there is no file."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns

@@ -27,7 +27,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.explain import Explain, Explained, explained, one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
-from gecjury.web.pages import answer, page, static_routes
+from gecjury.web.pages import application, page
 from gecjury.web.stored import Filters, StoredComparison, StoredFile, leaderboards
 from gecjury.wording import number
 
@@ -137,21 +137,12 @@ def open_desk(
 
 def trying_app(desk: Desk) -> PageGuard:
     """The application: pages and what their forms do, behind the guard."""
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
     pages = _Pages(desk)
-    routes = [
-        Route("/", answer(pages.start)),
-        Route("/score", answer(pages.score), methods=["POST"]),
-        *(
-            Route(f"/comparison/{place}", answer(partial(pages.comparison, place)))
-            for place in range(len(desk.comparisons))
-        ),
-        Route("/leaderboard", answer(pages.leaderboard)),
-        *static_routes(),
-    ]
-    return PageGuard(Starlette(routes=routes))
+    shown = {"": pages.start, "leaderboard": pages.leaderboard} | {
+        f"comparison/{place}": partial(pages.comparison, place)
+        for place in range(len(desk.comparisons))
+    }
+    return application(shown, {"score": pages.score})
 
 
 @dataclass(frozen=True)

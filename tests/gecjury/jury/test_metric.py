@@ -300,7 +300,10 @@ def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: 
         (["smple", "-m", "green", "-o", "j.json"], ["smple", "sample"]),
         (["sample", "-m", "green", "-o", "."], ["folder"]),
         (["sample", "-m", "green", "-o", "j.json", "--folds", "1"], ["folds"]),
-        (["sample", "-m", "green", "-o", "j.json", "--strength", "0"], ["--strength 0", "more than 0"]),
+        (
+            ["sample", "-m", "green", "-o", "j.json", "--strength", "0"],
+            ["--strength 0", "more than 0"],
+        ),
         (["sample", "-m", "green", "-o", "j.json", "--exclude", "sample"], ["excluded"]),
         (["sample", "-m", "green", "-o", "j.json", "--exclude", "sampel"], ["sampel", "sample"]),
         (["sample", "-m", "green@10refs", "-o", "j.json"], ["10refs", "none of the benchmarks"]),
