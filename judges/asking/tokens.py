@@ -100,8 +100,8 @@ class _Tokenizer:
         self._process = SpawnedProcess(__name__, model, environment={"PYTHONWARNINGS": "ignore"})
         self._lock = threading.Lock()
         atexit.register(self.close)
-        question = [None, {}]
-        self.has_template = self._answer(question, _LOADING_SECONDS, "the tokenizer is not loaded")
+        late = "the tokenizer is not loaded"
+        self.has_template = bool(self._answer([None, {}], _LOADING_SECONDS, late))
         if not self.has_template:
             self.close()
 
