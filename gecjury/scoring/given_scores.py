@@ -75,10 +75,7 @@ class SystemRow:
 
     def scores(self, count: int) -> FloatArray:
         """Return the scores of all lines, shape (count,); NaN where there is none."""
-        scores = np.full(count, np.nan)
-        for line, score in self.cells.items():
-            scores[line - 1] = score
-        return scores
+        return np.array([self.cells.get(line, math.nan) for line in range(1, count + 1)])
 
     @property
     def mean(self) -> float:
@@ -87,7 +84,7 @@ class SystemRow:
         return sum(scored) / len(scored) if scored else math.nan
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Given:
     """Scores of some systems, read but not yet matched with a corpus.
 
@@ -98,16 +95,11 @@ class Given:
         source_mark: the start of the fingerprint of the sources, where the file carries one.
     """
 
-    where: str
+    # Scorers are equal, and found in caches, by what they give alone.
+    where: str = field(compare=False)
     digest: str
-    rows: Mapping[str, tuple[SystemRow, ...]]
-    source_mark: str = ""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Given) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
+    rows: Mapping[str, tuple[SystemRow, ...]] = field(compare=False)
+    source_mark: str = field(default="", compare=False)
 
     @property
     def alone(self) -> bool:

@@ -104,7 +104,7 @@ def convert(value: object, hint: object, where: str) -> object:
     Raises:
         OptionError: the value does not fit.
     """
-    kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
+    kinds = _kinds(hint)
     if value is None and type(None) in kinds:
         return None
     if typing.get_origin(hint) is typing.Literal:
@@ -138,15 +138,17 @@ def convert(value: object, hint: object, where: str) -> object:
     raise OptionError(f"{where}: {value!r:.60} is not of the kind {_kind_names(kinds)}{hint}")
 
 
-def _is_union(hint: object) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+def _kinds(hint: object) -> tuple[object, ...]:
+    """Return the types of a union, or the one type that is none."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if union else (hint,)
 
 
 def expected(hint: object) -> str:
     """Return the values that an option may have, in words."""
     if typing.get_origin(hint) is typing.Literal:
         return ", ".join(map(str, typing.get_args(hint)))
-    return _kind_names(typing.get_args(hint) if _is_union(hint) else (hint,))
+    return _kind_names(_kinds(hint))
 
 
 def _kind_names(kinds: tuple[object, ...]) -> str:
@@ -159,10 +161,6 @@ def _read(text: str, kind: object) -> object:
         if text.lower() not in ("true", "false"):
             raise ValueError(text)
         return text.lower() == "true"
-    if kind is int:
-        return int(text)
-    if kind is float:
-        return float(text)
-    if kind is str:
-        return text
-    raise ValueError(text)
+    if kind not in (int, float, str):
+        raise ValueError(text)
+    return kind(text)  # type: ignore[operator]  # one of the three

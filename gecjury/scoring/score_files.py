@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -118,14 +119,10 @@ class _Audit:
 class _Details:
     """The details that results show; others are the scorer's own."""
 
-    by_type: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    # Of each system and type the true, false and missed edits.
+    by_type: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
     unanswered: int = 0
     audit: _Audit | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse counts by type that are not true, false and missed edits."""
-        if any(len(counts) != 3 for types in self.by_type.values() for counts in types.values()):
-            raise ValueError("details.by_type holds no three numbers a type")
 
 
 def check_writable(folder: str | Path) -> None:
@@ -165,7 +162,7 @@ def score_with_files(
     scorer.check(corpus)
     signature = scorer.signature(corpus, runtime)
     path = Path(folder) / file_name(scorer.name, signature.key, ending=".json")
-    kept = read_rows(path, signature.key, signature) if path.exists() else {}
+    kept = read_rows(path, signature) if path.exists() else {}
     if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
         raise InputError(
             f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
@@ -198,33 +195,18 @@ def score_with_files(
             f"{type(error).__name__}); {_ANEW}"
         ) from None
     if todo:
-        rows = {
-            key: row
-            for key, row in kept.items()
-            if key not in {(name, prints[name]) for name in corpus.names}
-        }
-        _write(path, table, rows)
+        write_table(
+            path, table, {key: row for key, row in kept.items() if key not in prints.items()}
+        )
     return table
 
 
-def write_table(path: str | Path, table: ScoreTable) -> None:
-    """Write a score table; see `read_rows` for the inverse.
-
-    Raises:
-        OutputError: the file cannot be written; what stood there before is kept.
-    """
-    _write(path, table, {})
-
-
-def read_rows(
-    path: str | Path, key: str, signature: Signature | None = None
-) -> dict[tuple[str, str], Statistics]:
+def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], Statistics]:
     """Read a score file's statistics by system name and fingerprint of its hypotheses.
 
     Args:
         path: the file.
-        key: the signature key that the scores must have.
-        signature: signature of that key, for a message about differences.
+        signature: the signature that the scores must have.
 
     Raises:
         InputError: the file is damaged, or its scores were made with other settings or data.
@@ -239,10 +221,10 @@ def read_rows(
             raise InputError(
                 f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
             )
-        if record.key != key:
+        if record.key != signature.key:
             raise InputError(
-                f"{path}: holds scores of other settings, references or data "
-                f"(key {record.key!s:.60}, expected {key}{_differences(record, signature)}); "
+                f"{path}: holds scores of other settings, references or data (key "
+                f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
                 "delete or move the file"
             )
         from_record(_Details, record.details, "details")
@@ -265,10 +247,8 @@ def read_rows(
         raise InputError(f"{path}: damaged score file ({error!s:.200}); {_ANEW}") from None
 
 
-def _differences(record: ScoreFile, signature: Signature | None) -> str:
+def _differences(record: ScoreFile, signature: Signature) -> str:
     """Return the values in which the file and the run differ."""
-    if signature is None:
-        return ""
     pairs: list[tuple[str, object, object]] = []
     for name, wanted in signature.to_json().items():
         held = (record.signature or {}).get(name)
@@ -309,10 +289,21 @@ def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return merged
 
 
-def _write(
-    path: str | Path, table: ScoreTable, others: Mapping[tuple[str, str], Statistics]
+def write_table(
+    path: str | Path,
+    table: ScoreTable,
+    others: Mapping[tuple[str, str], Statistics] = MappingProxyType({}),
 ) -> None:
-    """Write a table's rows, and rows of other systems that the file already held."""
+    """Write a score table; see `read_rows` for the inverse.
+
+    Args:
+        path: the file.
+        table: its rows.
+        others: rows of other systems, or of other texts, that the file already held.
+
+    Raises:
+        OutputError: the file cannot be written; what stood there before is kept.
+    """
     statistics = table.statistics
     rows: list[dict[str, Any]] = [
         {

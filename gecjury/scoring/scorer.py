@@ -368,27 +368,6 @@ class Scorer(ABC):
         return self.score_corpus(corpus, runtime)
 
 
-def mean_totals(scores: Scores) -> FloatArray:
-    """Return the sums behind means over sentences: systems × (sum, number) of each score.
-
-    Args:
-        scores: systems × sentences; NaN is left out.
-    """
-    measures = (scores.score, scores.precision, scores.recall)
-    parts = [part for part in measures if part is not None]
-    sums = [(np.nansum(part, axis=1), (~np.isnan(part)).sum(axis=1)) for part in parts]
-    return np.stack([column for pair in sums for column in pair], axis=1).astype(np.float64)
-
-
-def mean_of_totals(totals: FloatArray) -> Scores:
-    """Return means from `mean_totals`, summed over parts of a corpus; NaN without a sentence."""
-    means = [
-        totals[:, at] / np.where(totals[:, at + 1] > 0, totals[:, at + 1], np.nan)
-        for at in range(0, totals.shape[1], 2)
-    ]
-    return Scores(*means)
-
-
 @dataclass(frozen=True)
 class SentenceMean(Scorer):
     """Base of metrics whose corpus score is the mean of their sentence scores; NaN is left out."""
@@ -398,14 +377,22 @@ class SentenceMean(Scorer):
         return self.sentence_scores(statistics).mean(draws)
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return sum and number of the scored sentences; None where a subclass takes no mean."""
+        """Return sum and number of the scored sentences; None where a subclass takes no mean.
+
+        Systems × (sum, number) of the score, and of precision and recall where there are.
+        """
         if type(self).corpus_scores is not SentenceMean.corpus_scores:
             return None
-        return mean_totals(self.sentence_scores(statistics))
+        scores = self.sentence_scores(statistics)
+        measures = (scores.score, scores.precision, scores.recall)
+        parts = [part for part in measures if part is not None]
+        sums = [(np.nansum(part, axis=1), (~np.isnan(part)).sum(axis=1)) for part in parts]
+        return np.stack([column for pair in sums for column in pair], axis=1).astype(np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Return means over the scored sentences."""
-        return mean_of_totals(totals)
+        """Return means over the scored sentences; NaN where there are none."""
+        sums, counts = totals[:, ::2], totals[:, 1::2]
+        return Scores(*(sums / np.where(counts > 0, counts, np.nan)).T)
 
 
 @dataclass(frozen=True)
@@ -475,15 +462,13 @@ class GroupScorer(MeanScorer):
                 for system in place:
                     if system in rows:
                         items[rows[system], column] = score
-        values = np.full((len(rows), len(corpus)), np.nan)
         sentence = np.array([group.sentence for group in groups], dtype=np.int64)
         scored = ~np.isnan(items)
-        for row in range(len(rows)):
-            sums = np.bincount(
-                sentence[scored[row]], items[row, scored[row]], minlength=len(corpus)
-            )
-            counts = np.bincount(sentence[scored[row]], minlength=len(corpus))
-            values[row, counts > 0] = sums[counts > 0] / counts[counts > 0]
+        sums, counts = np.zeros((2, len(corpus), len(rows)))
+        np.add.at(sums, sentence, np.where(scored, items, 0.0).T)
+        np.add.at(counts, sentence, scored.T)
+        # In the order of the rows, since sums of a matrix depend on how it lies in memory.
+        values = np.ascontiguousarray((sums / np.where(counts > 0, counts, np.nan)).T)
         details = {} if report is None else dict(report.details)
         if corpus.groups is not None:
             # The cells outside every group are empty as well, but nothing was asked about them.

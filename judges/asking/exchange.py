@@ -128,7 +128,6 @@ class Reply:
                 [token.token, [list(alternative) for alternative in token.top]]
                 for token in self.logprobs
             ]
-        record["sent"] = dict(self.sent)
         return record
 
     @classmethod
