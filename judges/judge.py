@@ -7,7 +7,6 @@ import math
 import statistics
 import time
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
@@ -18,7 +17,7 @@ from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError
-from gecjury.judges.asking.ask import Asked, Connect, Question, ask, plan_work
+from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Model, Request
 from gecjury.judges.asking.models import (
     Capabilities,
@@ -78,8 +77,8 @@ class Wording:
 
     def render(self, **values: str) -> str:
         """Return the prompt, with criterion and language where it has a place for them."""
-        own = {"criterion": self.criterion, "language": self.language}
-        values |= {name: text for name, text in own.items() if name in self.prompt.placeholders}
+        parts = {"criterion": self.criterion, "language": self.language}
+        values |= {name: text for name, text in parts.items() if name in self.prompt.placeholders}
         return self.prompt.render(**values)
 
 
@@ -166,26 +165,25 @@ class Judge(Scorer):
             OptionError: no model is named, or backends, models and servers do not pair up.
         """
         if not self.model:
-            own = (
-                f"{self.name}:backend=vllm,model=FOLDER, or a name of the hub as Qwen/Qwen3-8B",
-                f"{self.name}:base_url=http://HOST:PORT/v1,model=NAME",
-            )
+            local = f"-m {self.name}:backend=vllm,model=FOLDER, or a name of the hub"
             if "openai" not in self.backend:
-                raise OptionError(f"{self.name}: name the model to ask: -m {own[0]}")
+                raise OptionError(f"{self.name}: name the model to ask: {local}")
             raise OptionError(
                 f"{self.name}: name the model to ask, e.g. -m {self.name}:"
                 f"{read_models().suggestion()}; with --dry-run the command counts requests, tokens "
-                f"and cost and sends nothing. A model of your own: -m {own[1]}, or -m {own[0]}"
+                "and cost and sends nothing. A model of your own: "
+                f"-m {self.name}:base_url=http://HOST:PORT/v1,model=NAME, or {local}"
             )
         names = self.model.split("+")
         backends = self._each("backend", self.backend, len(names))
         address = self.address or ""
         urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
-        options: dict[str, Any] = {"tensor_parallel_size": self.tensor_parallel}
-        if self.gpu_memory is not None:
-            options["gpu_memory_utilization"] = self.gpu_memory
-        if self.max_model_len is not None:
-            options["max_model_len"] = self.max_model_len
+        engine = {
+            "tensor_parallel_size": self.tensor_parallel,
+            "gpu_memory_utilization": self.gpu_memory,
+            "max_model_len": self.max_model_len,
+        }
+        options = tuple((name, value) for name, value in engine.items() if value is not None)
         return tuple(
             Model(
                 backend=backend,
@@ -193,7 +191,7 @@ class Judge(Scorer):
                 base_url=url if backend == "openai" else "",
                 logprobs=self.scoring == "expected",
                 structured=self.structured,
-                options=tuple(options.items()) if backend == "vllm" else (),
+                options=options if backend == "vllm" else (),
             )
             for backend, name, url in zip(backends, names, urls, strict=True)
         )
@@ -292,12 +290,7 @@ class Judge(Scorer):
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
         """Return the plan for the questions that are posed to each model."""
         self.refuse_ended(pose, runtime)
-        plans: list[Plan] = []
-        posed = 0
-        for model in self.models():
-            questions = pose(model)
-            posed += len(questions)
-            plans.append(plan_work(questions, model, runtime, self.tries - 1))
+        plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
         notes = self.notes(runtime) + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output and are "
             "not in this estimate; --max-cost counts them"
@@ -307,23 +300,12 @@ class Judge(Scorer):
         details = {
             "metric": self.name,
             "model": self.model,
-            "posed": posed,
+            "posed": sum(plan.details["posed"] for plan in plans),
             "stored": sum(plan.details["stored"] for plan in plans),
             "counted": "; ".join(dict.fromkeys(plan.details["counted"] for plan in plans)),
             **({"notes": list(notes)} if notes else {}),
         }
         return replace(Plan.total(plans), details=details)
-
-    def ask(self, questions: list[Question], model: Model, runtime: Runtime) -> Asked:
-        """Ask a model; what it has answered before comes from the store."""
-        return ask(
-            questions,
-            model,
-            runtime,
-            retries=self.tries - 1,
-            what=f"{self.name}: {model.name}",
-            connect=self.connect,
-        )
 
     def verdicts(
         self,
@@ -351,9 +333,9 @@ class Judge(Scorer):
         for model in self.models():
             start = time.perf_counter()
             questions = pose(model)
-            asked = self.ask(questions, model, runtime)
-            scored = scored_questions(questions, asked)
-            by_model.append(mean_scores(scored, sizes))
+            what = f"{self.name}: {model.name}"
+            asked = ask(questions, model, runtime, self.tries - 1, what, self.connect)
+            by_model.append(mean_scores(scored_questions(questions, asked), sizes))
             seconds = time.perf_counter() - start
             audits.append(audit_of(model, questions, asked, rows, runtime, seconds, shown_by))
         scores = [
@@ -481,9 +463,8 @@ def load_wording(name: str, added: str | None = None, language: Language = ENGLI
 
 def context_lines(source: str, context: Context) -> str:
     """Return the source between its neighbours; an unknown one leaves an empty line."""
-    if context is None:
-        return one_line(source)
-    return "\n".join(map(one_line, (context[0], source, context[1])))
+    lines = (source,) if context is None else (context[0], source, context[1])
+    return "\n".join(map(one_line, lines))
 
 
 def render_fenced(
@@ -536,13 +517,10 @@ def combine(scores: Sequence[float], how: Literal["mean", "median", "majority"])
     Returns:
         NaN unless more than half of the models have a score: fewer do not speak for a panel.
     """
-    known = [score for score in scores if not np.isnan(score)]
-    if 2 * len(known) <= len(scores):
+    verdicts = [score for score in scores if not np.isnan(score)]
+    if 2 * len(verdicts) <= len(scores):
         return float("nan")
     if how == "mean":
-        return statistics.fmean(known)
-    if how == "median":
-        return float(statistics.median(known))
-    counts = Counter(known)
-    most = max(counts.values())
-    return float(statistics.median(score for score, count in counts.items() if count == most))
+        return statistics.fmean(verdicts)
+    # Several that are equally frequent are told apart by nothing but their middle.
+    return statistics.median(statistics.multimode(verdicts) if how == "majority" else verdicts)

@@ -12,7 +12,6 @@ A correction's score is the mean over the ballots that speak of it.
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,13 @@ from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import systems_by_text
 from gecjury.judges.judge import Judge, Render, Wording, context_lines, load_wording, render_fenced
 from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
-from gecjury.judges.showing import CandidateSet, collect_sets, cut_context, permutations
+from gecjury.judges.showing import (
+    CandidateSet,
+    collect_sets,
+    cut_context,
+    permutations,
+    text_digest,
+)
 from gecjury.prompts import CRITERIA
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
@@ -155,7 +160,7 @@ def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> 
     for pair in combinations(range(len(candidates.texts)), 2):
         # The texts alone decide which is shown first in order 0, so that a pair which stands in
         # several sets is asked once.
-        first, second = sorted(pair, key=lambda index: _rank(candidates.texts[index]))
+        first, second = sorted(pair, key=lambda index: text_digest(candidates.texts[index]))
         for order, (a, b) in enumerate(((first, second), (second, first))[: judge.orders]):
             around = wording, candidates.source, candidates.context
             texts = {"first": candidates.shown[a], "second": candidates.shown[b]}
@@ -165,10 +170,6 @@ def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> 
                 (a, b),
                 order,
             )
-
-
-def _rank(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 _PROTOCOLS: Mapping[str, Callable[[GroupJudge, Wording, CandidateSet], Iterator[Sheet]]] = {

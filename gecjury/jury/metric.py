@@ -171,6 +171,15 @@ class Jury(MeanScorer):
                 "wanted, say so with --allow-judges (in Python allow_judges=True)"
             )
 
+    def _folder_notes(self) -> list[str]:
+        """Return a note for each folder and file of this machine that a member names."""
+        return [
+            f"{self.file or self.equal}: the member {member.label} reads {value}"
+            for member in self.members
+            for value in parse(member.metric)[1].values()
+            if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
+        ]
+
     @property
     def model(self) -> JuryModel:
         """The trained jury.
@@ -256,12 +265,7 @@ class Jury(MeanScorer):
         if not self.equal:
             notes += self.model.leak_notes(corpus, self.file)
             notes += self.model.language_notes(corpus, self.file)
-        notes += [
-            f"{self.file or self.equal}: the member {member.label} reads {value}"
-            for member in members
-            for value in parse(member.metric)[1].values()
-            if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
-        ]
+        notes += self._folder_notes()
         for k, member in enumerate(members):
             with self._naming(member):
                 scorer = self._member(member)

@@ -163,4 +163,4 @@ def _read(text: str, kind: object) -> object:
         return text.lower() == "true"
     if kind not in (int, float, str):
         raise ValueError(text)
-    return kind(text)  # type: ignore[operator]  # one of the three
+    return kind(text)

@@ -90,8 +90,6 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
         return Failure("empty", "no choices")
     if reply.finish == MALFORMED:
         return Failure("malformed", reply.text[:60])
-    if reply.finish == TOO_LONG:
-        return Failure(TOO_LONG, reply.text)
     verdict = question.read(reply)
     if not isinstance(verdict, Failure):
         return verdict
@@ -121,7 +119,6 @@ def ask(
     questions: Sequence[Question],
     model: Model,
     runtime: Runtime,
-    *,
     retries: int,
     what: str,
     connect: Connect = connect,
@@ -167,15 +164,7 @@ def ask(
             with runtime.progress.task(what, len(distinct)) as bar:
                 run.bar, run.currency = bar, table.currency
                 bar.advance(len(distinct) - len(attempts))
-                backend.run(
-                    Assignment(
-                        attempts=attempts,
-                        deliver=run.deliver,
-                        may_send=run.budget.may_send,
-                        price=price,
-                        runtime=runtime,
-                    )
-                )
+                backend.run(Assignment(attempts, run.deliver, run.budget.may_send, price, runtime))
         run.finish()
         return Asked(run.answers(), store)
 
@@ -346,5 +335,9 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
         len(todo),
         {"input": read, "output": written},
         {"amount": amount, "currency": table.currency, "prices": table.source},
-        {"stored": len(distinct) - len(todo), "counted": counter.how},
+        {
+            "posed": len(questions),
+            "stored": len(distinct) - len(todo),
+            "counted": counter.how,
+        },
     )

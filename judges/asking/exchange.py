@@ -164,6 +164,11 @@ class Attempt:
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """The name by which a server knows a repeated request, which it need not bill twice."""
+        return f"{self.request.key}-{self.number}"
+
+    @property
     def sampling(self) -> dict[str, Any]:
         """Sampling settings in effect."""
         return {**self.request.sampling, **self.overrides}

@@ -302,7 +302,7 @@ class OpenAIBackend(ServerBackend):
         start = time.perf_counter()
         try:
             raw = await client.chat.completions.with_raw_response.create(
-                **body, extra_headers={"Idempotency-Key": _idempotency(attempt)}
+                **body, extra_headers={"Idempotency-Key": attempt.name}
             )
             data = raw.http_response.content
         except openai.APIStatusError as error:
@@ -476,11 +476,6 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
             f"base_url {public_address(url)!r} is not an address ({masked(str(error), [url])}); "
             "expected http://HOST:PORT/v1"
         ) from None
-
-
-def _idempotency(attempt: Attempt) -> str:
-    """Return the name by which a server knows a repeated request, which it need not bill twice."""
-    return f"{attempt.request.key}-{attempt.number}"
 
 
 def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, Any]:

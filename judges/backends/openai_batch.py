@@ -101,7 +101,7 @@ class BatchBackend(ServerBackend):
             await self._rounds(client, work)
 
     async def _rounds(self, client: Any, work: Assignment) -> None:
-        waiting = {_custom_id(attempt): attempt for attempt in work.attempts}
+        waiting = {attempt.name: attempt for attempt in work.attempts}
         mark = key_of({"model": self.model.name, "prompt": work.attempts[0].request.prompt})
         fruitless = 0
         while waiting:
@@ -126,7 +126,7 @@ class BatchBackend(ServerBackend):
         body = request_body(self.model, attempt, set())
         body |= body.pop("extra_body", {})
         record = {
-            "custom_id": _custom_id(attempt),
+            "custom_id": attempt.name,
             "method": "POST",
             "url": "/v1/chat/completions",
             "body": body,
@@ -159,7 +159,9 @@ class BatchBackend(ServerBackend):
             if _mapping(getattr(batch, "metadata", None)).get(_MARK) == mark:
                 files = _name(batch, "output_file_id"), _name(batch, "error_file_id")
                 status, lines = _name(batch, "status"), _name(batch, "input_file_id")
-                refusal = _refusal(getattr(batch, "errors", None))
+                errors = getattr(getattr(batch, "errors", None), "data", None)
+                first = errors[0] if isinstance(errors, list) and errors else None
+                refusal = _name(first, "message") or _name(first, "code")
                 batches.append(_Batch(status, lines, tuple(filter(None, files)), refusal))
         return batches
 
@@ -209,7 +211,7 @@ class BatchBackend(ServerBackend):
         reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
         following = work.deliver(attempt, reply)
         if following is not None:
-            waiting[_custom_id(following)] = following
+            waiting[following.name] = following
 
     async def _lines(self, client: Any, file: str) -> list[dict[str, Any]]:
         """Return the JSON objects of a file; a line cut off in transfer is no answer."""
@@ -234,19 +236,8 @@ def _name(thing: Any, attribute: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _refusal(errors: Any) -> str:
-    """Return the first of a batch's errors; empty where there is none."""
-    data = getattr(errors, "data", None)
-    first = data[0] if isinstance(data, list) and data else None
-    return _name(first, "message") or _name(first, "code")
-
-
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _custom_id(attempt: Attempt) -> str:
-    return f"{attempt.request.key}-{attempt.number}"
 
 
 def _parts(lines: Sequence[str]) -> Iterator[list[str]]:

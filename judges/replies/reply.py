@@ -92,26 +92,17 @@ def answer_text(text: str) -> str | Failure:
 
     Some chat templates open the block in the prompt, so that only its end is in the reply.
     """
-    rest = _without_thoughts(text)
-    if "</think>" in rest:
-        rest = rest.rpartition("</think>")[2]
+    # Not by a regular expression, whose time grows with the square of many openings.
+    parts, at = [], 0
+    while (start := text.find("<think>", at)) >= 0 and (end := text.find("</think>", start)) >= 0:
+        parts.append(text[at:start])
+        at = end + len("</think>")
+    rest = "".join((*parts, text[at:])).rpartition("</think>")[2]
     if "<think>" in rest:
         return Failure("truncated", "the thinking block never ends")
     if not rest.strip():
         return Failure("empty", "no text" if not text.strip() else "nothing after the thinking")
     return rest
-
-
-def _without_thoughts(text: str) -> str:
-    parts = []
-    at = 0
-    while (start := text.find("<think>", at)) >= 0:
-        end = text.find("</think>", start)
-        if end < 0:
-            break
-        parts.append(text[at:start])
-        at = end + len("</think>")
-    return "".join((*parts, text[at:]))
 
 
 def read_scores(text: str, count: int) -> Verdict:
