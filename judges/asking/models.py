@@ -208,6 +208,11 @@ def _check_prices(*prices: float) -> None:
             raise ValueError(f"{price} is not a price")
 
 
+@functools.cache
+def _packaged() -> ModelTable:
+    return read_models(_TABLE)
+
+
 def model_table(runtime: Runtime) -> ModelTable:
     """Return the table of a run: the package's or the user's, with the price that was given.
 
@@ -231,15 +236,8 @@ def read_models(path: str | Path | None = None) -> ModelTable:
     Raises:
         InputError: the file is not such a table; says what is wrong.
     """
-    return _packaged() if path is None else _read(Path(path))
-
-
-@functools.cache
-def _packaged() -> ModelTable:
-    return _read(_TABLE)
-
-
-def _read(path: Path) -> ModelTable:
+    if path is None:
+        return _packaged()
     expected = '{"date", "currency", "models": {"NAME": {"input": X, "output": Y}}}'
     try:
         text = read_text(path, most=_MOST_BYTES)
