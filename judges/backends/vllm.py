@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
-from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
+from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, less_context, too_long
 from gecjury.textfiles import parse_json
@@ -203,18 +203,12 @@ class _Engine:
         for name, attempt in zip(map(str, begun), attempts, strict=True):
             # Newer versions add random letters inside the engine, and outputs lack them.
             by_id |= {name: attempt, name.rpartition("-")[0] or name: attempt}
-        for output in self._steps():
-            if str(output.request_id) in by_id:  # not left over from a call that failed
-                seconds = time.perf_counter() - start
-                attempt = by_id[str(output.request_id)]
-                yield attempt, _reply(output, seconds, attempt)
-
-    def _steps(self) -> Iterator[Any]:
         engine = self.llm.llm_engine
         while engine.has_unfinished_requests():
             for output in engine.step():
-                if output.finished:
-                    yield output
+                # What is left over from a call that failed is not ours.
+                if output.finished and (asked := by_id.get(str(output.request_id))):
+                    yield asked, _reply(output, time.perf_counter() - start, asked)
 
     def _template(self, thinking: bool) -> dict[str, Any]:
         return {"chat_template_kwargs": {"enable_thinking": thinking}}
@@ -268,27 +262,23 @@ def _more_arguments() -> dict[str, Any]:
 
 def _reply(output: Any, seconds: float, attempt: Attempt) -> Reply:
     done = output.outputs[0]
+    chosen = zip(done.token_ids, done.logprobs or (), strict=False)
+    tokens = tuple(
+        (
+            str(top[token].decoded_token),
+            tuple((str(entry.decoded_token), float(entry.logprob)) for entry in top.values()),
+        )
+        for token, top in chosen
+    )
     return Reply(
         done.text,
         str(done.finish_reason or "stop"),
         len(output.prompt_token_ids or ()),
         len(done.token_ids),
-        _logprobs(done),
+        tokens or None,
         0.0,
         seconds,
         dict(attempt.overrides),
-    )
-
-
-def _logprobs(done: Any) -> tuple[TokenLogprob, ...] | None:
-    if not done.logprobs:
-        return None
-    return tuple(
-        TokenLogprob(
-            str(top[chosen].decoded_token),
-            tuple((str(entry.decoded_token), float(entry.logprob)) for entry in top.values()),
-        )
-        for chosen, top in zip(done.token_ids, done.logprobs, strict=True)
     )
 
 

@@ -471,7 +471,7 @@ def test_pairwise_counts_points_and_leaves_out_what_was_not_compared(
 def tokens_with(text: str, places: dict[int, list[tuple[str, float]]]) -> tuple[TokenLogprob, ...]:
     """One token a character, with alternatives at some places."""
     return tuple(
-        TokenLogprob(c, tuple((t, math.log(p)) for t, p in places.get(i, [(c, 1.0)])))
+        (c, tuple((t, math.log(p)) for t, p in places.get(i, [(c, 1.0)])))
         for i, c in enumerate(text)
     )
 
@@ -716,9 +716,9 @@ def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None
     tokens = [*head, *gap, f"{before}4", *quote, "}"]
     top = {"4": 0.1, f"{before}4": 0.6, f"{before}2": 0.2}
     logprobs = tuple(
-        TokenLogprob(t, tuple((k, math.log(p)) for k, p in top.items()))
+        (t, tuple((k, math.log(p)) for k, p in top.items()))
         if t == f"{before}4"
-        else TokenLogprob(t, ((t, 0.0),))
+        else (t, ((t, 0.0),))
         for t in tokens
     )
     reply = Reply("".join(tokens), "stop", 1, 1, logprobs)

@@ -17,7 +17,7 @@ import pytest
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.ask import Question, plan_work
-from gecjury.judges.asking.exchange import Model, Reply, Request, TokenLogprob, key_of
+from gecjury.judges.asking.exchange import Model, Reply, Request, key_of
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 from gecjury.judges.replies.reply import Failure, verdict_from_json, verdict_to_json
@@ -53,7 +53,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_replies_come_back_bit_for_bit(path: Path) -> None:
-    logprobs = (TokenLogprob("4", (("4", -0.1), ("5", -2.5))),)
+    logprobs = (("4", (("4", -0.1), ("5", -2.5))),)
     reply = replace(REPLY, logprobs=logprobs, cost=None, sent={"seed": 5})
     with Store(path, IDENTITY) as store:
         store.append(other(0), reply)
