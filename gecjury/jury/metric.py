@@ -128,8 +128,8 @@ class Jury(MeanScorer):
         home = Path(name_of_file).resolve().parent
         for member in self.members:
             with _naming(member):
-                name, given = parse(member.metric)
-                options = {key.replace("-", "_"): value for key, value in given.items()}
+                name, typed = parse(member.metric)
+                options = {key.replace("-", "_"): value for key, value in typed.items()}
                 judge = METRICS.get(name, "").startswith("gecjury.judges.")
                 if options.get("context", "none") not in ("corpus", "neighbours", "none"):
                     raise OptionError(
@@ -200,26 +200,28 @@ class Jury(MeanScorer):
         """The hash of members and weights; of a sum, of all that its members' scores rest on."""
         if not self.equal:
             return {"jury": self.model.print} if self.file else {}
-        known = []
+        identities = []
         for member in self.members:
             with self._naming(member):
                 scorer = self._member(member)
-                known.append(identity(scorer, scorer.extra_signature(runtime)))
-        return {"jury": hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]}
+                identities.append(identity(scorer, scorer.extra_signature(runtime)))
+        text = json.dumps(identities, sort_keys=True)
+        return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """As of any scorer; references and packages are those of all members."""
         runtime = runtime or Runtime()
-        own = super().signature(corpus, runtime)
-        data, packages = dict(own.data), dict(own.packages)
+        signature = super().signature(corpus, runtime)
+        data, packages = dict(signature.data), dict(signature.packages)
         for member in self.members:
             with self._naming(member):
-                found = self._member(member).signature(member.corpus(corpus), runtime)
-            packages |= found.packages
-            marks = {k: v for k, v in found.data.items() if k not in data or data[k] != v}
+                part = self._member(member).signature(member.corpus(corpus), runtime)
+            packages |= part.packages
+            # A set of references that a member names is told apart from those given.
+            marks = {k: v for k, v in part.data.items() if k not in data or data[k] != v}
             data |= {f"{k}@{member.references}" if member.references else k: v
                      for k, v in marks.items()}  # fmt: skip
-        return replace(own, data=data, packages=packages)
+        return replace(signature, data=data, packages=packages)
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return the requests that all members together would send."""

@@ -120,10 +120,10 @@ class _Fit:
 def _standard(data: _Data, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of each member's scores in some pairs; 1 for a constant."""
     both = np.concatenate([data.preferred[rows], data.other[rows]])
-    known = ~np.isnan(both)
-    count = np.maximum(known.sum(axis=0), 1)
-    center = np.where(known, both, 0.0).sum(axis=0) / count
-    scale = np.sqrt((np.where(known, both - center, 0.0) ** 2).sum(axis=0) / count)
+    scored = ~np.isnan(both)
+    count = np.maximum(scored.sum(axis=0), 1)
+    center = np.where(scored, both, 0.0).sum(axis=0) / count
+    scale = np.sqrt((np.where(scored, both - center, 0.0) ** 2).sum(axis=0) / count)
     return center, np.where(scale > 1e-12, scale, 1.0)
 
 
@@ -291,8 +291,8 @@ def _weighed(
                 f"no member scores both every pair of {part.name} and every output to be like: "
                 "leave out members or benchmarks, or do without --like"
             )
-        known = part.preferred[:, there], part.other[:, there]
-        weights = likeness_weights(known, every_pair(like[there]))
+        judged = part.preferred[:, there], part.other[:, there]
+        weights = likeness_weights(judged, every_pair(like[there]))
         effective = effective_size(weights)
         mass[data.part == number] = weights * (effective / len(weights))
         used = [m.label for m, kept in zip(members, there, strict=True) if kept]

@@ -22,7 +22,7 @@ from gecjury.errors import InputError, OutputError
 from gecjury.records import from_record
 from gecjury.textfiles import parse_json, read_text, write_text
 from gecjury.web import Task
-from gecjury.web.guards import Refused
+from gecjury.web.guards import Refused, changed
 from gecjury.web.tasks import ASPECTS
 
 COLUMNS: Mapping[Task, tuple[str, ...]] = {
@@ -333,12 +333,8 @@ class Journal:
         """
         before = self.person(answer.annotator).answers.get(answer.item)
         if before is not None and before.key != answer.key:
-            raise Refused(
-                f"{answer.annotator} has answered this one already, in another window; load the "
-                "page again to go on",
-                409,
-                "done",
-            )
+            said = f"{answer.annotator} has answered this one already, in another window"
+            raise Refused(f"{said}; load the page again to go on", 409, "done")
         if before is None or (before.values, before.comment) != (answer.values, answer.comment):
             self._keep(answer.record())
 
@@ -373,20 +369,9 @@ class Journal:
     def _check_underneath(self) -> None:
         """Refuse to write where somebody else has."""
         if not self._file.is_untouched():
-            raise Refused(
-                f"{self.path.name} was changed or moved by another program: nothing more is "
-                "written. End the program, see what became of the file, and start it again",
-                409,
-                "changed",
-            )
+            raise changed(self.path, "See what became of the file, and start the program again")
         if file_mark(self.output) != self._mark:
-            raise Refused(
-                f"{self.output.name} was changed by another program, and would be overwritten: "
-                "nothing more is written. Move it away, end the program and start it again (the "
-                "answers so far are kept)",
-                409,
-                "changed",
-            )
+            raise changed(self.output, "Move the file away, and start the program again")
 
     def _check_output(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Refuse a CSV file that somebody has changed; one that lags behind is brought up."""

@@ -14,6 +14,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
 
@@ -63,6 +64,16 @@ class Refused(InputError):
         super().__init__(message)
         self.status = status
         self.kind = kind
+
+
+def changed(path: Path, remedy: str) -> Refused:
+    """Return the refusal to write where another program has."""
+    return Refused(
+        f"{path.name} has changed since the program was started: nothing more is saved, and the "
+        f"answers so far are kept. {remedy}",
+        409,
+        "changed",
+    )
 
 
 class PageGuard:
@@ -146,12 +157,8 @@ class PageGuard:
             return None
         first = bool(self.one_time_secret) and _same(offered, self.one_time_secret)
         if not admitted and not first and not _same(offered, self.secret):
-            raise Refused(
-                "open the address that the program printed in its terminal, which ends in "
-                "/?secret=...; a new one is made whenever the program starts",
-                403,
-                "secret",
-            )
+            where = "the address that the program printed in its terminal"
+            raise Refused(f"open {where}, which is new whenever the program starts", 403, "secret")
         if first:
             self.one_time_secret = ""
         cookie = f"{name}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
@@ -287,9 +294,5 @@ def read_form(body: bytes, token: str) -> Form:
         raise Refused("not what a page of ours sends") from None
     form = Form(pairs)
     if not _same(next(iter(form.all("token")), ""), token):
-        raise Refused(
-            "the program was started anew since this page was loaded: load the page again",
-            403,
-            "token",
-        )
+        raise Refused("the program was started anew: load the page again", 403, "token")
     return form

@@ -56,8 +56,8 @@ def page(template: str, status: int = 200, /, **values: Any) -> Response:
 
 @cache
 def _file(name: str) -> bytes:
-    own = importlib.resources.files("gecjury.web") / "static" / name
-    text = own.read_text(encoding="utf-8")
+    file = importlib.resources.files("gecjury.web") / "static" / name
+    text = file.read_text(encoding="utf-8")
     if name == "web.css":
         # Pages look as reports do.
         report = importlib.resources.files("gecjury.report.page") / "report.css"

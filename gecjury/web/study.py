@@ -25,7 +25,7 @@ from gecjury.textfiles import read_bytes, read_text, write_text
 from gecjury.web import Order, Task
 from gecjury.web.answers import Journal, StudyHead, file_mark
 from gecjury.web.choosing import Chooser, chooser
-from gecjury.web.guards import Refused, new_token
+from gecjury.web.guards import Refused, changed, new_token
 from gecjury.web.tasks import Item, task_items
 
 _LONGEST_NAME = 60
@@ -72,13 +72,7 @@ class Watched:
             if now == mark:
                 continue
             if now is None or _digest(path) != digest:
-                raise Refused(
-                    f"{path.name} has changed since the program was started: nothing more is "
-                    "saved. Put back what it was, or end the program and begin with another -o; "
-                    "the answers so far are kept",
-                    409,
-                    "changed",
-                )
+                raise changed(path, "Put back what it was, or begin with another -o")
             self._seen[path] = now, digest
 
 

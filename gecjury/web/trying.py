@@ -70,7 +70,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.token = new_token()
-        self.known: dict[Path, StoredFile] = {}
+        self.files: dict[Path, StoredFile] = {}
         self.runtime = replace(self.runtime, use_cache=False)
 
 
@@ -287,7 +287,7 @@ class _Pages:
         if self.desk.scores is None:
             raise Refused("no folder was named: start `gecjury serve --scores FOLDER`", 404)
         by = request.query_params.get("by", "")[:200]
-        boards, left_out = leaderboards(self.desk.scores, by, self.desk.known)
+        boards, left_out = leaderboards(self.desk.scores, by, self.desk.files)
         return page(
             "leaderboard",
             title="Leaderboard",
@@ -436,8 +436,8 @@ def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str
             if scores.precision is not None and scores.recall is not None:
                 parts = f"P {number(float(scores.precision[at]))}"
                 parts += f"  R {number(float(scores.recall[at]))}"
-            known = [float(other) for other in scores.score if not math.isnan(other)]
-            best = len(known) > 1 and value == max(known) and min(known) < value
+            scored = [float(other) for other in scores.score if not math.isnan(other)]
+            best = len(scored) > 1 and value == max(scored) and min(scored) < value
             cells.append((number(value, 4), parts, best))
         rows.append((name, cells))
     return rows

@@ -120,7 +120,7 @@ def read_store(path: Path) -> StoredLines:
     Raises:
         InputError: not a store, or several; names the line.
     """
-    lines = read_lines_of(path)
+    lines = read_stores(path)
     if len(lines.stores) > 1:
         raise InputError(
             f"{path}: holds several stores; bring them in with `gecjury judgments import`"
@@ -128,7 +128,7 @@ def read_store(path: Path) -> StoredLines:
     return lines
 
 
-def read_lines_of(path: Path) -> StoredLines:
+def read_stores(path: Path) -> StoredLines:
     """Read a file of stores, whose lines may be damaged anywhere but before the first head.
 
     Raises:
@@ -351,14 +351,16 @@ class Store(Replies, AbstractContextManager["Store"]):
         size = self._file.size
         if size and not self._headless(size):
             lines = read_store(self.path)
-            if lines.identity != self.identity:
+            if (theirs := lines.identity) != (ours := self.identity):
                 raise InputError(
-                    f"{self.path}: holds replies of {lines.identity.model} to "
-                    f"{lines.identity.prompt}, not of {self.identity.model} to "
-                    f"{self.identity.prompt}; move it away"
+                    f"{self.path}: holds replies of {theirs.model} to {theirs.prompt}, not of "
+                    f"{ours.model} to {ours.prompt}; move it away"
                 )
             if lines.sound < size:
-                self._keep_tail(lines.sound)
+                tail = self.path.read_bytes()[lines.sound :]
+                # Whole lines are no remains of a crash.
+                if (whole := tail[: tail.rfind(b"\n") + 1]).strip(b"\0 \n"):
+                    append(self.path.with_suffix(ASIDE), whole)
                 self._file.cut(lines.sound)
                 self.cut = size - lines.sound
             if lines.damaged:
@@ -367,15 +369,6 @@ class Store(Replies, AbstractContextManager["Store"]):
                 self._take(record)
             return
         self._file.append(_head(self.identity))
-
-    def _keep_tail(self, sound: int) -> None:
-        """Keep whole lines of a tail, which are no remains of a crash, in a file of their own."""
-        with self.path.open("rb") as store:
-            store.seek(sound)
-            tail = store.read()
-        whole = tail[: tail.rfind(b"\n") + 1]
-        if whole.strip(b"\0 \n"):
-            append(self.path.with_suffix(ASIDE), whole)
 
     def _set_aside(self, damaged: list[Damage]) -> None:
         """Keep lines that cannot be read in a file of their own, and leave blanks for them."""

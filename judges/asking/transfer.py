@@ -12,13 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, nearest
-from gecjury.judges.asking.store import (
-    Store,
-    content_key,
-    read_lines_of,
-    read_store,
-    store_path,
-)
+from gecjury.judges.asking.store import Store, content_key, read_store, read_stores, store_path
 from gecjury.textfiles import read_bytes, write_text
 
 
@@ -57,7 +51,7 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
     for name in names:
         if name not in stores:
             raise InputError(f"no store {name!r} in {folder}: {nearest(name, stores)}")
-    chosen = [stores[name] for name in names] if names else list(stores.values())
+    chosen = [stores[name] for name in names or stores]
     if not chosen:
         raise InputError(f"{folder}: no stored judgments; score something with a judge first")
     parts, count = [], 0
@@ -87,7 +81,7 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
         InputError: the file is damaged anywhere, or a store is in use.
     """
     # The whole file is read and checked before anything is written.
-    lines = read_lines_of(file)
+    lines = read_stores(file)
     for damage in lines.damaged:
         raise InputError(
             f"{file}, line {damage.line}: {damage.reason}; nothing was taken from the file: "

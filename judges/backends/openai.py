@@ -31,13 +31,7 @@ from gecjury.addresses import (
     read_key,
     secrets_of,
 )
-from gecjury.errors import (
-    IncompleteError,
-    InputError,
-    MissingExtraError,
-    OptionError,
-    install_hint,
-)
+from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError, install_hint
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.asking.models import Price, capabilities
 from gecjury.judges.backends.backend import Assignment, no_template
