@@ -51,10 +51,10 @@ class FunctionScorer(MeanScorer):
                     value = type(self).function(*arguments)
                     values[system, row] = math.nan if value is None else float(value)
                 except Exception as error:  # whatever the user's code does
+                    said = f"{type(error).__name__}: {error!s:.200}"
                     raise InputError(
-                        f"{self.name}: fails on sentence {row + 1} of {name} "
-                        f"({type(error).__name__}: {error!s:.200}); expected a number, or None "
-                        "where there is no score"
+                        f"{self.name}: fails on sentence {row + 1} of {name} ({said}); expected a "
+                        "number, or None where there is no score"
                     ) from error
         return Statistics(values)
 

@@ -268,9 +268,8 @@ def _row(statistics: Statistics, row: int) -> Statistics:
 
 
 def _join(rows: Sequence[Statistics]) -> Statistics:
-    items = None
-    if all(row.items is not None for row in rows):
-        items = np.concatenate([row.items for row in rows if row.items is not None])
+    kept = [row.items for row in rows if row.items is not None]
+    items = np.concatenate(kept) if len(kept) == len(rows) else None
     notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
     values = np.concatenate([row.values for row in rows])
     return Statistics(values, items, _merge([row.details for row in rows]), notes)

@@ -118,6 +118,7 @@ class _Pages:
         item = study.next_item(name)
         person = study.journal.person(name)
         done = request.query_params.get("told", "")
+        # A page of its own for whoever has nothing left, with the same numbers above it.
         common |= {
             "done": len(person.answers),
             "skipped": len(person.skipped),

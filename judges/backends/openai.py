@@ -10,7 +10,6 @@ often is tried depends on whether the server ever answered, so that every part o
 from __future__ import annotations
 
 import asyncio
-import difflib
 import random
 import re
 import time
@@ -31,7 +30,14 @@ from gecjury.addresses import (
     read_key,
     secrets_of,
 )
-from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError, install_hint
+from gecjury.errors import (
+    IncompleteError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    install_hint,
+    nearest,
+)
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.asking.models import Price, capabilities
 from gecjury.judges.backends.backend import Assignment, no_template
@@ -280,14 +286,11 @@ class OpenAIBackend(ServerBackend):
                 f"{said}; check model=..., and that base_url ends as the server wants it "
                 "(usually /v1)"
             )
-        # The nearest first: a hosted service lists a hundred.
-        name = self.model.name
-        close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        rest = [other for other in names if other not in close]
-        shown = ", ".join([*close, *rest[: _MOST_LISTED - len(close)]])
+        meant = nearest(self.model.name, names)
+        # A hosted service lists a hundred.
         more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        meant = f"did you mean {' or '.join(close)}? It has" if close else "it has"
-        return OptionError(f"{said}; {meant}: {shown}{more}")
+        shown = f"it has: {', '.join(names[:_MOST_LISTED])}{more}"
+        return OptionError(f"{said}; {f'{meant} ' if meant.startswith('did') else ''}{shown}")
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
@@ -300,7 +303,7 @@ class OpenAIBackend(ServerBackend):
             )
             data = raw.http_response.content
         except openai.APIStatusError as error:
-            self._raise_status(error, attempt, body)
+            self._raise_status(error, body)
             raise
         except openai.APITimeoutError:
             if self.pace is not None:
@@ -334,7 +337,7 @@ class OpenAIBackend(ServerBackend):
         left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
         return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
 
-    def _raise_status(self, error: Any, attempt: Attempt, body: Mapping[str, Any]) -> None:
+    def _raise_status(self, error: Any, body: Mapping[str, Any]) -> None:
         """Turn an error status into a retry, a request without a setting, or the end."""
         said = error.body.get("message") if isinstance(error.body, dict) else None
         status, text = error.status_code, self._clean(str(said or error.message))
@@ -435,10 +438,7 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
             f"{install_hint('judges')}"
         ) from None
     if url and (wrong := check_address(url)):
-        raise OptionError(
-            f"base_url {public_address(url)!r} is not an address ({wrong}); "
-            "expected http://HOST:PORT/v1"
-        )
+        raise _no_address(url, wrong)
     variable = key_variable(url, named)
     key = read_key(variable) if variable else ""
     if not key:
@@ -450,7 +450,6 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
                 "base_url=http://HOST:PORT/v1"
             )
         key = "none"
-    timeout = openai.Timeout(600.0, connect=10.0)
     place, _, query = url.partition("?")
     bounded = bounded_client(limits or Limits())
     try:
@@ -462,14 +461,17 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
             # The client would hang its paths on behind a query.
             default_query=dict(urllib.parse.parse_qsl(query)) or None,
             max_retries=0,
-            timeout=timeout,
+            timeout=openai.Timeout(600.0, connect=10.0),
             http_client=bounded,
         )
     except Exception as error:  # the HTTP library's own error for an address that is none
-        raise OptionError(
-            f"base_url {public_address(url)!r} is not an address ({masked(str(error), [url])}); "
-            "expected http://HOST:PORT/v1"
-        ) from None
+        raise _no_address(url, masked(str(error), [url])) from None
+
+
+def _no_address(url: str, why: str) -> OptionError:
+    return OptionError(
+        f"base_url {public_address(url)!r} is not an address ({why}); expected http://HOST:PORT/v1"
+    )
 
 
 def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, Any]:
