@@ -337,6 +337,7 @@ def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], t
 def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the user has to know of a model's run, from its store to its preferences."""
     name, store, missing = audit["model"], audit["store"], audit["missing"]
+    # What was mended on the disk comes first: it says which replies the rest is about.
     if store["cut"]:
         yield (
             f"{store['file']}: a run that broke off left {store['cut']} damaged bytes at its end; "
@@ -353,6 +354,7 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{name}: {len(unread)} verdicts are missing after all retries (lines "
             f"{_lines(unread)}); they are left out, neither zero nor a tie"
         )
+    # Prompts next: a verdict on less context is not the verdict that was asked for.
     if cut := audit.get("cut"):
         levels = [
             f"{count} with {level} words of it on each side" if level != "0" else f"{count} without"
@@ -396,6 +398,7 @@ def _lines(numbers: Iterable[int]) -> str:
 def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     requests, tokens, cost = audit["requests"], audit["tokens"], audit["cost"]
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
+    # What one order, or one repetition, cannot tell is said so, and no zero stands for it.
     flips, repeats = audit["flips"], audit["repeat_agreement"]
     effects, together = audit["position_effects"], audit["system_positions"]
     single = "not measured (one only)"

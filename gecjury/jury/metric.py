@@ -85,7 +85,8 @@ class Jury(MeanScorer):
         needs = {need for member, s in pairs for need in s.needs
                  if not (need == "references" and member.references)}  # fmt: skip
         object.__setattr__(self, "needs", frozenset(needs))
-        # A z-score depends on all the scores that it is made over.
+        # A z-score depends on all the scores that it is made over, and a jury of given scores can
+        # score no other texts either.
         object.__setattr__(self, "joint", bool(self.equal) or any(s.joint for s in scorers))
         object.__setattr__(self, "fixed", any(s.fixed for s in scorers))
 
@@ -121,6 +122,7 @@ class Jury(MeanScorer):
                 be fetched, spaCy pipelines that are packages, and files beyond the jury's folder;
                 or one names a server or a file of sentences, which no file may choose.
         """
+        # What the user typed is the user's word.
         if self._typed:
             return
         asking = []
@@ -277,6 +279,7 @@ class Jury(MeanScorer):
             self._refuse_changed(member, "model", changed)
             with self._naming(member):
                 table = member_scores(member, scorer, corpus, runtime)
+            # As the member gives them: weights or z-scores bring them to one scale.
             values[:, :, k] = table.sentences
             notes += [f"{member.label}: {note}" for note in table.statistics.notes]
         return Statistics(values, notes=tuple(notes))

@@ -76,6 +76,7 @@ class Member:
         # Before it is loaded: a jury that names itself would be loaded without end.
         if parse(self.metric)[0] == "jury":
             raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
+        # Loaded first without it: only a loaded metric says whether it asks a server.
         scorer = load(self.metric)
         if base_url and scorer.family == "judges":
             scorer = load(scorer, base_url=base_url)
@@ -206,6 +207,7 @@ class JuryModel:
 
     def placeless(self) -> JuryModel:
         """Return the jury as its file has it: no member says which server is asked."""
+        # Neither the address nor its traces: a file goes to others.
         members = (
             replace(m, metric=_without_server(m.metric), identity=placeless(m.identity))
             for m in self.members

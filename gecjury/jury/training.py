@@ -131,6 +131,7 @@ def _fit(data: _Data, rows: IntArray, strength: float) -> _Fit:
     """A jury from some pairs; its gaps are those of all pairs, filled from what `rows` tells."""
     center, scale = _standard(data, rows)
     raw = (data.preferred - data.other) / scale
+    # Filled from the training pairs alone, lest a fold tells on itself.
     gaps = impute(raw, raw[rows]) if np.isnan(raw).any() else raw
     mass = data.mass[rows]
     anchor = equal_weights(gaps[rows], data.directed, mass)
@@ -225,6 +226,7 @@ def _choose(
     tried = {}
     for strength in runtime.track(sorted(strengths), "jury: strengths", len(strengths)):
         tried[strength] = _validate(data, strength)
+    # The rule of one standard error (Breiman et al. 1984), on paired differences.
     best = max(tried.values(), key=data.mean)
     allowed = [
         strength

@@ -134,6 +134,7 @@ class Condition:
             np.asarray(columns[value] if isinstance(value, str) else value, dtype=np.float64)
             for value in (_value(side, self.text) for side in (node.left, *node.comparators))
         )
+        # A comparison with a missing score is neither true nor false, nor is its negation.
         scored = ~(np.isnan(left) | np.isnan(right))
         outcome = _COMPARISONS[type(node.ops[0])](left, right)
         return outcome & scored, ~outcome & scored

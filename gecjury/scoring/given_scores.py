@@ -123,6 +123,7 @@ class Given:
             InputError: they are of other texts or other sources, of another number of lines, or
                 some totals are missing; or no system is there.
         """
+        # A line of a signature holds the fingerprint's beginning alone.
         if not corpus.source_print.startswith(self.source_mark):
             raise InputError(
                 f"{self.where}: holds scores of other sources (fingerprint {self.source_mark}, "
@@ -155,6 +156,7 @@ class Given:
         return {corpus.names[0]: next(iter(self.rows.values()))}
 
     def _row(self, name: str, rows: Sequence[SystemRow], corpus: Corpus) -> SystemRow:
+        # Of several texts of a system those that are here; a file without marks fits any.
         mark = corpus.system_prints[name]
         fitting = [row for row in rows if row.mark in ("", mark)]
         if not fitting:
@@ -269,6 +271,7 @@ class GivenScores(Scorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return scores, systems × sentences; with totals, × 2, each total repeated."""
+        # Totals ride along as a second layer, so that resampling finds them missing.
         held, count = self.held, len(corpus)
         rows_of = held.of(corpus)
         empty = SystemRow({}, count, math.nan)
@@ -436,11 +439,13 @@ def _of_table(path: Path) -> dict[str, SystemRow]:
     file = str(path)
     table = list(csv_rows(read_text(path), file))
     head = table[0][1] if table else []
+    # One number a line needs no header, and a header is no number.
     if len(head) <= 1 and not isinstance(_cell("".join(head)), str):
         return {"": _of_column(path)}
     places = _header(head)
     if places is not None:
         return _of_records(file, _long_rows(file, table[1:], places))
+    # Without a header the middle cell tells a long table from a wide one.
     if len(head) == 3 and _is_line(head[1]) and not isinstance(_cell(head[2]), str):
         return _of_records(file, _long_rows(file, table, {"system": 0, "line": 1, "score": 2}))
     lower = {name.lower() for name in head}

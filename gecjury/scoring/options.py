@@ -40,6 +40,7 @@ def options_of(scorer: Scorer) -> list[Option]:
     """
     hints = typing.get_type_hints(type(scorer))
     meanings: dict[str, str] = {}
+    # Base classes first: a subclass may describe an inherited setting anew.
     for base in reversed(type(scorer).__mro__):
         meanings |= attributes_of(base.__doc__ or "")
     return [
@@ -125,6 +126,7 @@ def convert(value: object, hint: object, where: str) -> object:
         raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
     if value == "none" and type(None) in kinds:
         return None
+    # In the order of the union: `int | str` reads 3 as a number.
     for kind in kinds:
         try:
             read = _read(value, kind)

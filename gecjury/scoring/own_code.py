@@ -84,6 +84,7 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
             f"{name}: takes {len(taken)} arguments; a metric is a function of source, hypothesis "
             "and, if it reads them, references"
         )
+    # References are the third argument, and the only thing that a function can be given beside.
     compared = len(taken) == 3
     members = {
         "__module__": str(function.__module__),

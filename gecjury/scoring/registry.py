@@ -273,8 +273,10 @@ def load(metric: Metric, /, **options: object) -> Scorer:
     else:
         metric_class, named = _own_class(metric), {}
         plain = metric_class.name
+    # What a metric's dataclass declares is all that can be set; the rest is refused by name.
     settings = {field.name: field for field in fields(metric_class)}
     hints = typing.get_type_hints(metric_class)
+    # An option may be typed by its own name or by that of its field.
     field_of = {typed: field for field, typed in metric_class.typed.items()}
     values: dict[str, object] = {}
     for raw_key, value in {**named, **options}.items():

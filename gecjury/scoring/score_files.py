@@ -168,6 +168,7 @@ def score_with_files(
             f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
             f"{_ANEW}"
         )
+    # By name and text: a system whose output has changed is scored again.
     prints = corpus.system_prints
     statistics_of = {
         name: kept[(name, prints[name])] for name in corpus.names if (name, prints[name]) in kept
@@ -179,6 +180,7 @@ def score_with_files(
         fresh = scorer.score_corpus(corpus, runtime)
         write_table(path, fresh)
         return fresh
+    # Each system by itself: what is kept stays as it is, bit for bit.
     if todo:
         fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
         seconds = fresh.seconds
@@ -228,6 +230,7 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
                 "delete or move the file"
             )
         from_record(_Details, record.details, "details")
+        # Summed before anything is unpacked.
         packed = [part for row in record.rows for part in (row.statistics, row.items) if part]
         if (size := sum(part.size for part in packed)) > _MOST_UNPACKED:
             raise ValueError(f"its arrays are of {size} bytes, more than {_MOST_UNPACKED}")
@@ -342,6 +345,7 @@ def _number(value: Any) -> float | None:
 
 def _packed(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as JSON: shape, dtype, zlib-compressed little-endian bytes in base64."""
+    # Little-endian on every machine, so that files can be passed on.
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     data = base64.b64encode(zlib.compress(plain.tobytes(), 6)).decode()
     return {"shape": list(array.shape), "dtype": plain.dtype.str, "zlib": data}

@@ -229,6 +229,7 @@ class Scorer(ABC):
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature of this scorer's scores on this corpus."""
+        # Only what the metric reads: other references do not make its scores others.
         data = {"sources": corpus.source_print}
         if "references" in self.needs:
             data["references"] = corpus.reference_print
@@ -259,6 +260,7 @@ class Scorer(ABC):
     def _changed(self) -> dict[str, Setting]:
         """Return the settings that are not defaults, as typed; all if some have no default."""
         kept = self.settings()
+        # A metric with a setting that has no default cannot be made without it.
         if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             usual = type(self)().settings()
             kept = {key: value for key, value in kept.items() if value != usual.get(key, MISSING)}
@@ -391,6 +393,7 @@ class SentenceMean(Scorer):
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return means over the scored sentences; NaN where there are none."""
+        # The layout of `totals`: each sum beside its number of sentences.
         sums, counts = totals[:, ::2], totals[:, 1::2]
         return Scores(*(sums / np.where(counts > 0, counts, np.nan)).T)
 
@@ -451,10 +454,12 @@ class GroupScorer(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Judge every group; see the class."""
+        # All groups at once, so that a judge can send its questions together.
         groups = self.groups_of(corpus)
         verdicts, report = self.judge(corpus, groups, runtime)
         if len(verdicts) != len(groups):
             raise OptionError(f"{self.name} judged {len(verdicts)} of {len(groups)} groups")
+        # A group may name systems that are not scored here.
         rows = {name: row for row, name in enumerate(corpus.names)}
         items = np.full((len(rows), len(groups)), np.nan)
         for column, (group, scores) in enumerate(zip(groups, verdicts, strict=True)):

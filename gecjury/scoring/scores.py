@@ -64,6 +64,7 @@ class Scores:
 
 
 def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:
+    # A draw is a row of counts, so that all resampled means are one product of matrices.
     scored = ~np.isnan(values)
     weights = draw_weights(draws, values.shape[1])
     sums = weights @ np.where(scored, values, 0.0).T
@@ -204,6 +205,7 @@ class Plan:
     @classmethod
     def total(cls, plans: Sequence[Plan]) -> Plan:
         """Return the sum of plans, without details; its cost is unknown where one of theirs is."""
+        # A sum without the unknown prices would look like the whole.
         amounts = [plan.cost["amount"] for plan in plans]
         priced = [float(amount) for amount in amounts if amount is not None]
         cost = {**plans[0].cost} if plans else {}

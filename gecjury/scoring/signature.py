@@ -75,6 +75,7 @@ class Signature:
         gecjury's own version is left out, since `version` says whether a scorer's behaviour
         changed; other packages' versions count.
         """
+        # Short names for tables say nothing that the settings do not.
         record = self.to_json()
         record["packages"] = {k: v for k, v in self.packages.items() if k != "gecjury"}
         del record["changed"]

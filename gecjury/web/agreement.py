@@ -86,6 +86,7 @@ def _labelled(what: str, labels: Mapping[str, Mapping[object, int]]) -> Agreemen
         both = [key for key in labels[one] if key in labels[two]]
         if not both:
             continue
+        # Only what both have judged can agree.
         a, b = (np.array([labels[name][key] for key in both]) for name in (one, two))
         by_pair[one, two] = cohen_kappa(a, b), len(both)
         same += int((a == b).sum())

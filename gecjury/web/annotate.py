@@ -112,6 +112,7 @@ class _Pages:
             return redirect(_judge(name, secrets.token_urlsafe(8)))
         common: dict[str, Any] = {"token": study.token, "name": name, "window": window}
         try:
+            # Somebody at work elsewhere under this name is asked, not overruled.
             study.hold(name, window)
         except Refused:
             return page("held", 409, title="Already open", **common)
@@ -163,6 +164,7 @@ class _Pages:
         values = checked_values(item, study.task, chosen)
         if values is None:
             raise Refused("not everything is chosen yet", 400, "incomplete")
+        # The texts that were judged have to be those that the answer is kept for.
         study.watched.check()
         study.journal.save(
             ItemAnswer(
@@ -187,6 +189,7 @@ class _Pages:
         item = form("item")
         if item not in self.study.by_name:
             raise Refused("there is no such item; load the page again")
+        # An item that was answered in the meantime cannot be set aside any more.
         if item not in self.study.journal.person(name).answers:
             self.study.journal.skip(name, item, _now())
         return _go(request, _judge(name, window, "skipped"))
@@ -197,6 +200,7 @@ class _Pages:
         last = self.study.journal.undo(name, _now())
         if last is None:
             return _go(request, _judge(name, window, "nothing"))
+        # A journal may hold answers to items that other settings no longer pose.
         if last.item in self.study.by_name:
             self.study.show(name, last.item)
             self._back[name, last.item] = last

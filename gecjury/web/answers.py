@@ -115,6 +115,7 @@ class ItemAnswer:
         Raises:
             ValueError: there are more or fewer.
         """
+        # Of a set one rank a correction, of one correction its edits or its aspects.
         asked = len(self.edits) or (len(self.systems) if len(self.systems) > 1 else len(ASPECTS))
         if len(self.values) != asked:
             raise ValueError(f"values are {len(self.values)}; expected {asked}")
@@ -244,6 +245,7 @@ class Journal:
             )
         else:
             self._append(asdict(head))
+        # Told only now: a journal of another study has been refused before.
         if torn:
             self._tell(
                 f"{self.path}: its last line was cut off ({torn} bytes of an answer that was never "
@@ -257,6 +259,7 @@ class Journal:
 
     def _read(self, lines: Sequence[str], head: StudyHead) -> list[Any]:
         """Take over what a journal says, and return its lines without the head."""
+        # The head comes first: answers to another study are no damage.
         self._check_head(parse_json(lines[0], f"{self.path}, line 1", _EXPECTED), head)
         records = []
         for number, line in enumerate(lines[1:], 2):
@@ -304,6 +307,7 @@ class Journal:
         Raises:
             LookupError, ValueError: it is no line of a journal of this study.
         """
+        # Who did it stands in every line, whatever it says.
         step = from_record(_Step, record)
         person = self.people.setdefault(step.annotator, AnnotatorState())
         if "answer" in record:
@@ -311,6 +315,7 @@ class Journal:
             answer.rows(self.task)  # what does not fit the task is no answer
             if not self._systems.issuperset(name for names in answer.systems for name in names):
                 raise ValueError("systems are others")
+            # Answered again it goes to the end: the last answer is the one that `undo` takes back.
             person.answers.pop(answer.item, None)
             person.skipped.pop(answer.item, None)
             person.answers[answer.item] = answer
@@ -377,6 +382,7 @@ class Journal:
         """Refuse a CSV file that somebody has changed; one that lags behind is brought up."""
         if not self.output.exists():
             return
+        # An empty file and the beginning of the present one are what a crash leaves.
         there = read_text(self.output)
         if there and not self.csv().startswith(there) and not self._was(there, records):
             raise InputError(

@@ -77,6 +77,7 @@ class Settling:
         open_pairs = self._open(people)
         best, most = chosen[0], -1.0
         for item in chosen:
+            # Pairs that a set opens, for each text that has to be read.
             worth = float(open_pairs[self._in(item)].sum()) / len(item.texts)
             if worth > most + 1e-12:
                 best, most = item, worth
@@ -103,6 +104,7 @@ class Settling:
             if self._counted.get(key) is not answer:
                 self._count(answer, 1)
         self._counted = now
+        # By the formula above, for all pairs at once.
         root = np.sqrt(self._seen + 1)
         return np.asarray(2 * (1 - ndtr(np.abs(self._lead) / root)) / root).ravel()
 
@@ -140,6 +142,7 @@ def chooser(
     Raises:
         OptionError: `informative` has nothing to go by, or metrics that nothing reads.
     """
+    # What is informative needs something to go by: metrics, or ranks that settle an order.
     if order is None:
         order = "informative" if work is not None or task == "rank" else "random"
     if work is not None and order != "informative":
@@ -150,6 +153,7 @@ def chooser(
         )
     if order == "file":
         return fixed_order([item.id for item in items])
+    # Drawn before the choice of a kind, so that items of equal worth come in a random order too.
     shuffled = np.random.default_rng(seed).permutation(len(items))
     if order == "random":
         return fixed_order([items[int(at)].id for at in shuffled])
@@ -160,6 +164,7 @@ def chooser(
                 "tells (-m A -m B); or take --order random"
             )
         return Settling(items, corpus.names, seed)
+    # Sentences on which metrics disagree most; what they cannot score comes last.
     worth = {
         view.row: view.disagreement
         for view in sentence_views(corpus, work.scores(), {})

@@ -162,6 +162,7 @@ class PageGuard:
         if first:
             self.one_time_secret = ""
         cookie = f"{name}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
+        # The secret does not stay in the address, which histories keep.
         headers = [(b"set-cookie", cookie.encode())]
         if _header(scope, b"sec-fetch-site") == "cross-site":
             # A link on another site: a strict cookie is not sent along its redirects. A page of
@@ -234,6 +235,7 @@ def _header(scope: Scope, name: bytes) -> str:
 async def _tell(scope: Scope, send: Send, error: Refused) -> None:
     """Send a refusal, as JSON to scripts that ask for it."""
     body, kind = f"{error}\n", "text/plain; charset=utf-8"
+    # Scripts ask for JSON, by which they know what to do; people get the sentence.
     if "application/json" in _header(scope, b"accept"):
         body, kind = json.dumps({"error": str(error), "kind": error.kind}), "application/json"
     headers = [(b"content-type", kind.encode()), (b"connection", b"close")]

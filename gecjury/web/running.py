@@ -56,6 +56,7 @@ def listen(port: int | None) -> socket.socket:
                 f"--port {port}: cannot be used ({error.strerror}); give another port, or leave "
                 "--port out to have a free one"
             ) from None
+    # The last, 0, is whichever port the system has left.
     for free in (*range(FIRST_PORT, FIRST_PORT + _TRIED), 0):
         with suppress(OSError):
             return _bound(free)

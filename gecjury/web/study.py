@@ -125,6 +125,7 @@ class AnnotationStudy:
             Refused: another window is at work under that name, or took it over.
         """
         now = self.clock()
+        # A window that was closed gives no sign of life, and lets the name go after a while.
         holder, seen = self._holders.get(name, (window, now))
         if holder != window and now - seen < HELD_SECONDS and not take:
             raise Refused(f"{name} is at work in another window", 409, "held")
@@ -208,6 +209,7 @@ def open_study(
             raise InputError(f"{path}: no such file; expected a file, which is read again later")
         if path.resolve() == target.resolve():
             raise OptionError(f"-o {output}: is one of the files that are judged; give another")
+    # Before they are read, so that no change in between is missed.
     watched = Watched(files)
     corpus = read_corpus(source, outputs, references, language=language)
     for system in corpus.names:
@@ -222,6 +224,7 @@ def open_study(
         seed,
         Work(corpus, tuple(scorers), runtime) if scorers else None,
     )
+    # What would make earlier answers mean something else, and nothing more.
     head = StudyHead(
         task=task,
         sets_of=sets_of if task == "rank" else 1,
@@ -231,6 +234,7 @@ def open_study(
         source=corpus.source_print,
         systems=corpus.system_prints,
     )
+    # Opened last: whatever else is wrong leaves the answers untouched.
     journal = Journal(target, head, tell)
     try:
         command = _write_table(target, task, files, len(outputs), language, tell)
@@ -274,6 +278,7 @@ def _write_table(
     table = target.with_suffix(".toml")
     named = [_named(path, table.parent) for path in files]
     source, systems, references = named[0], named[1 : 1 + outputs], named[1 + outputs :]
+    # A benchmark of ours would hide a table of the same name.
     name = f"{target.stem} (own)" if target.stem in BENCHMARKS else target.stem
     values = {
         "name": name,

@@ -113,6 +113,7 @@ def _sets(corpus: Corpus, sets_of: int, seed: int) -> Iterator[Item]:
     number = 0
     row = -1
     for group in distinct_groups(corpus, sets_of, seed):
+        # Numbered within a sentence, single corrections too, so that names are stable.
         number = 1 if group.sentence != row else number + 1
         row = group.sentence
         if len(group.systems) > 1:
@@ -219,6 +220,7 @@ def marked(corpus: Corpus, item: Item, place: int, hide_edits: bool) -> Sequence
     """
     from gecjury.report.page.browser import Part, mark_edits
 
+    # As it was written: where writing has no blanks, tokens would show where words were cut.
     if hide_edits:
         written = corpus.systems[item.systems[place][0]].as_text(corpus.language)
         return [Part("equal", written.lines[item.row])]

@@ -71,6 +71,7 @@ class Desk:
     def __post_init__(self) -> None:
         self.token = new_token()
         self.files: dict[Path, StoredFile] = {}
+        # Pasted texts are nobody's business but the browser's.
         self.runtime = replace(self.runtime, use_cache=False)
 
 
@@ -261,6 +262,7 @@ class _Pages:
         runtime = replace(self.desk.runtime, progress=patience)
         # One that left while others were served is not served at all.
         patience.left = await request.is_disconnected()
+        # A thread, since scoring would keep the server from answering anybody else.
         work = asyncio.create_task(asyncio.to_thread(_result, corpus, metrics, runtime, patience))
         try:
             while not (await asyncio.wait([work], timeout=_LOOK))[0]:
@@ -344,6 +346,7 @@ def pasted(
         systems[called] = _lines(text, called, sources)
     others = [_lines(t, f"reference {n}", sources) for n, t in enumerate(references, 1)]
     corpus = in_language(corpus_of_texts(sources, systems, others), language)
+    # Counted over all texts: each may be short, and a parser reads every one.
     versions = [v.lines for v in (*corpus.systems.values(), *corpus.references)]
     words = sum(line.count(" ") + 1 for lines in (corpus.sources, *versions) for line in lines)
     _limited("the form", words, MOST_TOGETHER, "tokens together")
@@ -386,12 +389,14 @@ def _result(
     scorers = load_all(list(metrics))
     patience.check()
     tables = Work(corpus, tuple(scorers), runtime).scores()
+    # A table is scored once; explanations, which may score anew, have limits of their own.
     explained = left_out = 0
     last = time.monotonic() + _MOST_EXPLAINING
     blocks = []
     written = corpus.as_text()
     for row, source in enumerate(corpus.sources):
         corrections = []
+        # Systems that agree are shown as one, and explained once.
         for text, systems in distinct_texts(corpus, row).items():
             about: list[dict[str, Any]] = []
             changed = text.split() != source.split()
@@ -411,6 +416,7 @@ def _result(
                     "explanations": about,
                 }
             )
+        # The source is shown as it was written, not in tokens.
         blocks.append({"row": row + 1, "source": written.sources[row], "corrections": corrections})
     notes = list(dict.fromkeys(note for table in tables for note in table.statistics.notes))
     if left_out:
@@ -437,6 +443,7 @@ def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str
                 parts = f"P {number(float(scores.precision[at]))}"
                 parts += f"  R {number(float(scores.recall[at]))}"
             scored = [float(other) for other in scores.score if not math.isnan(other)]
+            # Where all are equal, nobody is best.
             best = len(scored) > 1 and value == max(scored) and min(scored) < value
             cells.append((number(value, 4), parts, best))
         rows.append((name, cells))

@@ -342,6 +342,7 @@ class OpenAIBackend(ServerBackend):
         said = error.body.get("message") if isinstance(error.body, dict) else None
         status, text = error.status_code, self._clean(str(said or error.message))
         lowered = text.lower()
+        # The order matters: several refusals share a status, and only their words differ.
         if status == 429 and error.code != "insufficient_quota":
             wait = retry_after(error.response.headers)
             raise _Transient(f"rate limit (429): {text}", wait, limited=True) from None

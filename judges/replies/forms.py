@@ -120,6 +120,7 @@ def _at(reply: Reply, key: str, values: Mapping[str, float]) -> float | None:
     # The token that holds the first character of the value; it may begin before that.
     start = 0
     for token, top in reply.logprobs:
+        # What is left of the value in that token decides among its alternatives.
         if place < start + len(token):
             return _mean(top, token[: place - start], values)
         start += len(token)
