@@ -120,6 +120,12 @@ class GroupJudge(Judge, GroupScorer):
             for question in self.pose(model, wording, form, render, number, texts, order)
         ]
 
+    def fenced(self, wording: Wording, candidates: CandidateSet, **places: int) -> Render:
+        """Return the renderer of a prompt of our own; `places` name its corrections by index."""
+        texts = {place: candidates.shown[index] for place, index in places.items()}
+        around = wording, candidates.source, candidates.context
+        return partial(render_fenced, *around, texts, subject=self.subject)
+
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
         """Return all that is asked of a model; once for every group that poses a question."""
         sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
@@ -150,10 +156,8 @@ def _listwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> 
 
 
 def _pointwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
-    for index, shown in enumerate(candidates.shown):
-        around = wording, candidates.source, candidates.context
-        render = partial(render_fenced, *around, {"target": shown}, subject=judge.subject)
-        yield SCORE, render, (index,), 0
+    for index in range(len(candidates.texts)):
+        yield SCORE, judge.fenced(wording, candidates, target=index), (index,), 0
 
 
 def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
@@ -162,14 +166,7 @@ def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> 
         # several sets is asked once.
         first, second = sorted(pair, key=lambda index: text_digest(candidates.texts[index]))
         for order, (a, b) in enumerate(((first, second), (second, first))[: judge.orders]):
-            around = wording, candidates.source, candidates.context
-            texts = {"first": candidates.shown[a], "second": candidates.shown[b]}
-            yield (
-                CHOICE,
-                partial(render_fenced, *around, texts, subject=judge.subject),
-                (a, b),
-                order,
-            )
+            yield CHOICE, judge.fenced(wording, candidates, first=a, second=b), (a, b), order
 
 
 _PROTOCOLS: Mapping[str, Callable[[GroupJudge, Wording, CandidateSet], Iterator[Sheet]]] = {
