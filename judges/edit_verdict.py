@@ -17,9 +17,10 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.judge import Judge, Wording, load_wording, render_fenced
+from gecjury.judges.judge import Judge, load_wording, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked
+from gecjury.prompts import Prompt
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import MeanScorer
@@ -40,7 +41,7 @@ class EditVerdict(Judge, MeanScorer):
     paper: ClassVar[str] = "this package"
     shows_edits: ClassVar[bool] = True
 
-    def wording(self, language: Language = ENGLISH) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the prompt."""
         return load_wording("edit-verdict", None, language)
 

@@ -60,29 +60,6 @@ Render = Callable[[int | None], str]
 
 
 @dataclass(frozen=True)
-class Wording:
-    """A prompt with its criterion, ready to be rendered.
-
-    Attributes:
-        prompt: the wording.
-        criterion: the sentence that a criterion adds; empty without one.
-        id: both with their digests.
-        language: the texts' in English, for prompts that name it.
-    """
-
-    prompt: Prompt
-    criterion: str = ""
-    id: str = ""
-    language: str = ""
-
-    def render(self, **values: str) -> str:
-        """Return the prompt, with criterion and language where it has a place for them."""
-        parts = {"criterion": self.criterion, "language": self.language}
-        values |= {name: text for name, text in parts.items() if name in self.prompt.placeholders}
-        return self.prompt.render(**values)
-
-
-@dataclass(frozen=True)
 class Judge(Scorer):
     """Base of all judges: a scorer whose verdicts come from a language model.
 
@@ -151,7 +128,7 @@ class Judge(Scorer):
         self.wording()
 
     @abstractmethod
-    def wording(self, language: Language = ENGLISH) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the prompt in use for texts in a language."""
 
     @abstractmethod
@@ -365,7 +342,7 @@ class Judge(Scorer):
     def pose(
         self,
         model: Model,
-        wording: Wording,
+        wording: Prompt,
         form: Form,
         render: Render,
         number: int,
@@ -444,7 +421,7 @@ _NAMED = 2
 """Version of the prompts that name the language; the published ones are of English."""
 
 
-def load_wording(name: str, added: str | None = None, language: Language = ENGLISH) -> Wording:
+def load_wording(name: str, added: str | None = None, language: Language = ENGLISH) -> Prompt:
     """Read a prompt and, if any, the sentence of a criterion.
 
     Args:
@@ -453,12 +430,11 @@ def load_wording(name: str, added: str | None = None, language: Language = ENGLI
         language: of the texts, which prompts for other languages than English name.
     """
     english = language.code == ENGLISH.code
-    prompt = read(name) if english else read(name, _NAMED)
-    called = "" if english else language.name
-    if added is None:
-        return Wording(prompt, "", prompt.id, called)
-    extra = criterion(added)
-    return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}", called)
+    return replace(
+        read(name) if english else read(name, _NAMED),
+        added=None if added is None else criterion(added),
+        language="" if english else language.name,
+    )
 
 
 def context_lines(source: str, context: Context) -> str:
@@ -468,7 +444,7 @@ def context_lines(source: str, context: Context) -> str:
 
 
 def render_fenced(
-    wording: Wording,
+    wording: Prompt,
     source: str,
     context: Context,
     texts: Mapping[str, str],

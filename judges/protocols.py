@@ -25,7 +25,7 @@ from gecjury.errors import OptionError, nearest_of
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import systems_by_text
-from gecjury.judges.judge import Judge, Render, Wording, context_lines, load_wording, render_fenced
+from gecjury.judges.judge import Judge, Render, context_lines, load_wording, render_fenced
 from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
 from gecjury.judges.showing import (
     CandidateSet,
@@ -34,7 +34,7 @@ from gecjury.judges.showing import (
     permutations,
     text_digest,
 )
-from gecjury.prompts import CRITERIA
+from gecjury.prompts import CRITERIA, Prompt
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
@@ -87,7 +87,7 @@ class GroupJudge(Judge, GroupScorer):
             )
         super().__post_init__()
 
-    def wording(self, language: Language = ENGLISH) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the published prompt, or the protocol's own."""
         name = self.wording_name if self.protocol == "listwise" else self.protocol
         return load_wording(name, self.criterion, language)
@@ -120,7 +120,7 @@ class GroupJudge(Judge, GroupScorer):
             for question in self.pose(model, wording, form, render, number, texts, order)
         ]
 
-    def fenced(self, wording: Wording, candidates: CandidateSet, **places: int) -> Render:
+    def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
         """Return the renderer of a prompt of our own; `places` name its corrections by index."""
         texts = {place: candidates.shown[index] for place, index in places.items()}
         around = wording, candidates.source, candidates.context
@@ -149,18 +149,18 @@ class GroupJudge(Judge, GroupScorer):
         return [[scores[number][at] for at in indices] for number, indices in places], report
 
 
-def _listwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+def _listwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     form = scores_form(len(candidates.texts))
     for order, shown in enumerate(permutations(candidates, judge.orders, judge.seed)):
         yield form, partial(render_listwise, wording, candidates, shown), shown, order
 
 
-def _pointwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+def _pointwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     for index in range(len(candidates.texts)):
         yield SCORE, judge.fenced(wording, candidates, target=index), (index,), 0
 
 
-def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     for pair in combinations(range(len(candidates.texts)), 2):
         # The texts alone decide which is shown first in order 0, so that a pair which stands in
         # several sets is asked once.
@@ -169,7 +169,7 @@ def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> 
             yield CHOICE, judge.fenced(wording, candidates, first=a, second=b), (a, b), order
 
 
-_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Wording, CandidateSet], Iterator[Sheet]]] = {
+_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Prompt, CandidateSet], Iterator[Sheet]]] = {
     "listwise": _listwise,
     "pointwise": _pointwise,
     "pairwise": _pairwise,
@@ -177,7 +177,7 @@ _PROTOCOLS: Mapping[str, Callable[[GroupJudge, Wording, CandidateSet], Iterator[
 
 
 def render_listwise(
-    wording: Wording,
+    wording: Prompt,
     candidates: CandidateSet,
     order: Sequence[int] | None = None,
     words: int | None = None,
@@ -191,7 +191,7 @@ def render_listwise(
         words: see `gecjury.judges.showing.cut_context`.
     """
     order = range(len(candidates.shown)) if order is None else order
-    line = wording.prompt.head["score_line"]
+    line = wording.head["score_line"]
     numbers = range(1, len(candidates.shown) + 1)
     return wording.render(
         context=context_lines(candidates.source, cut_context(candidates.context, words)),

@@ -26,7 +26,7 @@ _CUT = 0.99
 
 
 def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
-    """Each two systems' corrections of each source that some member tells apart.
+    """Return each two systems' corrections of each source that some member tells apart.
 
     Args:
         scores: members × systems × sentences.
@@ -82,7 +82,7 @@ def likeness_weights(judged: Sides, wanted: Sides) -> FloatArray:
 
 
 def effective_size(weights: FloatArray) -> float:
-    """How many equally weighted pairs say as much: (Σ w)² / Σ w² (Kish 1965)."""
+    """Return how many equally weighted pairs say as much: (Σ w)² / Σ w² (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 

@@ -211,7 +211,7 @@ class Jury(MeanScorer):
         return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """As of any scorer; references and packages are those of all members."""
+        """Return the signature, with the references and packages of all members."""
         runtime = runtime or Runtime()
         signature = super().signature(corpus, runtime)
         data, packages = dict(signature.data), dict(signature.packages)

@@ -310,7 +310,7 @@ def _worth(
     strength: float,
     runtime: Runtime,
 ) -> list[dict[str, Any]]:
-    """Each member's weight, its accuracy alone, and what the jury loses without it."""
+    """Return each member's weight, its accuracy alone, and what the jury loses without it."""
     rows = []
     gaps = data.preferred - data.other
     for column in runtime.track(range(len(members)), "jury: leaving members out", len(members)):

@@ -295,7 +295,7 @@ def _judge(name: str, window: str = "", done: str = "") -> str:
 
 
 def _go(request: Request, address: str) -> Response:
-    """Where to go on: a script is told, a plain form is led there."""
+    """Return the answer that leads on: a script is told where, a plain form is led there."""
     from starlette.responses import JSONResponse
 
     if "application/json" in request.headers.get("accept", ""):

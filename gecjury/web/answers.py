@@ -89,7 +89,7 @@ class ItemAnswer:
     time: str = ""
 
     def rows(self, task: Task) -> list[tuple[object, ...]]:
-        """Its rows of the CSV file, every system with what was said of its text."""
+        """Return its rows of the CSV file: every system with what was said of its text."""
         if task == "rank":
             return [
                 (self.sentence, name, rank, self.annotator, self.item)
@@ -160,7 +160,7 @@ class _Step:
 
 @dataclass
 class AnnotatorState:
-    """Where one annotator stands.
+    """The progress of one annotator.
 
     Attributes:
         answers: by item, in the order in which they came.

@@ -38,7 +38,7 @@ def fixed_order(names: Sequence[str]) -> Chooser:
 
 
 class Settling:
-    """The set that does most to settle the ranking of the systems, as far as answers go.
+    """A chooser of the set that, after the answers so far, does most to settle the ranking.
 
     How open a pair of systems is: with w wins, l losses and n comparisons so far, by all
     annotators, 2(1 − Φ(|w − l| / √(n + 1))) / √(n + 1): 1 for a pair that nobody has compared,
@@ -84,7 +84,7 @@ class Settling:
         return best.id
 
     def _in(self, item: Item) -> IntArray:
-        """Pairs of systems with different texts in a set, as places in a flat table."""
+        """Return the pairs of systems with different texts in a set, as places in a flat table."""
         if item.id not in self._pairs:
             size = len(self._places)
             texts = [[self._places[name] for name in names] for names in item.systems]
@@ -93,7 +93,7 @@ class Settling:
         return self._pairs[item.id]
 
     def _open(self, people: People) -> FloatArray:
-        """How open each pair of systems is, a flat table of systems × systems."""
+        """Return how open each pair of systems is, a flat table of systems × systems."""
         from scipy.special import ndtr
 
         now = {(name, a.item): a for name, answers in people.items() for a in answers}

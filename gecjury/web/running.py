@@ -22,7 +22,7 @@ _TRIED = 20
 
 
 def check_installed(what: str) -> None:
-    """See to it that the server's packages are here before anything is read.
+    """Check that the server's packages are here before anything is read.
 
     Args:
         what: the command, for the error.

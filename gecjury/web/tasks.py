@@ -68,7 +68,7 @@ class Item:
 
     @property
     def values(self) -> int:
-        """How many answers it takes."""
+        """The number of answers that it takes."""
         return len(self.edits) or (len(self.texts) if len(self.texts) > 1 else len(ASPECTS))
 
 
@@ -145,7 +145,7 @@ def _edited(corpus: Corpus, runtime: Runtime) -> Iterator[Item]:
 
 
 def shown_order(item: Item, annotator: str, seed: int) -> list[int]:
-    """In which order an annotator sees the corrections of a set: not that of the systems.
+    """Return the order in which an annotator sees a set's corrections: not that of the systems.
 
     The same whenever the set is shown, and another for each annotator.
     """

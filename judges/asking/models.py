@@ -147,7 +147,7 @@ class ModelTable:
 
     @property
     def source(self) -> str:
-        """Where prices come from: the table's date, or the option that gave the price."""
+        """The source of prices: the table's date, or the option that gave the price."""
         return self.date if self.fixed is None else "--price"
 
     def end(self, model: str) -> datetime.date | None:

@@ -7,10 +7,7 @@ It therefore runs in a process of its own, which has a limited time for each pro
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
-import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,8 +15,8 @@ from typing import Any
 
 from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Message, Request
-from gecjury.models.checkpoints import at_hand, cached_tokenizer
-from gecjury.processes import SpawnedProcess, WorkerDied, serve_standard_streams
+from gecjury.models.checkpoints import at_hand
+from gecjury.processes import SpawnedProcess, WorkerDied
 
 # English prose in the tokenizers of current models takes 4 to 4.6 characters a token; tokenised
 # text, with blanks around punctuation, is at the lower end. The lower bound errs upwards.
@@ -96,8 +93,8 @@ class _Tokenizer:
 
     def __init__(self, model: str) -> None:
         self._model = model
-        # Python warns that the module of the process is also imported by its package.
-        self._process = SpawnedProcess(__name__, model, environment={"PYTHONWARNINGS": "ignore"})
+        memory = str(_MOST_MEMORY)
+        self._process = SpawnedProcess("gecjury.models.token_counts", model, memory, environment={})
         self._lock = threading.Lock()
         atexit.register(self.close)
         late = "the tokenizer is not loaded"
@@ -139,37 +136,5 @@ class _Tokenizer:
         self._process.close()
 
 
-def _start() -> Callable[[Any], Any]:
-    """Load the tokenizer in its process, and return what counts there."""
-    # A template's program may make its libraries write whatever it likes.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    tokenizer = cached_tokenizer(sys.argv[1])
-    # Windows has no such limit.
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
-
-    def answer(question: tuple[Any, dict[str, Any]]) -> int | bool:
-        text, options = question
-        if text is None:
-            return getattr(tokenizer, "chat_template", None) is not None
-        try:
-            if not isinstance(text, str):
-                text = tokenizer.apply_chat_template(
-                    text, tokenize=False, add_generation_prompt=True, **options
-                )
-            return len(tokenizer.encode(text, add_special_tokens=False))
-        except Exception as error:  # whatever a template of foreign origin raises
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            raise InputError(said) from None
-
-    return answer
-
-
 def _estimate(text: str) -> int:
     return -(-len(text) // int(_CHARACTERS_A_TOKEN))
-
-
-if __name__ == "__main__":
-    serve_standard_streams(_start)
