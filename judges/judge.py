@@ -242,23 +242,23 @@ class Judge(Scorer):
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the prompt with its digest, a context file's, and the tagger behind edits."""
-        extra = {"prompt": self.wording().id}
+        return self._extra(ENGLISH)
+
+    def _extra(self, language: Language) -> dict[str, str]:
+        extra = {"prompt": self.wording(language).id}
         if self.context not in ("corpus", "neighbours", "none"):
             from gecjury.corpus.corpus import fingerprint
             from gecjury.textfiles import read_lines
 
             extra["context"] = fingerprint(read_lines(self.context))[:8]
-        return extra | (extraction_parts() if self.shows_edits else {})
+        return extra | (extraction_parts(language) if self.shows_edits else {})
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature, with the prompt and the tagger for the texts' language."""
         signature = super().signature(corpus, runtime)
-        extra = dict(signature.extra)
-        if corpus.language.code != ENGLISH.code:
-            extra["prompt"] = self.wording(corpus.language).id
-        if self.shows_edits and corpus.language != ENGLISH:
-            extra |= extraction_parts(corpus.language)
-        return replace(signature, extra=extra)
+        if corpus.language == ENGLISH:
+            return signature
+        return replace(signature, extra={**signature.extra, **self._extra(corpus.language)})
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
         """Return requests, tokens and cost of what no stored reply answers yet."""

@@ -48,15 +48,14 @@ def annotate_app(study: AnnotationStudy) -> PageGuard:
     return application(shown, sent)
 
 
-_TITLES: Mapping[Task, str] = {
-    "rank": "Which corrections are better?",
-    "rate": "How good is this correction?",
-    "edits": "Which edits are right?",
-}
-_ASKED: Mapping[Task, str] = {
-    "rank": "Give each correction a rank, 1 for the best. Equal ranks are allowed.",
-    "rate": "Rate the correction on three scales.",
-    "edits": "Say of every edit whether it is right in this sentence.",
+# Of each task the heading of its page, and what is asked there.
+_HEADINGS: Mapping[Task, tuple[str, str]] = {
+    "rank": (
+        "Which corrections are better?",
+        "Give each correction a rank, 1 for the best. Equal ranks are allowed.",
+    ),
+    "rate": ("How good is this correction?", "Rate the correction on three scales."),
+    "edits": ("Which edits are right?", "Say of every edit whether it is right in this sentence."),
 }
 
 
@@ -86,10 +85,11 @@ class _Pages:
         study = self.study
         if study.annotator is not None:
             return redirect(_judge(study.annotator))
+        title, asked = _HEADINGS[study.task]
         return page(
             "start",
-            title=_TITLES[study.task],
-            asked=_ASKED[study.task],
+            title=title,
+            asked=asked,
             token=study.token,
             people=self._people(),
             count=len(study.items),
@@ -131,13 +131,13 @@ class _Pages:
             return page("done", title="Done", command=study.command, **common)
         corpus = study.corpus
         before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
-        asked = questions(item, study.task, corpus, name, study.seed, study.hide_edits)
+        title, asked = _HEADINGS[study.task]
         # What was taken back is shown as it was, to be mended.
         back = self._back.get((name, item.id))
         return page(
             "judge",
-            title=_TITLES[study.task],
-            asked=_ASKED[study.task],
+            title=title,
+            asked=asked,
             task=study.task,
             item=item.id,
             key=secrets.token_urlsafe(12),
@@ -147,7 +147,7 @@ class _Pages:
             before=before,
             after=after,
             correction=None if study.task == "rank" else marked(corpus, item, 0, study.hide_edits),
-            questions=asked,
+            questions=questions(item, study.task, corpus, name, study.seed, study.hide_edits),
             chosen=dict(enumerate(back.values)) if back else {},
             comment=back.comment if back else "",
             **common,

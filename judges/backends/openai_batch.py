@@ -13,7 +13,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
@@ -37,19 +36,6 @@ _LONGEST_PAUSE = 120.0
 _LONGEST_WAIT = 26 * 3600.0
 # An account has fewer; a server that has ever more would be listed for ever.
 _MOST_BATCHES = 5_000
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """The state of a batch as the server tells it; names of files that are missing are empty.
-
-    `refusal` is why the server failed the batch as a whole, e.g. an unknown model.
-    """
-
-    status: str
-    input: str
-    files: tuple[str, ...]
-    refusal: str = ""
 
 
 class BatchBackend(ServerBackend):
@@ -146,7 +132,7 @@ class BatchBackend(ServerBackend):
                 metadata={_MARK: mark},
             )
 
-    async def _batches(self, client: Any, mark: str) -> list[_Batch]:
+    async def _batches(self, client: Any, mark: str) -> list[Any]:
         """Return the batches that carry a run's mark."""
         listed: list[Any] = []
         with self._asking():
@@ -154,22 +140,13 @@ class BatchBackend(ServerBackend):
                 listed.append(batch)
                 if len(listed) == _MOST_BATCHES:
                     break
-        batches = []
-        for batch in listed:
-            if _mapping(getattr(batch, "metadata", None)).get(_MARK) == mark:
-                files = _name(batch, "output_file_id"), _name(batch, "error_file_id")
-                status, lines = _name(batch, "status"), _name(batch, "input_file_id")
-                errors = getattr(getattr(batch, "errors", None), "data", None)
-                first = errors[0] if isinstance(errors, list) and errors else None
-                refusal = _name(first, "message") or _name(first, "code")
-                batches.append(_Batch(status, lines, tuple(filter(None, files)), refusal))
-        return batches
+        return [b for b in listed if _mapping(getattr(b, "metadata", None)).get(_MARK) == mark]
 
     async def _wait(self, client: Any, mark: str) -> None:
         """Wait until no batch of ours is under way."""
         pause = self._pause
         end = time.monotonic() + _LONGEST_WAIT
-        while any(batch.status not in _DONE for batch in await self._batches(client, mark)):
+        while any(_name(b, "status") not in _DONE for b in await self._batches(client, mark)):
             if time.monotonic() > end:
                 raise IncompleteError(
                     f"batch: not done after {_LONGEST_WAIT / 3600:g} hours. Replies so far are "
@@ -184,15 +161,20 @@ class BatchBackend(ServerBackend):
         """Deliver what finished batches answered, and name what others still work on."""
         running: set[str] = set()
         for batch in await self._batches(client, mark):
-            if batch.status not in _DONE:
-                if batch.input:
-                    lines = await self._lines(client, batch.input)
+            if _name(batch, "status") not in _DONE:
+                if asked := _name(batch, "input_file_id"):
+                    lines = await self._lines(client, asked)
                     running |= {str(line.get("custom_id")) for line in lines}
                 continue
-            self._refused = self._clean(batch.refusal)[:120] or self._refused
-            for file in batch.files:
-                for line in await self._lines(client, file):
-                    self._take(line, waiting, work)
+            # Why the server failed the batch as a whole, e.g. an unknown model.
+            errors = getattr(getattr(batch, "errors", None), "data", None)
+            first = errors[0] if isinstance(errors, list) and errors else None
+            refusal = _name(first, "message") or _name(first, "code")
+            self._refused = self._clean(refusal)[:120] or self._refused
+            for kind in ("output_file_id", "error_file_id"):
+                if file := _name(batch, kind):
+                    for line in await self._lines(client, file):
+                        self._take(line, waiting, work)
         return running
 
     def _take(self, line: Mapping[str, Any], waiting: dict[str, Attempt], work: Assignment) -> None:
