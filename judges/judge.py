@@ -16,7 +16,7 @@ import numpy as np
 from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import OptionError
+from gecjury.errors import OptionError, known_name
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Model, Request
 from gecjury.judges.asking.models import (
@@ -112,17 +112,13 @@ class Judge(Scorer):
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
-            if backend not in BACKENDS:
-                raise OptionError(
-                    f"{self.name}: unknown backend {backend!r}; expected {' or '.join(BACKENDS)}"
-                )
+            known_name(f"backend of {self.name}", backend, BACKENDS)
         for name, (low, high) in _BOUNDS.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
-                expected = f"{low} or more" if high == math.inf else f"{low} to {high}"
-                raise OptionError(
-                    f"{self.name}: {name}={value} is out of range; expected {expected}"
-                )
+                most = "or more" if high == math.inf else f"to {high}"
+                said = f"{self.name}: {name}={value} is out of range"
+                raise OptionError(f"{said}; expected {low} {most}")
         if self.model:
             self.models()
         self.wording()

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import OptionError, nearest_of
+from gecjury.errors import OptionError, known_name
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import systems_by_text
@@ -69,17 +69,13 @@ class GroupJudge(Judge, GroupScorer):
     orders: int = 1
 
     def __post_init__(self) -> None:
-        criteria = CRITERIA[self.wording_name]
-        if self.criterion is not None and self.criterion not in criteria:
-            raise OptionError(
-                f"{self.name}: unknown criterion {self.criterion!r}: "
-                f"{nearest_of(self.criterion, tuple(criteria))}"
-            )
+        if self.criterion is not None:
+            known_name(f"criterion of {self.name}", self.criterion, CRITERIA[self.wording_name])
         most = _MOST_ORDERS[self.protocol]
         if not 1 <= self.orders <= most:
             raise OptionError(
-                f"{self.name}: orders={self.orders} is out of range; "
-                f"protocol={self.protocol} takes 1 to {most}"
+                f"{self.name}: orders={self.orders} is out of range; protocol={self.protocol} "
+                f"takes 1 to {most}"
             )
         if self.protocol == "pairwise" and self.scoring == "expected":
             raise OptionError(

@@ -283,21 +283,16 @@ class Scorer(ABC):
         Raises:
             InputError: says what is missing and how to give it.
         """
-        if "references" in self.needs and not corpus.references:
-            raise InputError(
-                f"{self.name} needs references: give at least one with -r FILE, or "
-                "`references` in Python"
-            )
-        if "gold" in self.needs and corpus.gold is None:
-            raise InputError(
-                f"{self.name} needs gold edits: give an M2 file with --m2 FILE or -r FILE, or "
-                "`gold` in Python"
-            )
-        if "rivals" in self.needs and len(corpus.systems) < 2:
-            raise InputError(
-                f"{self.name} weighs systems against each other and got "
-                f"{len(corpus.systems)}: give at least two hypothesis files"
-            )
+        references = "needs references: give at least one with -r FILE, or `references` in Python"
+        gold = "needs gold edits: give an M2 file with --m2 FILE or -r FILE, or `gold` in Python"
+        got = f"weighs systems against each other and got {len(corpus.systems)}"
+        for need, there, what in (
+            ("references", corpus.references, references),
+            ("gold", corpus.gold is not None, gold),
+            ("rivals", len(corpus.systems) > 1, f"{got}: give at least two hypothesis files"),
+        ):
+            if need in self.needs and not there:
+                raise InputError(f"{self.name} {what}")
 
     def check_new_texts(self, work: str) -> None:
         """Refuse what needs scores of new texts where the scores were given.

@@ -107,8 +107,11 @@ def test_a_criterion_is_in_every_prompt(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("llm-s:criterion=impact", "unknown criterion 'impact'.*grammaticality, fluency, meaning"),
-        ("llm-e:criterion=fluency", "unknown criterion 'fluency'.*difficulty, impact"),
+        (
+            "llm-s:criterion=impact",
+            "unknown criterion of llm-s 'impact'.*grammaticality, fluency, meaning",
+        ),
+        ("llm-e:criterion=fluency", "unknown criterion of llm-e 'fluency'.*difficulty, impact"),
         ("llm-s:criterion=fluancy", "did you mean fluency"),
         ("llm-s:orders=0", "orders=0 is out of range"),
         ("llm-s:protocol=pairwise,orders=3", "takes 1 to 2"),
@@ -117,7 +120,7 @@ def test_a_criterion_is_in_every_prompt(
         ("llm-s:repeats=0", "repeats=0"),
         ("llm-s:temperature=3", "temperature=3.0"),
         ("llm-s:max_tokens=0", "max_tokens=0"),
-        ("llm-s:backend=ollama", "unknown backend 'ollama'; expected openai or vllm"),
+        ("llm-s:backend=ollama", "unknown backend of llm-s 'ollama'.*openai, vllm"),
         ("llm-s:model=a+b+c,base_url=x+y", "base_url names 2, model 3"),
         ("llm-s:tries=0", "tries=0"),
     ],
