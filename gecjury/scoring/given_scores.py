@@ -308,12 +308,12 @@ class GivenScores(Scorer):
 class _HeldScores(GivenScores):
     """Scores given from Python."""
 
-    given: Given = field(default=_NOTHING, repr=False)
+    content: Given = field(default=_NOTHING, repr=False)
 
     @property
     def held(self) -> Given:
         """The scores."""
-        return self.given
+        return self.content
 
 
 def given_scores(
@@ -342,7 +342,7 @@ def given_scores(
         rows[system] = replace(rows[system], total=total)
     content = {n: [sorted(row.cells.items()), row.lines, row.total] for n, row in rows.items()}
     digest = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-    return _HeldScores(label=name, given=_given(where, digest, rows))
+    return _HeldScores(label=name, content=_given(where, digest, rows))
 
 
 def _of_frame(frame: Any, where: str) -> Any:
