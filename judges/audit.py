@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,8 @@ def audit_of(
     # What was asked again was paid for as well.
     replies = [reply for answer in answers.values() for reply in answer.replies]
     costs = [reply.cost for reply in replies]
+    # Expected scores are counted at the nearest half.
+    halves = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
     table = model_table(runtime)
     return {
         "backend": model.backend,
@@ -95,11 +97,21 @@ def audit_of(
         "truncated": failures["truncated"],
         "unparsable": sum(failures[kind] for kind in _UNREADABLE),
         "failures": dict(sorted(failures.items())),
-        "missing": _missing(questions, asked, rows),
+        "missing": [
+            {
+                "line": rows[question.set] + 1,
+                "order": question.order,
+                "repeat": question.request.repeat,
+                "kind": verdict.kind,
+                "detail": verdict.detail,
+            }
+            for question in questions
+            if isinstance(verdict := answers[question.request.key].verdict, Failure)
+        ],
         **_windows(model, questions, asked, rows),
         "flips": order_flips(scored),
         "repeat_agreement": repeat_agreement(scored),
-        "histogram": _histogram(scored),
+        "histogram": {f"{score:g}": count for score, count in sorted(halves.items())},
         "positions": position_means(scored),
         "position_effects": position_effects(scored, shown_by),
         "system_positions": system_positions(questions, shown_by),
@@ -115,62 +127,43 @@ def audit_of(
         },
         "seconds": seconds,
         "store": {
-            "file": asked.store,
-            "cut": asked.cut,
-            **({"set_aside": list(asked.aside)} if asked.aside else {}),
+            "file": asked.store.file,
+            "cut": asked.store.cut,
+            **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
         },
     }
-
-
-def _missing(
-    questions: Sequence[Question], asked: Asked, rows: Sequence[int]
-) -> list[dict[str, Any]]:
-    verdicts = ((question, asked.answers[question.request.key].verdict) for question in questions)
-    return [
-        {
-            "line": rows[question.set] + 1,
-            "order": question.order,
-            "repeat": question.request.repeat,
-            "kind": verdict.kind,
-            "detail": verdict.detail,
-        }
-        for question, verdict in verdicts
-        if isinstance(verdict, Failure)
-    ]
 
 
 def _windows(
     model: Model, questions: Sequence[Question], asked: Asked, rows: Sequence[int]
 ) -> dict[str, Any]:
     """Return what is said of prompts that were cut, here or (as it seems) by the server."""
-    words: dict[str, int] = {}
-    lines: dict[str, set[int]] = {"cut": set(), "swallowed": set()}
-    window = None
-    swallowed = set()
-    for question in questions:
-        request = question.request
-        replies = asked.answers[request.key].replies
-        if not replies:
-            continue
-        line = rows[question.set] + 1
-        if CUT in (sent := replies[-1].sent):
-            words[request.key] = int(sent[CUT])
-            window = sent.get(WINDOW, window)
-            lines["cut"].add(line)
-        if model.backend == "openai" and _swallowed(request, replies[-1]):
-            swallowed.add(request.key)
-            lines["swallowed"].add(line)
+    last = [
+        (question, replies[-1])
+        for question in questions
+        if (replies := asked.answers[question.request.key].replies)
+    ]
+    cut = [(question, reply.sent) for question, reply in last if CUT in reply.sent]
+    swallowed = [
+        question
+        for question, reply in last
+        if model.backend == "openai" and _swallowed(question.request, reply)
+    ]
     parts: dict[str, Any] = {}
-    if words:
+    if cut:
+        words = {question.request.key: int(sent[CUT]) for question, sent in cut}
         levels = Counter(words.values())
         parts["cut"] = {
             "questions": len(words),
             "words": {str(level): levels[level] for level in sorted(levels, reverse=True)},
-            "window": window,
-            "lines": sorted(lines["cut"]),
+            "window": next((sent[WINDOW] for _, sent in reversed(cut) if WINDOW in sent), None),
+            "lines": sorted({rows[question.set] + 1 for question, _ in cut}),
         }
     if swallowed:
-        parts["swallowed"] = {"questions": len(swallowed), "lines": sorted(lines["swallowed"])}
+        parts["swallowed"] = {
+            "questions": len({question.request.key for question in swallowed}),
+            "lines": sorted({rows[question.set] + 1 for question in swallowed}),
+        }
     return parts
 
 
@@ -189,9 +182,7 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
         `compared` pairs (of corrections, between two orders), the share that `flipped` from one
         side to the other, and the share that `changed` at all, ties included; None with one order.
     """
-    by_set: dict[tuple[int, int, frozenset[int]], dict[tuple[int, ...], dict[int, float]]] = (
-        defaultdict(dict)
-    )
+    by_set: dict[Any, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
     for question, scores in scored:
         texts = question.texts
         key = (question.set, question.request.repeat, frozenset(texts))
@@ -207,11 +198,7 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
                 changed += int(before != after)
     if not compared:
         return None
-    return {
-        "compared": compared,
-        "flipped": flipped / compared,
-        "changed": changed / compared,
-    }
+    return {"compared": compared, "flipped": flipped / compared, "changed": changed / compared}
 
 
 def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
@@ -336,12 +323,6 @@ def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] |
     return [float(value) for value in effects[:most] - effects[:most].mean()]
 
 
-def _histogram(scored: Sequence[Scored]) -> dict[str, int]:
-    # Expected scores are counted at the nearest half.
-    counts = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
-    return {f"{score:g}": count for score, count in sorted(counts.items())}
-
-
 def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the audits of a panel as one entry of a score table's details, with rows to print.
 
@@ -349,53 +330,44 @@ def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], t
         `members` (the audits) and `rows` (`model`, `what`, `value`), and notes for the user.
     """
     rows = [row for audit in audits for row in _rows(audit)]
-    notes = []
-    for audit in audits:
-        if audit["store"]["cut"]:
-            notes.append(
-                f"{audit['store']['file']}: a run that broke off left {audit['store']['cut']} "
-                "damaged bytes at its end; they were cut away, and the rest was kept"
-            )
-        if aside := audit["store"].get("set_aside"):
-            file, shown = audit["store"]["file"], ", ".join(map(str, aside[:_LISTED]))
-            notes.append(
-                f"{file}: {len(aside)} stored replies cannot be read (lines {shown}); they were "
-                f"set aside in {Path(file).with_suffix(ASIDE)} and asked again"
-            )
-        if unread := [entry for entry in audit["missing"] if entry["kind"] != TOO_LONG]:
-            shown = _lines(entry["line"] for entry in unread)
-            notes.append(
-                f"{audit['model']}: {len(unread)} verdicts are missing after all "
-                f"retries (lines {shown}); they are left out, neither zero nor a tie"
-            )
-        notes += _window_notes(audit)
-        together = audit["system_positions"]
-        if together and together["cramers_v"] >= _COINCIDE and together["sets"] >= _FEW_SETS:
-            notes.append(
-                f"{audit['model']}: a correction's position and its system coincide (Cramér's V "
-                f"{together['cramers_v']:.2f}, 1: fully): a preference of the judge for a position "
-                "cannot be told from a better system; ask with orders=2"
-            )
+    notes = [note for audit in audits for note in _notes(audit)]
     return {"members": [dict(audit) for audit in audits], "rows": rows}, tuple(notes)
 
 
-def _window_notes(audit: Mapping[str, Any]) -> list[str]:
-    """Return what the user has to know of prompts that were cut or did not fit."""
-    notes = []
-    name = audit["model"]
+def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the user has to know of a model's run, from its store to its preferences."""
+    name, store, missing = audit["model"], audit["store"], audit["missing"]
+    # What was mended on the disk comes first: it says which replies the rest is about.
+    if store["cut"]:
+        yield (
+            f"{store['file']}: a run that broke off left {store['cut']} damaged bytes at its end; "
+            "they were cut away, and the rest was kept"
+        )
+    if aside := store.get("set_aside"):
+        yield (
+            f"{store['file']}: {len(aside)} stored replies cannot be read (lines "
+            f"{_lines(aside)}); they were set aside in {Path(store['file']).with_suffix(ASIDE)} "
+            "and asked again"
+        )
+    if unread := [entry["line"] for entry in missing if entry["kind"] != TOO_LONG]:
+        yield (
+            f"{name}: {len(unread)} verdicts are missing after all retries (lines "
+            f"{_lines(unread)}); they are left out, neither zero nor a tie"
+        )
+    # Prompts next: a verdict on less context is not the verdict that was asked for.
     if cut := audit.get("cut"):
         levels = [
             f"{count} with {level} words of it on each side" if level != "0" else f"{count} without"
             for level, count in cut["words"].items()
         ]
         window = "" if cut["window"] is None else f" of {cut['window']} tokens"
-        notes.append(
+        yield (
             f"{name}: context was cut to fit the model's window{window}: {', '.join(levels)}, of "
             f"{audit['requests']['distinct']} questions (lines {_lines(cut['lines'])}). With a "
             "longer window and a cache folder of its own (--cache DIR) they are asked in full"
         )
-    if unfit := [entry for entry in audit["missing"] if entry["kind"] == TOO_LONG]:
-        notes.append(
+    if unfit := [entry for entry in missing if entry["kind"] == TOO_LONG]:
+        yield (
             f"{name}: {len(unfit)} prompts do not fit the model, even without context (lines "
             f"{_lines(entry['line'] for entry in unfit)}): {unfit[0]['detail']}. They are left "
             "out, neither zero nor a tie, and the others are kept: start the model with a longer "
@@ -403,13 +375,19 @@ def _window_notes(audit: Mapping[str, Any]) -> list[str]:
             "or judge fewer corrections at once (protocol=pointwise)"
         )
     if swallowed := audit.get("swallowed"):
-        notes.append(
+        yield (
             f"{name}: the server counted far fewer tokens than the prompt has in "
             f"{swallowed['questions']} questions (lines {_lines(swallowed['lines'])}): it may cut "
             "prompts without saying so; start it with a longer window (Ollama: "
             "OLLAMA_CONTEXT_LENGTH), and ask again with a cache folder of its own (--cache DIR)"
         )
-    return notes
+    together = audit["system_positions"]
+    if together and together["cramers_v"] >= _COINCIDE and together["sets"] >= _FEW_SETS:
+        yield (
+            f"{name}: a correction's position and its system coincide (Cramér's V "
+            f"{together['cramers_v']:.2f}, 1: fully): a preference of the judge for a position "
+            "cannot be told from a better system; ask with orders=2"
+        )
 
 
 def _lines(numbers: Iterable[int]) -> str:
@@ -420,6 +398,10 @@ def _lines(numbers: Iterable[int]) -> str:
 def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     requests, tokens, cost = audit["requests"], audit["tokens"], audit["cost"]
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
+    # What one order, or one repetition, cannot tell is said so, and no zero stands for it.
+    flips, repeats = audit["flips"], audit["repeat_agreement"]
+    effects, together = audit["position_effects"], audit["system_positions"]
+    single = "not measured (one only)"
     shown = {
         "valid replies": f"{audit['valid']} of {requests['distinct']} ({valid:.1%})",
         "refused, truncated, unparsable": (
@@ -432,15 +414,23 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "mean score by position": "  ".join(
             f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
         ),
-        "position effect, systems held equal": _effects(audit["position_effects"]),
-        "position and system coincide": (
-            "not measured (one only)"
-            if (together := audit["system_positions"]) is None
-            else f"Cramér's V {together['cramers_v']:.2f} over {together['sets']} sets (0: not at "
-            "all, 1: fully)"
+        "position effect, systems held equal": (
+            "not measured"
+            if effects is None
+            else "  ".join(f"{place}: {effect:+.2f}" for place, effect in enumerate(effects, 1))
         ),
-        "flips when reordered": _share(audit["flips"], "flipped"),
-        "equal when repeated": _share(audit["repeat_agreement"], "equal"),
+        "position and system coincide": (
+            f"Cramér's V {together['cramers_v']:.2f} over {together['sets']} sets (0: not at all, "
+            "1: fully)"
+            if together
+            else single
+        ),
+        "flips when reordered": (
+            f"{flips['flipped']:.1%} of {flips['compared']}" if flips else single
+        ),
+        "equal when repeated": (
+            f"{repeats['equal']:.1%} of {repeats['compared']}" if repeats else single
+        ),
         "tokens read, written": f"{tokens['input']}, {tokens['output']}",
         "cost": (
             "no price known"
@@ -450,15 +440,3 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "wall time": f"{audit['seconds']:.1f} s",
     }
     return [{"model": audit["model"], "what": key, "value": text} for key, text in shown.items()]
-
-
-def _effects(effects: Sequence[float] | None) -> str:
-    if effects is None:
-        return "not measured"
-    return "  ".join(f"{number}: {effect:+.2f}" for number, effect in enumerate(effects, 1))
-
-
-def _share(shares: Mapping[str, Any] | None, key: str) -> str:
-    if shares is None:
-        return "not measured (one only)"
-    return f"{shares[key]:.1%} of {shares['compared']}"

@@ -17,9 +17,10 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.judge import Judge, Wording, load_wording, render_fenced
+from gecjury.judges.judge import Judge, load_wording, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked
+from gecjury.prompts import Prompt
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import MeanScorer
@@ -40,7 +41,7 @@ class EditVerdict(Judge, MeanScorer):
     paper: ClassVar[str] = "this package"
     shows_edits: ClassVar[bool] = True
 
-    def wording(self, language: Language = ENGLISH) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the prompt."""
         return load_wording("edit-verdict", None, language)
 
@@ -126,22 +127,16 @@ class EditVerdict(Judge, MeanScorer):
 def shown_edit(case: EditCase) -> dict[str, str]:
     """Return the correction with that edit alone marked (`target`), and the `edit`."""
     tokens = case.source.split()
-    # The other edits are made without a mark; positions shift with them.
+    corrected, (start, end) = list(tokens), (case.edit.start, case.edit.end)
+    # The other edits are made without a mark, from the end; this one moves with those before it.
     others = [edit for edit in case.edits if edit != case.edit]
-    corrected, edit = _rebase(tokens, others, case.edit)
+    for other in sorted(others, key=lambda other: (other.start, other.end), reverse=True):
+        corrected[other.start : other.end] = other.tokens
+        if (other.end, other.start) <= (case.edit.start, case.edit.start):
+            shift = len(other.tokens) - (other.end - other.start)
+            start, end = start + shift, end + shift
+    edit = Edit(start, end, case.edit.correction)
     target = marked(" ".join(corrected), [edit], case.language)
     old = tokens[case.edit.start : case.edit.end]
     whole = [Edit(0, len(old), case.edit.correction)]
     return {"target": target, "edit": marked(" ".join(old), whole, case.language)}
-
-
-def _rebase(tokens: Sequence[str], others: Sequence[Edit], edit: Edit) -> tuple[list[str], Edit]:
-    """Apply the other edits, and move the one edit to where it stands then."""
-    result = list(tokens)
-    start, end = edit.start, edit.end
-    for other in sorted(others, key=lambda other: (other.start, other.end), reverse=True):
-        result[other.start : other.end] = other.tokens
-        if (other.end, other.start) <= (edit.start, edit.start):
-            shift = len(other.tokens) - (other.end - other.start)
-            start, end = start + shift, end + shift
-    return result, Edit(start, end, edit.correction)

@@ -7,7 +7,6 @@ import math
 import statistics
 import time
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
@@ -17,8 +16,8 @@ import numpy as np
 from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import OptionError
-from gecjury.judges.asking.ask import Asked, Connect, Question, ask, plan_work
+from gecjury.errors import OptionError, known_name
+from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Model, Request
 from gecjury.judges.asking.models import (
     Capabilities,
@@ -58,29 +57,6 @@ _BOUNDS = {
 
 Render = Callable[[int | None], str]
 """Renders a prompt with at most so many words of context on each side; None for all of it."""
-
-
-@dataclass(frozen=True)
-class Wording:
-    """A prompt with its criterion, ready to be rendered.
-
-    Attributes:
-        prompt: the wording.
-        criterion: the sentence that a criterion adds; empty without one.
-        id: both with their digests.
-        language: the texts' in English, for prompts that name it.
-    """
-
-    prompt: Prompt
-    criterion: str = ""
-    id: str = ""
-    language: str = ""
-
-    def render(self, **values: str) -> str:
-        """Return the prompt, with criterion and language where it has a place for them."""
-        own = {"criterion": self.criterion, "language": self.language}
-        values |= {name: text for name, text in own.items() if name in self.prompt.placeholders}
-        return self.prompt.render(**values)
 
 
 @dataclass(frozen=True)
@@ -136,23 +112,19 @@ class Judge(Scorer):
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
-            if backend not in BACKENDS:
-                raise OptionError(
-                    f"{self.name}: unknown backend {backend!r}; expected {' or '.join(BACKENDS)}"
-                )
+            known_name(f"backend of {self.name}", backend, BACKENDS)
         for name, (low, high) in _BOUNDS.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
-                expected = f"{low} or more" if high == math.inf else f"{low} to {high}"
-                raise OptionError(
-                    f"{self.name}: {name}={value} is out of range; expected {expected}"
-                )
+                most = "or more" if high == math.inf else f"to {high}"
+                said = f"{self.name}: {name}={value} is out of range"
+                raise OptionError(f"{said}; expected {low} {most}")
         if self.model:
             self.models()
         self.wording()
 
     @abstractmethod
-    def wording(self, language: Language = ENGLISH) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the prompt in use for texts in a language."""
 
     @abstractmethod
@@ -166,26 +138,25 @@ class Judge(Scorer):
             OptionError: no model is named, or backends, models and servers do not pair up.
         """
         if not self.model:
-            own = (
-                f"{self.name}:backend=vllm,model=FOLDER, or a name of the hub as Qwen/Qwen3-8B",
-                f"{self.name}:base_url=http://HOST:PORT/v1,model=NAME",
-            )
+            local = f"-m {self.name}:backend=vllm,model=FOLDER, or a name of the hub"
             if "openai" not in self.backend:
-                raise OptionError(f"{self.name}: name the model to ask: -m {own[0]}")
+                raise OptionError(f"{self.name}: name the model to ask: {local}")
             raise OptionError(
                 f"{self.name}: name the model to ask, e.g. -m {self.name}:"
                 f"{read_models().suggestion()}; with --dry-run the command counts requests, tokens "
-                f"and cost and sends nothing. A model of your own: -m {own[1]}, or -m {own[0]}"
+                "and cost and sends nothing. A model of your own: "
+                f"-m {self.name}:base_url=http://HOST:PORT/v1,model=NAME, or {local}"
             )
         names = self.model.split("+")
         backends = self._each("backend", self.backend, len(names))
         address = self.address or ""
         urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
-        options: dict[str, Any] = {"tensor_parallel_size": self.tensor_parallel}
-        if self.gpu_memory is not None:
-            options["gpu_memory_utilization"] = self.gpu_memory
-        if self.max_model_len is not None:
-            options["max_model_len"] = self.max_model_len
+        engine = {
+            "tensor_parallel_size": self.tensor_parallel,
+            "gpu_memory_utilization": self.gpu_memory,
+            "max_model_len": self.max_model_len,
+        }
+        options = tuple((name, value) for name, value in engine.items() if value is not None)
         return tuple(
             Model(
                 backend=backend,
@@ -193,7 +164,7 @@ class Judge(Scorer):
                 base_url=url if backend == "openai" else "",
                 logprobs=self.scoring == "expected",
                 structured=self.structured,
-                options=tuple(options.items()) if backend == "vllm" else (),
+                options=options if backend == "vllm" else (),
             )
             for backend, name, url in zip(backends, names, urls, strict=True)
         )
@@ -267,23 +238,23 @@ class Judge(Scorer):
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the prompt with its digest, a context file's, and the tagger behind edits."""
-        extra = {"prompt": self.wording().id}
+        return self._extra(ENGLISH)
+
+    def _extra(self, language: Language) -> dict[str, str]:
+        extra = {"prompt": self.wording(language).id}
         if self.context not in ("corpus", "neighbours", "none"):
             from gecjury.corpus.corpus import fingerprint
             from gecjury.textfiles import read_lines
 
             extra["context"] = fingerprint(read_lines(self.context))[:8]
-        return extra | (extraction_parts() if self.shows_edits else {})
+        return extra | (extraction_parts(language) if self.shows_edits else {})
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature, with the prompt and the tagger for the texts' language."""
         signature = super().signature(corpus, runtime)
-        extra = dict(signature.extra)
-        if corpus.language.code != ENGLISH.code:
-            extra["prompt"] = self.wording(corpus.language).id
-        if self.shows_edits and corpus.language != ENGLISH:
-            extra |= extraction_parts(corpus.language)
-        return replace(signature, extra=extra)
+        if corpus.language == ENGLISH:
+            return signature
+        return replace(signature, extra={**signature.extra, **self._extra(corpus.language)})
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
         """Return requests, tokens and cost of what no stored reply answers yet."""
@@ -292,12 +263,7 @@ class Judge(Scorer):
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
         """Return the plan for the questions that are posed to each model."""
         self.refuse_ended(pose, runtime)
-        plans: list[Plan] = []
-        posed = 0
-        for model in self.models():
-            questions = pose(model)
-            posed += len(questions)
-            plans.append(plan_work(questions, model, runtime, self.tries - 1))
+        plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
         notes = self.notes(runtime) + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output and are "
             "not in this estimate; --max-cost counts them"
@@ -307,23 +273,12 @@ class Judge(Scorer):
         details = {
             "metric": self.name,
             "model": self.model,
-            "posed": posed,
+            "posed": sum(plan.details["posed"] for plan in plans),
             "stored": sum(plan.details["stored"] for plan in plans),
             "counted": "; ".join(dict.fromkeys(plan.details["counted"] for plan in plans)),
             **({"notes": list(notes)} if notes else {}),
         }
         return replace(Plan.total(plans), details=details)
-
-    def ask(self, questions: list[Question], model: Model, runtime: Runtime) -> Asked:
-        """Ask a model; what it has answered before comes from the store."""
-        return ask(
-            questions,
-            model,
-            runtime,
-            retries=self.tries - 1,
-            what=f"{self.name}: {model.name}",
-            connect=self.connect,
-        )
 
     def verdicts(
         self,
@@ -351,9 +306,9 @@ class Judge(Scorer):
         for model in self.models():
             start = time.perf_counter()
             questions = pose(model)
-            asked = self.ask(questions, model, runtime)
-            scored = scored_questions(questions, asked)
-            by_model.append(mean_scores(scored, sizes))
+            what = f"{self.name}: {model.name}"
+            asked = ask(questions, model, runtime, self.tries - 1, what, self.connect)
+            by_model.append(mean_scores(scored_questions(questions, asked), sizes))
             seconds = time.perf_counter() - start
             audits.append(audit_of(model, questions, asked, rows, runtime, seconds, shown_by))
         scores = [
@@ -383,7 +338,7 @@ class Judge(Scorer):
     def pose(
         self,
         model: Model,
-        wording: Wording,
+        wording: Prompt,
         form: Form,
         render: Render,
         number: int,
@@ -462,7 +417,7 @@ _NAMED = 2
 """Version of the prompts that name the language; the published ones are of English."""
 
 
-def load_wording(name: str, added: str | None = None, language: Language = ENGLISH) -> Wording:
+def load_wording(name: str, added: str | None = None, language: Language = ENGLISH) -> Prompt:
     """Read a prompt and, if any, the sentence of a criterion.
 
     Args:
@@ -471,23 +426,21 @@ def load_wording(name: str, added: str | None = None, language: Language = ENGLI
         language: of the texts, which prompts for other languages than English name.
     """
     english = language.code == ENGLISH.code
-    prompt = read(name) if english else read(name, _NAMED)
-    called = "" if english else language.name
-    if added is None:
-        return Wording(prompt, "", prompt.id, called)
-    extra = criterion(added)
-    return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}", called)
+    return replace(
+        read(name) if english else read(name, _NAMED),
+        added=None if added is None else criterion(added),
+        language="" if english else language.name,
+    )
 
 
 def context_lines(source: str, context: Context) -> str:
     """Return the source between its neighbours; an unknown one leaves an empty line."""
-    if context is None:
-        return one_line(source)
-    return "\n".join(map(one_line, (context[0], source, context[1])))
+    lines = (source,) if context is None else (context[0], source, context[1])
+    return "\n".join(map(one_line, lines))
 
 
 def render_fenced(
-    wording: Wording,
+    wording: Prompt,
     source: str,
     context: Context,
     texts: Mapping[str, str],
@@ -536,13 +489,10 @@ def combine(scores: Sequence[float], how: Literal["mean", "median", "majority"])
     Returns:
         NaN unless more than half of the models have a score: fewer do not speak for a panel.
     """
-    known = [score for score in scores if not np.isnan(score)]
-    if 2 * len(known) <= len(scores):
+    verdicts = [score for score in scores if not np.isnan(score)]
+    if 2 * len(verdicts) <= len(scores):
         return float("nan")
     if how == "mean":
-        return statistics.fmean(known)
-    if how == "median":
-        return float(statistics.median(known))
-    counts = Counter(known)
-    most = max(counts.values())
-    return float(statistics.median(score for score, count in counts.items() if count == most))
+        return statistics.fmean(verdicts)
+    # Several that are equally frequent are told apart by nothing but their middle.
+    return statistics.median(statistics.multimode(verdicts) if how == "majority" else verdicts)

@@ -12,7 +12,6 @@ A correction's score is the mean over the ballots that speak of it.
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +21,20 @@ from typing import Any, ClassVar, Literal
 
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import OptionError, nearest_of
+from gecjury.errors import OptionError, known_name
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import systems_by_text
-from gecjury.judges.judge import Judge, Render, Wording, context_lines, load_wording, render_fenced
+from gecjury.judges.judge import Judge, Render, context_lines, load_wording, render_fenced
 from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
-from gecjury.judges.showing import CandidateSet, collect_sets, cut_context, permutations
-from gecjury.prompts import CRITERIA
+from gecjury.judges.showing import (
+    CandidateSet,
+    collect_sets,
+    cut_context,
+    permutations,
+    text_digest,
+)
+from gecjury.prompts import CRITERIA, Prompt
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
@@ -64,17 +69,13 @@ class GroupJudge(Judge, GroupScorer):
     orders: int = 1
 
     def __post_init__(self) -> None:
-        criteria = CRITERIA[self.wording_name]
-        if self.criterion is not None and self.criterion not in criteria:
-            raise OptionError(
-                f"{self.name}: unknown criterion {self.criterion!r}: "
-                f"{nearest_of(self.criterion, tuple(criteria))}"
-            )
+        if self.criterion is not None:
+            known_name(f"criterion of {self.name}", self.criterion, CRITERIA[self.wording_name])
         most = _MOST_ORDERS[self.protocol]
         if not 1 <= self.orders <= most:
             raise OptionError(
-                f"{self.name}: orders={self.orders} is out of range; "
-                f"protocol={self.protocol} takes 1 to {most}"
+                f"{self.name}: orders={self.orders} is out of range; protocol={self.protocol} "
+                f"takes 1 to {most}"
             )
         if self.protocol == "pairwise" and self.scoring == "expected":
             raise OptionError(
@@ -82,7 +83,7 @@ class GroupJudge(Judge, GroupScorer):
             )
         super().__post_init__()
 
-    def wording(self, language: Language = ENGLISH) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the published prompt, or the protocol's own."""
         name = self.wording_name if self.protocol == "listwise" else self.protocol
         return load_wording(name, self.criterion, language)
@@ -115,6 +116,12 @@ class GroupJudge(Judge, GroupScorer):
             for question in self.pose(model, wording, form, render, number, texts, order)
         ]
 
+    def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
+        """Return the renderer of a prompt of our own; `places` name its corrections by index."""
+        texts = {place: candidates.shown[index] for place, index in places.items()}
+        around = wording, candidates.source, candidates.context
+        return partial(render_fenced, *around, texts, subject=self.subject)
+
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
         """Return all that is asked of a model; once for every group that poses a question."""
         sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
@@ -138,40 +145,27 @@ class GroupJudge(Judge, GroupScorer):
         return [[scores[number][at] for at in indices] for number, indices in places], report
 
 
-def _listwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+def _listwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     form = scores_form(len(candidates.texts))
     for order, shown in enumerate(permutations(candidates, judge.orders, judge.seed)):
         yield form, partial(render_listwise, wording, candidates, shown), shown, order
 
 
-def _pointwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
-    for index, shown in enumerate(candidates.shown):
-        around = wording, candidates.source, candidates.context
-        render = partial(render_fenced, *around, {"target": shown}, subject=judge.subject)
-        yield SCORE, render, (index,), 0
+def _pointwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
+    for index in range(len(candidates.texts)):
+        yield SCORE, judge.fenced(wording, candidates, target=index), (index,), 0
 
 
-def _pairwise(judge: GroupJudge, wording: Wording, candidates: CandidateSet) -> Iterator[Sheet]:
+def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     for pair in combinations(range(len(candidates.texts)), 2):
         # The texts alone decide which is shown first in order 0, so that a pair which stands in
         # several sets is asked once.
-        first, second = sorted(pair, key=lambda index: _rank(candidates.texts[index]))
+        first, second = sorted(pair, key=lambda index: text_digest(candidates.texts[index]))
         for order, (a, b) in enumerate(((first, second), (second, first))[: judge.orders]):
-            around = wording, candidates.source, candidates.context
-            texts = {"first": candidates.shown[a], "second": candidates.shown[b]}
-            yield (
-                CHOICE,
-                partial(render_fenced, *around, texts, subject=judge.subject),
-                (a, b),
-                order,
-            )
+            yield CHOICE, judge.fenced(wording, candidates, first=a, second=b), (a, b), order
 
 
-def _rank(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Wording, CandidateSet], Iterator[Sheet]]] = {
+_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Prompt, CandidateSet], Iterator[Sheet]]] = {
     "listwise": _listwise,
     "pointwise": _pointwise,
     "pairwise": _pairwise,
@@ -179,7 +173,7 @@ _PROTOCOLS: Mapping[str, Callable[[GroupJudge, Wording, CandidateSet], Iterator[
 
 
 def render_listwise(
-    wording: Wording,
+    wording: Prompt,
     candidates: CandidateSet,
     order: Sequence[int] | None = None,
     words: int | None = None,
@@ -193,7 +187,7 @@ def render_listwise(
         words: see `gecjury.judges.showing.cut_context`.
     """
     order = range(len(candidates.shown)) if order is None else order
-    line = wording.prompt.head["score_line"]
+    line = wording.head["score_line"]
     numbers = range(1, len(candidates.shown) + 1)
     return wording.render(
         context=context_lines(candidates.source, cut_context(candidates.context, words)),

@@ -96,14 +96,18 @@ def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple
     that grows evenly with the position cancels. The permutations depend on the texts alone.
     """
     count = len(candidates.texts)
-    joined = "\n".join([candidates.source, *sorted(candidates.texts)])
-    digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()
+    digest = text_digest("\n".join([candidates.source, *sorted(candidates.texts)]))
     generator = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
     permuted: list[tuple[int, ...]] = []
     while len(permuted) < orders:
         first = tuple(range(count) if not permuted else generator.permutation(count).tolist())
         permuted += [first, first[::-1]]
     return permuted[:orders]
+
+
+def text_digest(text: str) -> bytes:
+    """Return the SHA-256 of a text, which may hold halves of surrogate pairs."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def cut_context(context: Context, words: int | None) -> Context:
@@ -148,10 +152,9 @@ def read_contexts(option: str, corpus: Corpus) -> list[Context]:
         InputError: the file does not fit; names the line.
     """
     count = len(corpus)
-    if option == "none" or (option == "corpus" and corpus.contexts is None):
-        return [None] * count
-    if option == "corpus" and corpus.contexts is not None:
-        return list(corpus.contexts)
+    if option in ("none", "corpus"):
+        contexts = corpus.contexts if option == "corpus" else None
+        return [None] * count if contexts is None else list(contexts)
     if option == "neighbours":
         framed = ["", *map(corpus.language.joined, corpus.sources), ""]
         return [(framed[row], framed[row + 2]) for row in range(count)]
@@ -163,13 +166,11 @@ def read_contexts(option: str, corpus: Corpus) -> list[Context]:
     lines = read_lines(option)
     if len(lines) != count:
         raise InputError(f"{option} has {len(lines)} lines, but there are {count} sources")
-    contexts: list[Context] = []
-    for number, line in enumerate(lines, 1):
-        before, tab, after = line.partition("\t")
-        if not tab or "\t" in after:
+    pairs = [line.split("\t") for line in lines]
+    for number, pair in enumerate(pairs, 1):
+        if len(pair) != 2:
             raise InputError(f"{option}, line {number}: expected two sentences and one tab")
-        contexts.append((before, after))
-    return contexts
+    return [(before, after) for before, after in pairs]
 
 
 def marked(source: str, edits: Sequence[Edit], language: Language = ENGLISH) -> str:
@@ -201,26 +202,16 @@ def edits_of_pairs(
             for row, texts in wanted.items():
                 if version.lines[row] in texts:
                     edits.setdefault((row, version.lines[row]), version.edits[row])
-    todo = []
-    for row, texts in wanted.items():
-        for text in texts:
-            if text.split() == corpus.sources[row].split():
-                edits[row, text] = ()
-            elif (row, text) not in edits:
-                todo.append((row, text))
+    pairs = [(row, text) for row, texts in wanted.items() for text in texts]
+    edits |= {(r, text): () for r, text in pairs if text.split() == corpus.sources[r].split()}
+    todo = [pair for pair in pairs if pair not in edits]
     if todo:
-        sources = [corpus.sources[row] for row, _ in todo]
-        extracted = _extract(sources, [text for _, text in todo], corpus.language, runtime)
+        sources, texts = [corpus.sources[row] for row, _ in todo], [text for _, text in todo]
+        tagger = corpus.language.tagger
+        extract = _extraction().extract
+        (extracted,) = extract(sources, [texts], tagger=tagger, runtime=runtime).edits
         edits.update(zip(todo, extracted, strict=True))
     return edits
-
-
-def _extract(
-    sources: Sequence[str], texts: Sequence[str], language: Language, runtime: Runtime
-) -> list[Edits]:
-    extract = _extraction().extract
-    (edits,) = extract(sources, [texts], tagger=language.tagger, runtime=runtime).edits
-    return list(edits)
 
 
 def _extraction() -> ModuleType:
@@ -260,7 +251,7 @@ def one_line(text: str) -> str:
     cleaned = "".join(_harmless(character) for character in text).strip()
     cleaned = _BACKTICKS.sub(lambda match: "'" * len(match[0]), cleaned)
     cleaned = _HEADING.sub(r"\1\\\2", cleaned)
-    return _TURN.sub(_apart, cleaned)
+    return _TURN.sub(lambda match: " ".join(match[0]), cleaned)
 
 
 def _harmless(character: str) -> str:
@@ -273,10 +264,6 @@ def _harmless(character: str) -> str:
     if category == "Cs":
         return "\ufffd"
     return character
-
-
-def _apart(match: re.Match[str]) -> str:
-    return " ".join(match[0])
 
 
 def mark_safe(text: str) -> str:

@@ -39,6 +39,8 @@ class Prompt:
         placeholders: their names.
         head: what stands above the wording, such as its `source`.
         digest: SHA-256 of the whole file, 16 hexadecimal digits.
+        added: the sentence of a criterion, for a prompt that has a place for it.
+        language: the texts' in English, for a prompt that names it.
     """
 
     name: str
@@ -47,20 +49,26 @@ class Prompt:
     placeholders: frozenset[str]
     head: Mapping[str, str]
     digest: str
+    added: Prompt | None = None
+    language: str = ""
 
     @property
     def id(self) -> str:
-        """Name, version and digest: `sentence.v1:0123456789abcdef`."""
-        return f"{self.name}.v{self.version}:{self.digest}"
+        """Name, version and digest, the criterion's too: `sentence.v1:0123456789abcdef`."""
+        added = f"+{self.added.id}" if self.added else ""
+        return f"{self.name}.v{self.version}:{self.digest}{added}"
 
     def render(self, **values: str) -> str:
         """Fill every placeholder; a line that holds an empty placeholder alone is dropped.
 
-        What is filled in is never searched for placeholders itself.
+        Criterion and language come from the prompt itself. What is filled in is never searched for
+        placeholders.
 
         Raises:
             ValueError: a placeholder is left unfilled, or a value has no placeholder.
         """
+        usual = {"criterion": self.added.text if self.added else "", "language": self.language}
+        values = {name: usual[name] for name in usual if name in self.placeholders} | values
         if set(values) != self.placeholders:
             raise ValueError(
                 f"prompt {self.name}.v{self.version} has the placeholders "

@@ -67,16 +67,7 @@ def train(args: argparse.Namespace) -> int:
         runtime = replace(runtime, scores=Path(settings.scores))
     parts = _collect(args, settings, members, runtime)
     like = _like(args, settings, members, runtime) if settings.like else None
-    model = train_jury(
-        parts,
-        members,
-        runtime,
-        strengths=settings.strength,
-        signed=settings.signed,
-        folds=settings.folds,
-        seed=settings.seed,
-        like=like,
-    )
+    model = train_jury(parts, members, runtime, settings, like)
     named = {"exclude": list(settings.exclude), "like_of": list(settings.like)}
     model = replace(model, record={**model.record, **named})
     write_jury(args.output, model)

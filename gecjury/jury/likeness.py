@@ -26,7 +26,7 @@ _CUT = 0.99
 
 
 def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
-    """Each two systems' corrections of each source that some member tells apart.
+    """Return each two systems' corrections of each source that some member tells apart.
 
     Args:
         scores: members × systems × sentences.
@@ -54,35 +54,35 @@ def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
     return left[apart], right[apart]
 
 
-def likeness_weights(known: Sides, wanted: Sides) -> FloatArray:
-    """Weights of the known pairs under which they look like the wanted ones.
+def likeness_weights(judged: Sides, wanted: Sides) -> FloatArray:
+    """Return weights of the judged pairs under which they look like the wanted ones.
 
     A pair is described by the sum and the absolute difference of each member's scores, so that
     neither its order nor who was preferred enters.
 
     Args:
-        known: pairs to weigh.
+        judged: pairs to weigh.
         wanted: pairs to be like; every member has a score in both.
 
     Returns:
-        Shape (known pairs,), above 0, mean 1; what exceeds the 99th percentile is cut to it.
+        Shape (judged pairs,), above 0, mean 1; what exceeds the 99th percentile is cut to it.
     """
-    inputs = np.concatenate([_described(known), _described(wanted)])
+    inputs = np.concatenate([_described(judged), _described(wanted)])
     deviation = inputs.std(axis=0)
     inputs = (inputs - inputs.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1.0)
     inputs = np.column_stack([inputs, np.ones(len(inputs))])
-    is_known = len(known[0])
+    count = len(judged[0])
     signed = inputs.copy()
-    signed[:is_known] *= -1
+    signed[:count] *= -1
     model = fit_preferences(signed, _STRENGTH, np.zeros(inputs.shape[1]), least=None)
-    odds = np.exp(np.clip(inputs[:is_known] @ model, -30, 30))
+    odds = np.exp(np.clip(inputs[:count] @ model, -30, 30))
     odds = np.minimum(odds, np.quantile(odds, _CUT))
     result: FloatArray = odds / odds.mean()
     return result
 
 
 def effective_size(weights: FloatArray) -> float:
-    """How many equally weighted pairs say as much: (Σ w)² / Σ w² (Kish 1965)."""
+    """Return how many equally weighted pairs say as much: (Σ w)² / Σ w² (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 

@@ -17,7 +17,15 @@ from gecjury.addresses import default_server, public_address
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
-from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
+from gecjury.jury.model import (
+    JuryModel,
+    Member,
+    TrainedMember,
+    changed_parts,
+    identity,
+    placeless,
+    read_jury,
+)
 from gecjury.models.checkpoints import EMBEDDED
 from gecjury.runtime import Runtime
 from gecjury.scoring.options import is_own_file, parse
@@ -77,7 +85,8 @@ class Jury(MeanScorer):
         needs = {need for member, s in pairs for need in s.needs
                  if not (need == "references" and member.references)}  # fmt: skip
         object.__setattr__(self, "needs", frozenset(needs))
-        # A z-score depends on all the scores that it is made over.
+        # A z-score depends on all the scores that it is made over, and a jury of given scores can
+        # score no other texts either.
         object.__setattr__(self, "joint", bool(self.equal) or any(s.joint for s in scorers))
         object.__setattr__(self, "fixed", any(s.fixed for s in scorers))
 
@@ -85,8 +94,7 @@ class Jury(MeanScorer):
     def members(self) -> tuple[Member, ...]:
         """The metrics; none where neither a file nor a sum is named."""
         if self.equal:
-            path = Path(self.equal)
-            return _summed(self.equal, path.stat().st_mtime_ns if path.is_file() else 0)
+            return _summed(self.equal, _written(self.equal))
         return self.model.members if self.file else ()
 
     def settings(self) -> dict[str, Setting]:
@@ -114,6 +122,7 @@ class Jury(MeanScorer):
                 be fetched, spaCy pipelines that are packages, and files beyond the jury's folder;
                 or one names a server or a file of sentences, which no file may choose.
         """
+        # What the user typed is the user's word.
         if self._typed:
             return
         asking = []
@@ -121,8 +130,8 @@ class Jury(MeanScorer):
         home = Path(name_of_file).resolve().parent
         for member in self.members:
             with _naming(member):
-                name, given = parse(member.metric)
-                options = {key.replace("-", "_"): value for key, value in given.items()}
+                name, typed = parse(member.metric)
+                options = {key.replace("-", "_"): value for key, value in typed.items()}
                 judge = METRICS.get(name, "").startswith("gecjury.judges.")
                 if options.get("context", "none") not in ("corpus", "neighbours", "none"):
                     raise OptionError(
@@ -165,7 +174,7 @@ class Jury(MeanScorer):
             )
 
     def _folder_notes(self) -> list[str]:
-        """The folders and files of this machine that members name."""
+        """Return a note for each folder and file of this machine that a member names."""
         return [
             f"{self.file or self.equal}: the member {member.label} reads {value}"
             for member in self.members
@@ -187,34 +196,34 @@ class Jury(MeanScorer):
                 "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
                 "-m jury:file=my-jury.json; or take a plain sum, -m jury:equal=gleu+changes"
             )
-        path = Path(self.file)
-        changed = path.stat().st_mtime_ns if path.exists() else 0
-        return _model(self.file, changed)
+        return _model(self.file, _written(self.file))
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of members and weights; of a sum, of all that its members' scores rest on."""
         if not self.equal:
             return {"jury": self.model.print} if self.file else {}
-        known = []
+        identities = []
         for member in self.members:
             with self._naming(member):
                 scorer = self._member(member)
-                known.append(identity(scorer, scorer.extra_signature(runtime)))
-        return {"jury": hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]}
+                identities.append(identity(scorer, scorer.extra_signature(runtime)))
+        text = json.dumps(identities, sort_keys=True)
+        return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """As of any scorer; references and packages are those of all members."""
+        """Return the signature, with the references and packages of all members."""
         runtime = runtime or Runtime()
-        own = super().signature(corpus, runtime)
-        data, packages = dict(own.data), dict(own.packages)
+        signature = super().signature(corpus, runtime)
+        data, packages = dict(signature.data), dict(signature.packages)
         for member in self.members:
             with self._naming(member):
-                found = self._member(member).signature(member.corpus(corpus), runtime)
-            packages |= found.packages
-            marks = {k: v for k, v in found.data.items() if k not in data or data[k] != v}
+                part = self._member(member).signature(member.corpus(corpus), runtime)
+            packages |= part.packages
+            # A set of references that a member names is told apart from those given.
+            marks = {k: v for k, v in part.data.items() if k not in data or data[k] != v}
             data |= {f"{k}@{member.references}" if member.references else k: v
                      for k, v in marks.items()}  # fmt: skip
-        return replace(own, data=data, packages=packages)
+        return replace(signature, data=data, packages=packages)
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return the requests that all members together would send."""
@@ -235,19 +244,14 @@ class Jury(MeanScorer):
             OptionError: no file is named, or a member is not the metric the jury was trained on.
             InputError: what a member needs is missing.
         """
-        if self.equal:
-            for member in self.members:
-                with self._naming(member):
-                    self._member(member).check(member.corpus(corpus))
-            return
-        model = self.model
-        for member, recorded in zip(model.members, model.identities, strict=True):
+        for member in self.members or self.model.members:
             with self._naming(member):
                 scorer = self._member(member)
                 scorer.check(member.corpus(corpus))
-                changed = same_identity(placeless(recorded), identity(scorer, {}) | {
-                    "extra": recorded.get("extra", {})})  # fmt: skip
-            self._refuse_changed(member, "version", changed)
+            # What is extra needs the models, which `statistics` loads.
+            trained = placeless(member.identity) if isinstance(member, TrainedMember) else {}
+            recorded = {part: value for part, value in trained.items() if part != "extra"}
+            self._refuse_changed(member, "version", changed_parts(recorded, identity(scorer, {})))
 
     def _refuse_changed(self, member: Member, what: str, changed: Sequence[str]) -> None:
         """Refuse a member whose identity is not the one that the jury was trained with."""
@@ -270,11 +274,12 @@ class Jury(MeanScorer):
             with self._naming(member):
                 scorer = self._member(member)
                 extra = scorer.extra_signature(runtime)
-                recorded = {} if self.equal else dict(self.model.identities[k].get("extra", {}))
-            changed = same_identity({"extra": recorded}, {"extra": extra})
+            trained = member.identity if isinstance(member, TrainedMember) else {}
+            changed = changed_parts({"extra": trained.get("extra", {})}, {"extra": extra})
             self._refuse_changed(member, "model", changed)
             with self._naming(member):
                 table = member_scores(member, scorer, corpus, runtime)
+            # As the member gives them: weights or z-scores bring them to one scale.
             values[:, :, k] = table.sentences
             notes += [f"{member.label}: {note}" for note in table.statistics.notes]
         return Statistics(values, notes=tuple(notes))
@@ -330,6 +335,12 @@ def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
         if not quoting and parse(member.metric)[0] == "scores":
             reason = f"these scores cannot be used here; -m {member.label} by itself tells why"
         raise type(error)(f"jury member {member.label}: {reason}") from None
+
+
+def _written(name: str) -> int:
+    """Return when a file was written; 0 for what is no file."""
+    path = Path(name)
+    return path.stat().st_mtime_ns if path.is_file() else 0
 
 
 @lru_cache(maxsize=256)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,10 +76,11 @@ class Member:
         # Before it is loaded: a jury that names itself would be loaded without end.
         if parse(self.metric)[0] == "jury":
             raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
-        found = load(self.metric)
-        if base_url and found.family == "judges":
-            found = load(self.metric, base_url=base_url)
-        return found
+        # Loaded first without it: only a loaded metric says whether it asks a server.
+        scorer = load(self.metric)
+        if base_url and scorer.family == "judges":
+            scorer = load(scorer, base_url=base_url)
+        return scorer
 
     def corpus(self, corpus: Corpus) -> Corpus:
         """The corpus with the references that this member reads.
@@ -90,143 +91,25 @@ class Member:
         return corpus.with_references(self.references) if self.references else corpus
 
 
-@dataclass(frozen=True)
-class JuryModel:
-    """A trained jury.
-
-    A member's score x counts as (x − center)/scale, times its weight; the sum goes through the
-    logistic function, so that a score is the probability with which people would prefer the
-    correction to one whose members' scores are all as the mean of the training corrections.
+@dataclass(frozen=True, kw_only=True)
+class TrainedMember(Member):
+    """A member as a jury has learnt to weigh it.
 
     Attributes:
-        members: the metrics.
-        center: mean of each member's scores of the training corrections.
-        scale: their standard deviation.
-        weights: one a member, on standardised scores.
-        identities: for each member what its scores depend on (settings, version, checkpoints), to
-            notice that another metric goes by the same name now.
-        sources: hashes of the training sources, see `gecjury.corpus.leakage.sentence_key`.
-        record: how the jury was trained and what cross-validation gave, as JSON values.
-    """
-
-    members: tuple[Member, ...]
-    center: tuple[float, ...]
-    scale: tuple[float, ...]
-    weights: tuple[float, ...]
-    identities: tuple[Mapping[str, Any], ...]
-    sources: frozenset[str] = frozenset()
-    record: Mapping[str, Any] = field(default_factory=dict)
-
-    def scores(self, values: FloatArray) -> FloatArray:
-        """Scores between 0 and 1, higher is better.
-
-        Args:
-            values: the members' scores on the last axis; where one is NaN, so is the jury's.
-
-        Returns:
-            Shape of `values` without the last axis.
-        """
-        standard = (values - np.array(self.center)) / np.array(self.scale)
-        # Summed member by member, so that equal rows give equal scores whatever the shape.
-        total = sum(standard[..., k] * weight for k, weight in enumerate(self.weights))
-        with np.errstate(invalid="ignore"):
-            result: FloatArray = np.exp(-np.logaddexp(0.0, -np.asarray(total)))
-        return result
-
-    def leak_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
-        """A warning if the jury was trained on sources of the corpus."""
-        shared = [
-            text
-            for text in dict.fromkeys(corpus.sources)
-            if text.strip() and sentence_key(text) in self.sources
-        ]
-        if not shared:
-            return []
-        return [
-            f"leakage: {name} was trained on {len(shared)} of the sources here, e.g. "
-            f"{shared[0][:60]!r}; its scores are not evidence. Train it anew without them: "
-            "--exclude BENCHMARK"
-        ]
-
-    def language_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
-        """A remark if the jury was trained on other languages than the corpus'."""
-        # The record is for people: a file that tells nothing sound of it is no worse a jury.
-        parts = self.record.get("benchmarks")
-        found = parts if isinstance(parts, list) else []
-        told = [part for part in found if isinstance(part, Mapping)]
-        trained = {str(part.get("language", "en")) for part in told}
-        if not trained or corpus.language.code in trained:
-            return []
-        known = listed([LANGUAGES.get(code, code) for code in sorted(trained)])
-        return [
-            f"{name} was trained on {known}, and these texts are {corpus.language.name}: what its "
-            "members' scores are worth there, it has not learned"
-        ]
-
-    def to_file(self) -> _JuryFile:
-        """Return the content of the jury's file."""
-        members = tuple(
-            _TrainedMember(
-                _without_server(member.metric),
-                member.references,
-                self.center[k],
-                self.scale[k],
-                self.weights[k],
-                placeless(self.identities[k]),
-            )
-            for k, member in enumerate(self.members)
-        )
-        return _JuryFile("gecjury-jury/1", members, self.record, tuple(sorted(self.sources)))
-
-    @classmethod
-    def from_file(cls, file: _JuryFile) -> JuryModel:
-        """Return the jury of a file."""
-        return cls(
-            tuple(Member(row.metric, row.references) for row in file.members),
-            tuple(row.center for row in file.members),
-            tuple(row.scale for row in file.members),
-            tuple(row.weight for row in file.members),
-            tuple(row.identity for row in file.members),
-            frozenset(file.sources),
-            file.record,
-        )
-
-    @property
-    def print(self) -> str:
-        """Fingerprint of all that decides a score: 12 hexadecimal digits."""
-        text = json.dumps(asdict(self.to_file())["members"], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def read_jury(path: str | Path) -> JuryModel:
-    """Read a jury's file.
-
-    Raises:
-        InputError: there is none, or it is not a jury's.
-    """
-    remedy = "`gecjury train jury` writes one"
-    return JuryModel.from_file(read_record(_JuryFile, path, "the file of a jury", remedy))
-
-
-@dataclass(frozen=True)
-class _TrainedMember:
-    """A member in a jury's file.
-
-    Attributes:
-        metric: see `Member`.
-        references: see `Member`.
-        center: see `JuryModel`, as for the rest.
-        scale: above 0.
+        center: mean of its scores of the training corrections.
+        scale: their standard deviation, above 0.
         weight: on standardised scores.
-        identity: what its scores depend on.
+        identity: what its scores depend on (settings, version, checkpoints), to notice that
+            another metric goes by the same name now.
     """
 
-    metric: str
-    references: str
     center: float
     scale: float
     weight: float
     identity: Mapping[str, Any]
+
+    # An identity is a mapping, and equal members load the same scorer.
+    __hash__ = Member.__hash__
 
     def __post_init__(self) -> None:
         """Refuse what nobody could have trained: files of juries are passed on.
@@ -245,12 +128,24 @@ class _TrainedMember:
                 raise ValueError(f"identity.{part} is {table!r:.60}; expected an object")
 
 
-@dataclass(frozen=True)
-class _JuryFile:
-    """The content of a jury's file; see `JuryModel`."""
+@dataclass(frozen=True, kw_only=True)
+class JuryModel:
+    """A trained jury, and the content of its file.
 
-    format: Literal["gecjury-jury/1"]
-    members: tuple[_TrainedMember, ...]
+    A member's score x counts as (x − center)/scale, times its weight; the sum goes through the
+    logistic function, so that a score is the probability with which people would prefer the
+    correction to one whose members' scores are all as the mean of the training corrections.
+
+    Attributes:
+        format: of the file.
+        members: the metrics with their weights.
+        record: how the jury was trained and what cross-validation gave, as JSON values.
+        sources: hashes of the training sources, sorted; see
+            `gecjury.corpus.leakage.sentence_key`.
+    """
+
+    format: Literal["gecjury-jury/1"] = "gecjury-jury/1"
+    members: tuple[TrainedMember, ...]
     record: Mapping[str, Any]
     sources: tuple[str, ...]
 
@@ -263,6 +158,77 @@ class _JuryFile:
         if not 1 <= len(self.members) <= _MOST_MEMBERS:
             raise ValueError(f"{len(self.members)} members; expected 1 to {_MOST_MEMBERS}")
 
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Scores between 0 and 1, higher is better.
+
+        Args:
+            values: the members' scores on the last axis; where one is NaN, so is the jury's.
+
+        Returns:
+            Shape of `values` without the last axis.
+        """
+        # Summed member by member, so that equal rows give equal scores whatever the shape.
+        total = sum(
+            (values[..., k] - member.center) / member.scale * member.weight
+            for k, member in enumerate(self.members)
+        )
+        with np.errstate(invalid="ignore"):
+            result: FloatArray = np.exp(-np.logaddexp(0.0, -np.asarray(total)))
+        return result
+
+    def leak_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
+        """A warning if the jury was trained on sources of the corpus."""
+        texts, trained = dict.fromkeys(corpus.sources), frozenset(self.sources)
+        shared = [text for text in texts if text.strip() and sentence_key(text) in trained]
+        if not shared:
+            return []
+        return [
+            f"leakage: {name} was trained on {len(shared)} of the sources here, e.g. "
+            f"{shared[0][:60]!r}; its scores are not evidence. Train it anew without them: "
+            "--exclude BENCHMARK"
+        ]
+
+    def language_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
+        """A remark if the jury was trained on other languages than the corpus'."""
+        # The record is for people: a file that tells nothing sound of it is no worse a jury.
+        parts = self.record.get("benchmarks")
+        trained = {
+            str(part.get("language", "en"))
+            for part in (parts if isinstance(parts, list) else ())
+            if isinstance(part, Mapping)
+        }
+        if not trained or corpus.language.code in trained:
+            return []
+        languages = listed([LANGUAGES.get(code, code) for code in sorted(trained)])
+        return [
+            f"{name} was trained on {languages}, and these texts are {corpus.language.name}: what "
+            "its members' scores are worth there, it has not learned"
+        ]
+
+    def placeless(self) -> JuryModel:
+        """Return the jury as its file has it: no member says which server is asked."""
+        # Neither the address nor its traces: a file goes to others.
+        members = (
+            replace(m, metric=_without_server(m.metric), identity=placeless(m.identity))
+            for m in self.members
+        )
+        return replace(self, members=tuple(members))
+
+    @property
+    def print(self) -> str:
+        """Fingerprint of all that decides a score: 12 hexadecimal digits."""
+        text = json.dumps(asdict(self.placeless())["members"], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def read_jury(path: str | Path) -> JuryModel:
+    """Read a jury's file.
+
+    Raises:
+        InputError: there is none, or it is not a jury's.
+    """
+    return read_record(JuryModel, path, "the file of a jury", "`gecjury train jury` writes one")
+
 
 def write_jury(path: str | Path, model: JuryModel) -> None:
     """Write a jury's file.
@@ -270,7 +236,7 @@ def write_jury(path: str | Path, model: JuryModel) -> None:
     Raises:
         OutputError: it cannot be written; what stood there before is kept.
     """
-    write_text(path, json.dumps(asdict(model.to_file()), indent=1, allow_nan=False) + "\n")
+    write_text(path, json.dumps(asdict(model.placeless()), indent=1, allow_nan=False) + "\n")
 
 
 def _without_server(metric: str) -> str:
@@ -296,12 +262,13 @@ def identity(scorer: Scorer, extra: Mapping[str, str]) -> dict[str, Any]:
     )
 
 
-def same_identity(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> Sequence[str]:
-    """The parts in which two identities differ; what is not recorded is not compared."""
-    return [
-        f"{part} {key}" if isinstance(value, Mapping) else part
-        for part, value in recorded.items()
-        for key in (value if isinstance(value, Mapping) else [""])
-        if (value[key] if isinstance(value, Mapping) else value)
-        != (now.get(part, {}).get(key) if isinstance(value, Mapping) else now.get(part))
-    ]
+def changed_parts(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the parts in which two identities differ; what is not recorded is not compared."""
+    changed = []
+    for part, value in recorded.items():
+        if not isinstance(value, Mapping):
+            changed += [part] if value != now.get(part) else []
+            continue
+        present = now.get(part, {})
+        changed += [f"{part} {key}" for key in value if value[key] != present.get(key)]
+    return changed

@@ -80,6 +80,7 @@ def collect_pairs(
             f"({len(pairs)} pairs, {int((~decided).sum())} ties, "
             f"{int((decided & ~trainable[pairs.sentence]).sum())} on excluded sources)"
         )
+    # Scored whole, not pair by pair: a corpus has more pairs than sentences.
     scores, absent = scores_of(corpus, members, runtime)
     first, second = (scores[:, side, used.sentence].T for side in (used.first, used.second))
     # Every pair is stored the better one first, so that training needs no labels.

@@ -16,7 +16,7 @@ from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError
 from gecjury.jury.likeness import effective_size, every_pair, likeness_weights
-from gecjury.jury.model import JuryModel, Member, identity
+from gecjury.jury.model import JuryModel, Member, TrainedMember, identity
 from gecjury.jury.pairs import TrainingPairs
 from gecjury.report.tables import plain
 from gecjury.runtime import Runtime
@@ -57,7 +57,7 @@ class JuryTraining:
     references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
     scores: str | None = option(None, metavar="DIR")
     folds: int = option(10, metavar="N", most=100_000)
-    strength: tuple[float, ...] = option(STRENGTHS, metavar="X", several=True)
+    strength: tuple[float, ...] = option(STRENGTHS, metavar="X", several=True, above=0)
     signed: bool = False
     human: View | None = None
     systems: str = "base"
@@ -120,10 +120,10 @@ class _Fit:
 def _standard(data: _Data, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of each member's scores in some pairs; 1 for a constant."""
     both = np.concatenate([data.preferred[rows], data.other[rows]])
-    known = ~np.isnan(both)
-    count = np.maximum(known.sum(axis=0), 1)
-    center = np.where(known, both, 0.0).sum(axis=0) / count
-    scale = np.sqrt((np.where(known, both - center, 0.0) ** 2).sum(axis=0) / count)
+    scored = ~np.isnan(both)
+    count = np.maximum(scored.sum(axis=0), 1)
+    center = np.where(scored, both, 0.0).sum(axis=0) / count
+    scale = np.sqrt((np.where(scored, both - center, 0.0) ** 2).sum(axis=0) / count)
     return center, np.where(scale > 1e-12, scale, 1.0)
 
 
@@ -131,6 +131,7 @@ def _fit(data: _Data, rows: IntArray, strength: float) -> _Fit:
     """A jury from some pairs; its gaps are those of all pairs, filled from what `rows` tells."""
     center, scale = _standard(data, rows)
     raw = (data.preferred - data.other) / scale
+    # Filled from the training pairs alone, lest a fold tells on itself.
     gaps = impute(raw, raw[rows]) if np.isnan(raw).any() else raw
     mass = data.mass[rows]
     anchor = equal_weights(gaps[rows], data.directed, mass)
@@ -153,11 +154,7 @@ def train_jury(
     parts: Sequence[TrainingPairs],
     members: Sequence[Member],
     runtime: Runtime,
-    *,
-    strengths: Sequence[float] = STRENGTHS,
-    signed: bool = False,
-    folds: int = 10,
-    seed: int = 0,
+    settings: JuryTraining | None = None,
     like: FloatArray | None = None,
 ) -> JuryModel:
     """Train a jury on the pairs of one or several benchmarks.
@@ -170,25 +167,22 @@ def train_jury(
         parts: from `collect_pairs`.
         members: in the same order.
         runtime: for the members' identities and progress.
-        strengths: pulls to choose from.
-        signed: whether a weight may be below 0, so that a better score of a member counts
-            against a correction.
-        folds: of the cross-validation.
-        seed: of the folds.
+        settings: pulls to choose from, and the folds by which they are chosen.
         like: the members' scores of outputs (`scores_of`); pairs then count as they are like
             those of these outputs, in the loss and in every accuracy, see `likeness_weights`.
 
     Raises:
         InputError: too few sources, or a member that none of the benchmarks lets score.
-        OptionError: no members, a member twice, or an unusable strength.
+        OptionError: no members, or a member twice.
     """
-    _check(parts, members, strengths)
+    settings = settings or JuryTraining()
+    _check(parts, members)
     directed = np.array([member.scorer().directed for member in members])
-    data, sources = _join(parts, folds, seed, directed, signed)
+    data, sources = _join(parts, settings, directed)
     record: dict[str, Any] = {}
     if like is not None:
         data, record["like"] = _weighed(data, parts, members, like)
-    chosen, tried = _choose(data, strengths, runtime)
+    chosen, tried = _choose(data, settings.strength, runtime)
     # The folds have chosen the strength; the jury itself learns from every pair.
     final = _fit(data, np.arange(len(data.fold)), chosen)
     rows = _worth(data, members, final.weights, tried[chosen], chosen, runtime)
@@ -200,9 +194,9 @@ def train_jury(
             for s, right in tried.items()
         ],
         "equal_weight": final.anchor.max(),
-        "signed": signed,
-        "folds": folds,
-        "seed": seed,
+        "signed": settings.signed,
+        "folds": settings.folds,
+        "seed": settings.seed,
         "pairs": len(data.fold),
         "sources": len(sources),
         "accuracy": data.mean(tried[chosen]),
@@ -211,15 +205,18 @@ def train_jury(
         "members": rows,
     }
     scorers = [member.scorer() for member in members]
-    return JuryModel(
-        tuple(members),
-        tuple(final.center.tolist()),
-        tuple(final.scale.tolist()),
-        tuple(final.weights.tolist()),
-        tuple(identity(s, s.extra_signature(runtime)) for s in scorers),
-        frozenset(sources),
-        plain(record),
+    trained = (
+        TrainedMember(
+            member.metric,
+            member.references,
+            center=float(final.center[k]),
+            scale=float(final.scale[k]),
+            weight=float(final.weights[k]),
+            identity=identity(scorer, scorer.extra_signature(runtime)),
+        )
+        for k, (member, scorer) in enumerate(zip(members, scorers, strict=True))
     )
+    return JuryModel(members=tuple(trained), record=plain(record), sources=tuple(sources))
 
 
 def _choose(
@@ -229,6 +226,7 @@ def _choose(
     tried = {}
     for strength in runtime.track(sorted(strengths), "jury: strengths", len(strengths)):
         tried[strength] = _validate(data, strength)
+    # The rule of one standard error (Breiman et al. 1984), on paired differences.
     best = max(tried.values(), key=data.mean)
     allowed = [
         strength
@@ -238,17 +236,13 @@ def _choose(
     return max(allowed), tried
 
 
-def _check(
-    parts: Sequence[TrainingPairs], members: Sequence[Member], strengths: Sequence[float]
-) -> None:
+def _check(parts: Sequence[TrainingPairs], members: Sequence[Member]) -> None:
     if not members:
         raise OptionError("a jury needs members: name metrics with -m")
     labels = [member.label for member in members]
     for label in labels:
         if labels.count(label) > 1:
             raise OptionError(f"{label} is named twice: name every member once")
-    if not strengths or min(strengths) <= 0:
-        raise OptionError(f"strengths {list(strengths)}: expected numbers above 0")
     for column, label in enumerate(labels):
         if all(np.isnan(part.gaps[:, column]).all() for part in parts):
             why = "; ".join(
@@ -259,23 +253,23 @@ def _check(
 
 
 def _join(
-    parts: Sequence[TrainingPairs], folds: int, seed: int, directed: BoolArray, signed: bool
+    parts: Sequence[TrainingPairs], settings: JuryTraining, directed: BoolArray
 ) -> tuple[_Data, list[str]]:
     keys = np.concatenate([np.array(part.sources) for part in parts])
     sources, place = np.unique(keys, return_inverse=True)
-    if not 2 <= folds <= len(sources):
+    if not 2 <= settings.folds <= len(sources):
         raise InputError(
-            f"{len(sources)} sources do not make {folds} folds; expected 2 or more folds and as "
-            "many sources at least"
+            f"{len(sources)} sources do not make {settings.folds} folds; expected 2 or more folds "
+            "and as many sources at least"
         )
     data = _Data(
         np.concatenate([part.preferred for part in parts]),
         np.concatenate([part.other for part in parts]),
         place.astype(np.int64),
-        folds_of(place.astype(np.int64), folds, seed),
+        folds_of(place.astype(np.int64), settings.folds, settings.seed),
         np.repeat(np.arange(len(parts)), [len(part.sources) for part in parts]),
         directed,
-        signed,
+        settings.signed,
         np.ones(len(keys)),
     )
     return data, [str(source) for source in sources]
@@ -299,8 +293,8 @@ def _weighed(
                 f"no member scores both every pair of {part.name} and every output to be like: "
                 "leave out members or benchmarks, or do without --like"
             )
-        known = part.preferred[:, there], part.other[:, there]
-        weights = likeness_weights(known, every_pair(like[there]))
+        judged = part.preferred[:, there], part.other[:, there]
+        weights = likeness_weights(judged, every_pair(like[there]))
         effective = effective_size(weights)
         mass[data.part == number] = weights * (effective / len(weights))
         used = [m.label for m, kept in zip(members, there, strict=True) if kept]
@@ -316,7 +310,7 @@ def _worth(
     strength: float,
     runtime: Runtime,
 ) -> list[dict[str, Any]]:
-    """Each member's weight, its accuracy alone, and what the jury loses without it."""
+    """Return each member's weight, its accuracy alone, and what the jury loses without it."""
     rows = []
     gaps = data.preferred - data.other
     for column in runtime.track(range(len(members)), "jury: leaving members out", len(members)):

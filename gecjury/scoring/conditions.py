@@ -69,21 +69,21 @@ class Condition:
         """The conditions that `or` joins at the top; the condition itself where nothing is."""
         return self._joined(ast.Or, "or")
 
-    def check(self, known: Sequence[str], what: str = "score") -> None:
+    def check(self, names: Sequence[str], what: str = "score") -> None:
         """Refuse names that no score has.
 
         Args:
-            known: names that there are.
+            names: those that there are.
             what: is named, for the message.
 
         Raises:
             OptionError: names the column of the text, and near names.
         """
         for name, column in self._columns.items():
-            if name not in known:
+            if name not in names:
                 raise OptionError(
                     f"condition {self.text!r:.200}, column {column}: no {what} is called "
-                    f"{name!r:.60}: {nearest(name[:60], known)}"
+                    f"{name!r:.60}: {nearest(name[:60], names)}"
                 )
 
     def holds(self, columns: Mapping[str, Any]) -> NDArray[np.bool_]:
@@ -134,6 +134,7 @@ class Condition:
             np.asarray(columns[value] if isinstance(value, str) else value, dtype=np.float64)
             for value in (_value(side, self.text) for side in (node.left, *node.comparators))
         )
+        # A comparison with a missing score is neither true nor false, nor is its negation.
         scored = ~(np.isnan(left) | np.isnan(right))
         outcome = _COMPARISONS[type(node.ops[0])](left, right)
         return outcome & scored, ~outcome & scored

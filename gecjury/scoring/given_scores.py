@@ -54,7 +54,7 @@ _COUNTED = {"id", "row", "index", "no", "nr", "#"}
 _SAME = 1e-9
 _LINE_DIGITS = 20
 _MOST_LINE = 100_000_000  # no text has more lines, and arrays are made of as many
-_TOLD = 5  # of lines or systems named one by one
+_MOST_LISTED = 5  # of lines or systems named one by one
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,7 @@ class SystemRow:
 
     def scores(self, count: int) -> FloatArray:
         """Return the scores of all lines, shape (count,); NaN where there is none."""
-        scores = np.full(count, np.nan)
-        for line, score in self.cells.items():
-            scores[line - 1] = score
-        return scores
+        return np.array([self.cells.get(line, math.nan) for line in range(1, count + 1)])
 
     @property
     def mean(self) -> float:
@@ -87,7 +84,7 @@ class SystemRow:
         return sum(scored) / len(scored) if scored else math.nan
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Given:
     """Scores of some systems, read but not yet matched with a corpus.
 
@@ -98,16 +95,11 @@ class Given:
         source_mark: the start of the fingerprint of the sources, where the file carries one.
     """
 
-    where: str
+    # Scorers are equal, and found in caches, by what they give alone.
+    where: str = field(compare=False)
     digest: str
-    rows: Mapping[str, tuple[SystemRow, ...]]
-    source_mark: str = ""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Given) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
+    rows: Mapping[str, tuple[SystemRow, ...]] = field(compare=False)
+    source_mark: str = field(default="", compare=False)
 
     @property
     def alone(self) -> bool:
@@ -131,6 +123,7 @@ class Given:
             InputError: they are of other texts or other sources, of another number of lines, or
                 some totals are missing; or no system is there.
         """
+        # A line of a signature holds the fingerprint's beginning alone.
         if not corpus.source_print.startswith(self.source_mark):
             raise InputError(
                 f"{self.where}: holds scores of other sources (fingerprint {self.source_mark}, "
@@ -163,6 +156,7 @@ class Given:
         return {corpus.names[0]: next(iter(self.rows.values()))}
 
     def _row(self, name: str, rows: Sequence[SystemRow], corpus: Corpus) -> SystemRow:
+        # Of several texts of a system those that are here; a file without marks fits any.
         mark = corpus.system_prints[name]
         fitting = [row for row in rows if row.mark in ("", mark)]
         if not fitting:
@@ -185,9 +179,8 @@ class Given:
         more = [] if self.alone else [name for name in self.rows if name not in corpus.systems]
         notes = []
         if absent := [name for name in corpus.names if name not in scored]:
-            named = [f"{name} ({nearest(name, more)})" if more else name for name in absent[:_TOLD]]
-            named += [f"and {len(absent) - _TOLD} more"] if len(absent) > _TOLD else []
-            notes.append(f"given scores: none of {', '.join(named)}: not scored")
+            named = [f"{name} ({nearest(name, more)})" if more else name for name in absent]
+            notes.append(f"given scores: none of {_listed(named)}: not scored")
         if more:
             notes.append(
                 f"given scores: also of systems that are not here, left out: {_listed(more)}"
@@ -278,6 +271,7 @@ class GivenScores(Scorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return scores, systems × sentences; with totals, × 2, each total repeated."""
+        # Totals ride along as a second layer, so that resampling finds them missing.
         held, count = self.held, len(corpus)
         rows_of = held.of(corpus)
         empty = SystemRow({}, count, math.nan)
@@ -314,12 +308,12 @@ class GivenScores(Scorer):
 class _HeldScores(GivenScores):
     """Scores given from Python."""
 
-    given: Given = field(default=_NOTHING, repr=False)
+    content: Given = field(default=_NOTHING, repr=False)
 
     @property
     def held(self) -> Given:
         """The scores."""
-        return self.given
+        return self.content
 
 
 def given_scores(
@@ -348,7 +342,7 @@ def given_scores(
         rows[system] = replace(rows[system], total=total)
     content = {n: [sorted(row.cells.items()), row.lines, row.total] for n, row in rows.items()}
     digest = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-    return _HeldScores(label=name, given=_given(where, digest, rows))
+    return _HeldScores(label=name, content=_given(where, digest, rows))
 
 
 def _of_frame(frame: Any, where: str) -> Any:
@@ -445,15 +439,18 @@ def _of_table(path: Path) -> dict[str, SystemRow]:
     file = str(path)
     table = list(csv_rows(read_text(path), file))
     head = table[0][1] if table else []
+    # One number a line needs no header, and a header is no number.
     if len(head) <= 1 and not isinstance(_cell("".join(head)), str):
         return {"": _of_column(path)}
     places = _header(head)
     if places is not None:
         return _of_records(file, _long_rows(file, table[1:], places))
+    # Without a header the middle cell tells a long table from a wide one.
     if len(head) == 3 and _is_line(head[1]) and not isinstance(_cell(head[2]), str):
         return _of_records(file, _long_rows(file, table, {"system": 0, "line": 1, "score": 2}))
-    if {name.lower() for name in head} & {"system", "score"}:
-        lacking = [key for key, names in _NAMES.items() if not {h.lower() for h in head} & {*names}]
+    lower = {name.lower() for name in head}
+    if lower & {"system", "score"}:
+        lacking = [key for key, names in _NAMES.items() if not lower & {*names}]
         raise InputError(f"{file}, line 1: no column {' and '.join(lacking)}; {_FORMS}")
     return _of_wide(file, head, table[1:])
 
@@ -483,31 +480,27 @@ def _of_wide(
         raise InputError(f"{file}, line 1: {what}; {_FORMS}")
     if twice := next((name for at, name in enumerate(head) if name in head[:at]), None):
         raise InputError(f"{file}, line 1: system {twice} has two columns; expected one a system")
-    columns: dict[str, dict[int, float]] = {name: {} for name in head}
-    for sentence, (number, row) in enumerate(table, 1):
+    for number, row in table:
         # Of a single column an empty line is a line without score.
-        cells = row or [""]
-        if len(cells) != len(head):
+        if len(row or [""]) != len(head):
             raise InputError(
-                f"{file}, line {number}: {len(cells)} cells; expected {len(head)}, one a system"
+                f"{file}, line {number}: {len(row)} cells; expected {len(head)}, one a system"
             )
-        for name, cell in zip(head, cells, strict=True):
-            place = f"{file}, line {number}, column {name}"
-            columns[name][sentence] = _number(_cell(cell), place)
-    return {
-        name: SystemRow(cells, len(cells))
-        for name, cells in columns.items()
-        if not _numbers_lines(name, list(cells.values()))
-    }
+    rows: dict[str, SystemRow] = {}
+    for at, name in enumerate(head):
+        column = [
+            _number(_cell(row[at] if row else ""), f"{file}, line {number}, column {name}")
+            for number, row in table
+        ]
+        if not _numbers_lines(name, column):
+            rows[name] = SystemRow(dict(enumerate(column, 1)), len(column))
+    return rows
 
 
 def _numbers_lines(name: str, column: Sequence[float]) -> bool:
     """Return whether a column counts the lines of a table and is no system's."""
-    if name.lower() in _NAMES["line"]:
-        return True
-    first = column[0] if column else 0.0
-    counted = [first + place for place in range(len(column))]
-    return name.lower() in _COUNTED and first in (0, 1) and column == counted
+    counts = any(column == [*range(first, first + len(column))] for first in (0, 1))
+    return name.lower() in _NAMES["line"] or (name.lower() in _COUNTED and counts)
 
 
 def _of_written(file: str, digest: str, document: Mapping[str, Any], metric: str) -> Given:
@@ -568,8 +561,7 @@ def _of_records(where: str, records: Iterable[_Record]) -> dict[str, SystemRow]:
 
     The last line of the texts is the highest that any system has.
     """
-    cells: dict[str, dict[int, float]] = {}
-    totals: dict[str, float] = {}
+    cells: dict[str, dict[Any, float]] = {}
     seen: dict[tuple[str, object], str] = {}
     for place, system, line, score in records:
         name = "" if system is None else str(system)
@@ -583,23 +575,18 @@ def _of_records(where: str, records: Iterable[_Record]) -> dict[str, SystemRow]:
             or not 1 <= int(line) <= _MOST_LINE
         ):
             refuse(f"{place}, line", line, f"a whole number from 1 to {_MOST_LINE}, or total")
-        else:
-            line = int(line)
         if (name, line) in seen:
             what = "the total" if line == "total" else f"line {line}"
             raise InputError(
                 f"{place}: {what} of {name} is there twice, first in {seen[name, line]}"
             )
         seen[name, line] = place.removeprefix(f"{where}, ")
-        number = _number(score, place)
-        if isinstance(line, int):
-            cells.setdefault(name, {})[line] = number
-        else:
-            totals[name] = number
-    last = max((line for lines in cells.values() for line in lines), default=0)
+        cells.setdefault(name, {})[line] = _number(score, place)
+    totals = {name: lines.pop("total", None) for name, lines in cells.items()}
+    last = max((int(line) for lines in cells.values() for line in lines), default=0)
     return {
-        name: SystemRow(cells.get(name, {}), last, totals.get(name))
-        for name in dict.fromkeys([*cells, *totals])
+        name: SystemRow({int(line): score for line, score in lines.items()}, last, totals[name])
+        for name, lines in cells.items()
     }
 
 
@@ -646,10 +633,12 @@ def _header(cells: Sequence[str]) -> dict[str, int] | None:
     """Return the places of system, line and score in a first line that names them."""
     lower = [cell.lower() for cell in cells]
     places = {
-        key: next((lower.index(name) for name in names if name in lower), -1)
+        key: lower.index(name)
         for key, names in _NAMES.items()
+        for name in reversed(names)
+        if name in lower
     }
-    return None if -1 in places.values() else places
+    return places if len(places) == len(_NAMES) else None
 
 
 def _counts(rows: Mapping[str, SystemRow], count: Callable[[SystemRow], int]) -> str:
@@ -661,5 +650,5 @@ def _counts(rows: Mapping[str, SystemRow], count: Callable[[SystemRow], int]) ->
 def _listed(names: Iterable[str]) -> str:
     """Return the first few names, and how many more there are."""
     every = list(names)
-    more = f" and {len(every) - _TOLD} more" if len(every) > _TOLD + 1 else ""
-    return ", ".join(every[:_TOLD] if more else every) + more
+    more = f" and {len(every) - _MOST_LISTED} more" if len(every) > _MOST_LISTED + 1 else ""
+    return ", ".join(every[:_MOST_LISTED] if more else every) + more

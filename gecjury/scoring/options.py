@@ -40,6 +40,7 @@ def options_of(scorer: Scorer) -> list[Option]:
     """
     hints = typing.get_type_hints(type(scorer))
     meanings: dict[str, str] = {}
+    # Base classes first: a subclass may describe an inherited setting anew.
     for base in reversed(type(scorer).__mro__):
         meanings |= attributes_of(base.__doc__ or "")
     return [
@@ -104,7 +105,7 @@ def convert(value: object, hint: object, where: str) -> object:
     Raises:
         OptionError: the value does not fit.
     """
-    kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
+    kinds = _kinds(hint)
     if value is None and type(None) in kinds:
         return None
     if typing.get_origin(hint) is typing.Literal:
@@ -125,6 +126,7 @@ def convert(value: object, hint: object, where: str) -> object:
         raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
     if value == "none" and type(None) in kinds:
         return None
+    # In the order of the union: `int | str` reads 3 as a number.
     for kind in kinds:
         try:
             read = _read(value, kind)
@@ -138,15 +140,17 @@ def convert(value: object, hint: object, where: str) -> object:
     raise OptionError(f"{where}: {value!r:.60} is not of the kind {_kind_names(kinds)}{hint}")
 
 
-def _is_union(hint: object) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+def _kinds(hint: object) -> tuple[object, ...]:
+    """Return the types of a union, or the one type that is none."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if union else (hint,)
 
 
 def expected(hint: object) -> str:
     """Return the values that an option may have, in words."""
     if typing.get_origin(hint) is typing.Literal:
         return ", ".join(map(str, typing.get_args(hint)))
-    return _kind_names(typing.get_args(hint) if _is_union(hint) else (hint,))
+    return _kind_names(_kinds(hint))
 
 
 def _kind_names(kinds: tuple[object, ...]) -> str:
@@ -159,10 +163,6 @@ def _read(text: str, kind: object) -> object:
         if text.lower() not in ("true", "false"):
             raise ValueError(text)
         return text.lower() == "true"
-    if kind is int:
-        return int(text)
-    if kind is float:
-        return float(text)
-    if kind is str:
-        return text
-    raise ValueError(text)
+    if kind not in (int, float, str):
+        raise ValueError(text)
+    return kind(text)

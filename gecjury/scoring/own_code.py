@@ -51,10 +51,10 @@ class FunctionScorer(MeanScorer):
                     value = type(self).function(*arguments)
                     values[system, row] = math.nan if value is None else float(value)
                 except Exception as error:  # whatever the user's code does
+                    said = f"{type(error).__name__}: {error!s:.200}"
                     raise InputError(
-                        f"{self.name}: fails on sentence {row + 1} of {name} "
-                        f"({type(error).__name__}: {error!s:.200}); expected a number, or None "
-                        "where there is no score"
+                        f"{self.name}: fails on sentence {row + 1} of {name} ({said}); expected a "
+                        "number, or None where there is no score"
                     ) from error
         return Statistics(values)
 
@@ -84,6 +84,7 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
             f"{name}: takes {len(taken)} arguments; a metric is a function of source, hypothesis "
             "and, if it reads them, references"
         )
+    # References are the third argument, and the only thing that a function can be given beside.
     compared = len(taken) == 3
     members = {
         "__module__": str(function.__module__),

@@ -160,45 +160,45 @@ def _outside_class(point: EntryPoint) -> type[Scorer]:
     return scorer
 
 
-def _own_class(given: object, name: str = "") -> type[Scorer]:
+def _own_class(code: object, name: str = "") -> type[Scorer]:
     """Return the metric class of a class or function in the user's own code.
 
     Args:
-        given: the class or function.
+        code: the class or function.
         name: of the function in its file; by default its own.
 
     Raises:
         OptionError: it is no metric, or is called as one of ours is.
     """
-    if inspect.isclass(given) or not callable(given):
-        name = str(getattr(given, "name", name))
-        if fault := _fault(name, given):
-            raise OptionError(f"{name or given!r} cannot be used as a metric: {fault}")
-        kind: type[Scorer] = given  # type: ignore[assignment]  # seen to be one
+    if inspect.isclass(code) or not callable(code):
+        name = str(getattr(code, "name", name))
+        if fault := _fault(name, code):
+            raise OptionError(f"{name or code!r} cannot be used as a metric: {fault}")
+        kind: type[Scorer] = code  # type: ignore[assignment]  # seen to be one
     else:
-        usual = getattr(given, "__name__", type(given).__name__).strip("<>")
-        kind = class_of_function(given, name or usual)
+        usual = getattr(code, "__name__", type(code).__name__).strip("<>")
+        kind = class_of_function(code, name or usual)
     if METRICS.get(kind.name, "") not in ("", f"{kind.__module__}:{kind.__name__}"):
         raise OptionError(f"{kind.name}: gecjury has a metric of that name; choose another one")
     return kind
 
 
-def _fault(name: str, found: object) -> str:
+def _fault(name: str, kind: object) -> str:
     """Return what keeps an object from being the metric of a name; empty where nothing does."""
-    if not (inspect.isclass(found) and issubclass(found, Scorer)):
-        return f"{found!r} is no subclass of gecjury.scoring.Scorer"
-    if inspect.isabstract(found):
-        return f"{found.__name__} does not define {', '.join(sorted(found.__abstractmethods__))}"
+    if not (inspect.isclass(kind) and issubclass(kind, Scorer)):
+        return f"{kind!r} is no subclass of gecjury.scoring.Scorer"
+    if inspect.isabstract(kind):
+        return f"{kind.__name__} does not define {', '.join(sorted(kind.__abstractmethods__))}"
     # Without the decorator, the settings it adds to those of its base would not be seen.
-    if "__dataclass_fields__" not in vars(found):
-        return f"{found.__name__} is no dataclass; expected @dataclass(frozen=True)"
-    own_name, family = getattr(found, "name", None), getattr(found, "family", None)
+    if "__dataclass_fields__" not in vars(kind):
+        return f"{kind.__name__} is no dataclass; expected @dataclass(frozen=True)"
+    own_name, family = getattr(kind, "name", None), getattr(kind, "family", None)
     if own_name != name:
         return f"its class is called {own_name!r}; expected name = {name!r}"
     if family not in FAMILIES:
         return f"family is {family!r}; expected one of {', '.join(FAMILIES)}"
     try:
-        typing.get_type_hints(found)
+        typing.get_type_hints(kind)
     except NameError as error:
         return f"the types of its settings cannot be read ({error}); import them at the top"
     return ""
@@ -273,8 +273,10 @@ def load(metric: Metric, /, **options: object) -> Scorer:
     else:
         metric_class, named = _own_class(metric), {}
         plain = metric_class.name
+    # What a metric's dataclass declares is all that can be set; the rest is refused by name.
     settings = {field.name: field for field in fields(metric_class)}
     hints = typing.get_type_hints(metric_class)
+    # An option may be typed by its own name or by that of its field.
     field_of = {typed: field for field, typed in metric_class.typed.items()}
     values: dict[str, object] = {}
     for raw_key, value in {**named, **options}.items():

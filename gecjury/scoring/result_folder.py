@@ -188,12 +188,14 @@ def read_result_folder(
         raise InputError(
             f"{path}: holds {results.read} rows; at most {_MOST_ROWS} are compared at once"
         )
+    # Columns are called by system and metric where there are several systems.
     chosen = {row.system: row.score for row in results.scores() if row.metric == label}
     columns = {system: f"{system}.{label}" if system else label for system in chosen}
     scores: dict[str, list[float | None]] = {system: [] for system in chosen}
     for part in _parts(path):
         for system, values in _columns(part, columns):
             scores[system] += values
+    # Counted once more: a part that is gone would shift all sentences after it.
     if any(len(values) != results.read for values in scores.values()):
         raise InputError(f"{path}: is damaged (rows are missing); {_AGAIN}")
     return {system: (scores[system], chosen[system]) for system in chosen}

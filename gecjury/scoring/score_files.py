@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -118,14 +119,10 @@ class _Audit:
 class _Details:
     """The details that results show; others are the scorer's own."""
 
-    by_type: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    # Of each system and type the true, false and missed edits.
+    by_type: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
     unanswered: int = 0
     audit: _Audit | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse counts by type that are not true, false and missed edits."""
-        if any(len(counts) != 3 for types in self.by_type.values() for counts in types.values()):
-            raise ValueError("details.by_type holds no three numbers a type")
 
 
 def check_writable(folder: str | Path) -> None:
@@ -165,12 +162,13 @@ def score_with_files(
     scorer.check(corpus)
     signature = scorer.signature(corpus, runtime)
     path = Path(folder) / file_name(scorer.name, signature.key, ending=".json")
-    kept = read_rows(path, signature.key, signature) if path.exists() else {}
+    kept = read_rows(path, signature) if path.exists() else {}
     if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
         raise InputError(
             f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
             f"{_ANEW}"
         )
+    # By name and text: a system whose output has changed is scored again.
     prints = corpus.system_prints
     statistics_of = {
         name: kept[(name, prints[name])] for name in corpus.names if (name, prints[name]) in kept
@@ -182,6 +180,7 @@ def score_with_files(
         fresh = scorer.score_corpus(corpus, runtime)
         write_table(path, fresh)
         return fresh
+    # Each system by itself: what is kept stays as it is, bit for bit.
     if todo:
         fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
         seconds = fresh.seconds
@@ -198,33 +197,18 @@ def score_with_files(
             f"{type(error).__name__}); {_ANEW}"
         ) from None
     if todo:
-        rows = {
-            key: row
-            for key, row in kept.items()
-            if key not in {(name, prints[name]) for name in corpus.names}
-        }
-        _write(path, table, rows)
+        write_table(
+            path, table, {key: row for key, row in kept.items() if key not in prints.items()}
+        )
     return table
 
 
-def write_table(path: str | Path, table: ScoreTable) -> None:
-    """Write a score table; see `read_rows` for the inverse.
-
-    Raises:
-        OutputError: the file cannot be written; what stood there before is kept.
-    """
-    _write(path, table, {})
-
-
-def read_rows(
-    path: str | Path, key: str, signature: Signature | None = None
-) -> dict[tuple[str, str], Statistics]:
+def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], Statistics]:
     """Read a score file's statistics by system name and fingerprint of its hypotheses.
 
     Args:
         path: the file.
-        key: the signature key that the scores must have.
-        signature: signature of that key, for a message about differences.
+        signature: the signature that the scores must have.
 
     Raises:
         InputError: the file is damaged, or its scores were made with other settings or data.
@@ -239,13 +223,14 @@ def read_rows(
             raise InputError(
                 f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
             )
-        if record.key != key:
+        if record.key != signature.key:
             raise InputError(
-                f"{path}: holds scores of other settings, references or data "
-                f"(key {record.key!s:.60}, expected {key}{_differences(record, signature)}); "
+                f"{path}: holds scores of other settings, references or data (key "
+                f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
                 "delete or move the file"
             )
         from_record(_Details, record.details, "details")
+        # Summed before anything is unpacked.
         packed = [part for row in record.rows for part in (row.statistics, row.items) if part]
         if (size := sum(part.size for part in packed)) > _MOST_UNPACKED:
             raise ValueError(f"its arrays are of {size} bytes, more than {_MOST_UNPACKED}")
@@ -265,10 +250,8 @@ def read_rows(
         raise InputError(f"{path}: damaged score file ({error!s:.200}); {_ANEW}") from None
 
 
-def _differences(record: ScoreFile, signature: Signature | None) -> str:
+def _differences(record: ScoreFile, signature: Signature) -> str:
     """Return the values in which the file and the run differ."""
-    if signature is None:
-        return ""
     pairs: list[tuple[str, object, object]] = []
     for name, wanted in signature.to_json().items():
         held = (record.signature or {}).get(name)
@@ -288,9 +271,8 @@ def _row(statistics: Statistics, row: int) -> Statistics:
 
 
 def _join(rows: Sequence[Statistics]) -> Statistics:
-    items = None
-    if all(row.items is not None for row in rows):
-        items = np.concatenate([row.items for row in rows if row.items is not None])
+    kept = [row.items for row in rows if row.items is not None]
+    items = np.concatenate(kept) if len(kept) == len(rows) else None
     notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
     values = np.concatenate([row.values for row in rows])
     return Statistics(values, items, _merge([row.details for row in rows]), notes)
@@ -309,10 +291,21 @@ def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return merged
 
 
-def _write(
-    path: str | Path, table: ScoreTable, others: Mapping[tuple[str, str], Statistics]
+def write_table(
+    path: str | Path,
+    table: ScoreTable,
+    others: Mapping[tuple[str, str], Statistics] = MappingProxyType({}),
 ) -> None:
-    """Write a table's rows, and rows of other systems that the file already held."""
+    """Write a score table; see `read_rows` for the inverse.
+
+    Args:
+        path: the file.
+        table: its rows.
+        others: rows of other systems, or of other texts, that the file already held.
+
+    Raises:
+        OutputError: the file cannot be written; what stood there before is kept.
+    """
     statistics = table.statistics
     rows: list[dict[str, Any]] = [
         {
@@ -352,6 +345,7 @@ def _number(value: Any) -> float | None:
 
 def _packed(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as JSON: shape, dtype, zlib-compressed little-endian bytes in base64."""
+    # Little-endian on every machine, so that files can be passed on.
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     data = base64.b64encode(zlib.compress(plain.tobytes(), 6)).decode()
     return {"shape": list(array.shape), "dtype": plain.dtype.str, "zlib": data}

@@ -229,6 +229,7 @@ class Scorer(ABC):
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature of this scorer's scores on this corpus."""
+        # Only what the metric reads: other references do not make its scores others.
         data = {"sources": corpus.source_print}
         if "references" in self.needs:
             data["references"] = corpus.reference_print
@@ -259,6 +260,7 @@ class Scorer(ABC):
     def _changed(self) -> dict[str, Setting]:
         """Return the settings that are not defaults, as typed; all if some have no default."""
         kept = self.settings()
+        # A metric with a setting that has no default cannot be made without it.
         if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             usual = type(self)().settings()
             kept = {key: value for key, value in kept.items() if value != usual.get(key, MISSING)}
@@ -281,21 +283,16 @@ class Scorer(ABC):
         Raises:
             InputError: says what is missing and how to give it.
         """
-        if "references" in self.needs and not corpus.references:
-            raise InputError(
-                f"{self.name} needs references: give at least one with -r FILE, or "
-                "`references` in Python"
-            )
-        if "gold" in self.needs and corpus.gold is None:
-            raise InputError(
-                f"{self.name} needs gold edits: give an M2 file with --m2 FILE or -r FILE, or "
-                "`gold` in Python"
-            )
-        if "rivals" in self.needs and len(corpus.systems) < 2:
-            raise InputError(
-                f"{self.name} weighs systems against each other and got "
-                f"{len(corpus.systems)}: give at least two hypothesis files"
-            )
+        references = "needs references: give at least one with -r FILE, or `references` in Python"
+        gold = "needs gold edits: give an M2 file with --m2 FILE or -r FILE, or `gold` in Python"
+        got = f"weighs systems against each other and got {len(corpus.systems)}"
+        for need, there, what in (
+            ("references", corpus.references, references),
+            ("gold", corpus.gold is not None, gold),
+            ("rivals", len(corpus.systems) > 1, f"{got}: give at least two hypothesis files"),
+        ):
+            if need in self.needs and not there:
+                raise InputError(f"{self.name} {what}")
 
     def check_new_texts(self, work: str) -> None:
         """Refuse what needs scores of new texts where the scores were given.
@@ -368,27 +365,6 @@ class Scorer(ABC):
         return self.score_corpus(corpus, runtime)
 
 
-def mean_totals(scores: Scores) -> FloatArray:
-    """Return the sums behind means over sentences: systems × (sum, number) of each score.
-
-    Args:
-        scores: systems × sentences; NaN is left out.
-    """
-    measures = (scores.score, scores.precision, scores.recall)
-    parts = [part for part in measures if part is not None]
-    sums = [(np.nansum(part, axis=1), (~np.isnan(part)).sum(axis=1)) for part in parts]
-    return np.stack([column for pair in sums for column in pair], axis=1).astype(np.float64)
-
-
-def mean_of_totals(totals: FloatArray) -> Scores:
-    """Return means from `mean_totals`, summed over parts of a corpus; NaN without a sentence."""
-    means = [
-        totals[:, at] / np.where(totals[:, at + 1] > 0, totals[:, at + 1], np.nan)
-        for at in range(0, totals.shape[1], 2)
-    ]
-    return Scores(*means)
-
-
 @dataclass(frozen=True)
 class SentenceMean(Scorer):
     """Base of metrics whose corpus score is the mean of their sentence scores; NaN is left out."""
@@ -398,14 +374,23 @@ class SentenceMean(Scorer):
         return self.sentence_scores(statistics).mean(draws)
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return sum and number of the scored sentences; None where a subclass takes no mean."""
+        """Return sum and number of the scored sentences; None where a subclass takes no mean.
+
+        Systems × (sum, number) of the score, and of precision and recall where there are.
+        """
         if type(self).corpus_scores is not SentenceMean.corpus_scores:
             return None
-        return mean_totals(self.sentence_scores(statistics))
+        scores = self.sentence_scores(statistics)
+        measures = (scores.score, scores.precision, scores.recall)
+        parts = [part for part in measures if part is not None]
+        sums = [(np.nansum(part, axis=1), (~np.isnan(part)).sum(axis=1)) for part in parts]
+        return np.stack([column for pair in sums for column in pair], axis=1).astype(np.float64)
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Return means over the scored sentences."""
-        return mean_of_totals(totals)
+        """Return means over the scored sentences; NaN where there are none."""
+        # The layout of `totals`: each sum beside its number of sentences.
+        sums, counts = totals[:, ::2], totals[:, 1::2]
+        return Scores(*(sums / np.where(counts > 0, counts, np.nan)).T)
 
 
 @dataclass(frozen=True)
@@ -464,10 +449,12 @@ class GroupScorer(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Judge every group; see the class."""
+        # All groups at once, so that a judge can send its questions together.
         groups = self.groups_of(corpus)
         verdicts, report = self.judge(corpus, groups, runtime)
         if len(verdicts) != len(groups):
             raise OptionError(f"{self.name} judged {len(verdicts)} of {len(groups)} groups")
+        # A group may name systems that are not scored here.
         rows = {name: row for row, name in enumerate(corpus.names)}
         items = np.full((len(rows), len(groups)), np.nan)
         for column, (group, scores) in enumerate(zip(groups, verdicts, strict=True)):
@@ -475,15 +462,13 @@ class GroupScorer(MeanScorer):
                 for system in place:
                     if system in rows:
                         items[rows[system], column] = score
-        values = np.full((len(rows), len(corpus)), np.nan)
         sentence = np.array([group.sentence for group in groups], dtype=np.int64)
         scored = ~np.isnan(items)
-        for row in range(len(rows)):
-            sums = np.bincount(
-                sentence[scored[row]], items[row, scored[row]], minlength=len(corpus)
-            )
-            counts = np.bincount(sentence[scored[row]], minlength=len(corpus))
-            values[row, counts > 0] = sums[counts > 0] / counts[counts > 0]
+        sums, counts = np.zeros((2, len(corpus), len(rows)))
+        np.add.at(sums, sentence, np.where(scored, items, 0.0).T)
+        np.add.at(counts, sentence, scored.T)
+        # In the order of the rows, since sums of a matrix depend on how it lies in memory.
+        values = np.ascontiguousarray((sums / np.where(counts > 0, counts, np.nan)).T)
         details = {} if report is None else dict(report.details)
         if corpus.groups is not None:
             # The cells outside every group are empty as well, but nothing was asked about them.

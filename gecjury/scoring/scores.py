@@ -48,11 +48,7 @@ class Scores:
 
     def take(self, rows: Sequence[int] | IntArray) -> Scores:
         """Return some rows of the first axis."""
-        return Scores(
-            self.score[rows],
-            None if self.precision is None else self.precision[rows],
-            None if self.recall is None else self.recall[rows],
-        )
+        return self._each(lambda part: part[rows])
 
     def mean(self, draws: IntArray | None = None) -> Scores:
         """Return means over sentences (systems × sentences → systems); NaN is left out.
@@ -60,11 +56,15 @@ class Scores:
         Args:
             draws: B × M sentence indices of resampled corpora; the result is then B × systems.
         """
+        return self._each(lambda part: _mean(part, draws))
+
+    def _each(self, function: Callable[[FloatArray], FloatArray]) -> Scores:
         parts = (self.score, self.precision, self.recall)
-        return Scores(*(None if part is None else _mean(part, draws) for part in parts))  # type: ignore[arg-type]  # the score is never None
+        return Scores(*(None if part is None else function(part) for part in parts))  # type: ignore[arg-type]  # the score is never None
 
 
 def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:
+    # A draw is a row of counts, so that all resampled means are one product of matrices.
     scored = ~np.isnan(values)
     weights = draw_weights(draws, values.shape[1])
     sums = weights @ np.where(scored, values, 0.0).T
@@ -160,13 +160,14 @@ class ScoreTable:
     @property
     def precision(self) -> SystemScores | None:
         """Corpus precision, where the metric has one."""
-        values = self.by_system.precision
-        return None if values is None else SystemScores(self.systems, values)
+        return self._by_system(self.by_system.precision)
 
     @property
     def recall(self) -> SystemScores | None:
         """Corpus recall, where the metric has one."""
-        values = self.by_system.recall
+        return self._by_system(self.by_system.recall)
+
+    def _by_system(self, values: FloatArray | None) -> SystemScores | None:
         return None if values is None else SystemScores(self.systems, values)
 
     @property
@@ -204,6 +205,7 @@ class Plan:
     @classmethod
     def total(cls, plans: Sequence[Plan]) -> Plan:
         """Return the sum of plans, without details; its cost is unknown where one of theirs is."""
+        # A sum without the unknown prices would look like the whole.
         amounts = [plan.cost["amount"] for plan in plans]
         priced = [float(amount) for amount in amounts if amount is not None]
         cost = {**plans[0].cost} if plans else {}

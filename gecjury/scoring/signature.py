@@ -8,7 +8,7 @@ import json
 import sys
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -75,6 +75,7 @@ class Signature:
         gecjury's own version is left out, since `version` says whether a scorer's behaviour
         changed; other packages' versions count.
         """
+        # Short names for tables say nothing that the settings do not.
         record = self.to_json()
         record["packages"] = {k: v for k, v in self.packages.items() if k != "gecjury"}
         del record["changed"]
@@ -83,17 +84,7 @@ class Signature:
 
     def to_json(self) -> dict[str, object]:
         """Return the signature as plain JSON values."""
-        return {
-            "metric": self.metric,
-            "family": self.family,
-            "settings": dict(self.settings),
-            "version": self.version,
-            "references": self.references,
-            "data": dict(self.data),
-            "packages": dict(self.packages),
-            "extra": dict(self.extra),
-            "changed": dict(self.changed),
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, record: Mapping[str, object]) -> Signature:

@@ -5,14 +5,14 @@ What the command line offers stands here, so that its help needs nothing else of
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 __all__ = ["MOST_SET", "ORDERS", "TASKS", "Order", "Task"]
 
 Task = Literal["rank", "rate", "edits"]
 """Tasks of annotators: rankings of corrections, ratings of one, verdicts on its edits."""
 
-TASKS: tuple[Task, ...] = ("rank", "rate", "edits")
+TASKS: tuple[Task, ...] = get_args(Task)
 
 MOST_SET = 9
 """Corrections in a set to rank: each rank is one key."""
@@ -20,4 +20,4 @@ MOST_SET = 9
 Order = Literal["informative", "random", "file"]
 """Orders of items; see `gecjury.web.choosing`."""
 
-ORDERS: tuple[Order, ...] = ("informative", "random", "file")
+ORDERS: tuple[Order, ...] = get_args(Order)

@@ -57,20 +57,16 @@ def agreement(task: Task, answers: Sequence[ItemAnswer], systems: Sequence[str])
     """
     if task == "rank":
         return _rankings(answers, systems)
-    names = list(ASPECTS) if task == "rate" else ["verdicts"]
-    found = []
-    for place, name in enumerate(names):
-        labels: dict[str, dict[object, int]] = {}
-        for answer in answers:
-            mine = labels.setdefault(answer.annotator, {})
-            if task == "rate":
-                mine[answer.item] = answer.values[place]
-            else:
-                for edit, value in zip(answer.edits, answer.values, strict=True):
-                    mine[answer.item, edit] = value
-        if (one := _labelled(name, labels)) is not None:
-            found.append(one)
-    return found
+    # By question and annotator, what was said of each thing: of an item, or of one of its edits.
+    labels: dict[str, dict[str, dict[object, int]]] = {}
+    for answer in answers:
+        things: Sequence[object] = answer.edits or list(ASPECTS)
+        for thing, value in zip(things, answer.values, strict=True):
+            what = str(thing) if task == "rate" else "verdicts"
+            by_annotator = labels.setdefault(what, {})
+            by_annotator.setdefault(answer.annotator, {})[answer.item, thing] = value
+    agreements = (_labelled(what, by_annotator) for what, by_annotator in labels.items())
+    return [shared for shared in agreements if shared is not None]
 
 
 def _rankings(answers: Sequence[ItemAnswer], systems: Sequence[str]) -> list[Agreement]:
@@ -90,6 +86,7 @@ def _labelled(what: str, labels: Mapping[str, Mapping[object, int]]) -> Agreemen
         both = [key for key in labels[one] if key in labels[two]]
         if not both:
             continue
+        # Only what both have judged can agree.
         a, b = (np.array([labels[name][key] for key in both]) for name in (one, two))
         by_pair[one, two] = cohen_kappa(a, b), len(both)
         same += int((a == b).sum())

@@ -14,7 +14,7 @@ from gecjury.web import Task
 from gecjury.web.agreement import agreement
 from gecjury.web.answers import ItemAnswer
 from gecjury.web.guards import Form, PageGuard, Refused, read_form
-from gecjury.web.pages import answer, page, static_routes
+from gecjury.web.pages import application, page, redirect
 from gecjury.web.study import AnnotationStudy, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
 from gecjury.wording import number, visible
@@ -30,40 +30,32 @@ _MOST_SECONDS = 86_400.0
 
 def annotate_app(study: AnnotationStudy) -> PageGuard:
     """The application: pages and what their forms do, behind the guard."""
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
     pages = _Pages(study)
-    routes = [
-        Route("/", answer(pages.start)),
-        Route("/judge", answer(pages.judge)),
-        Route("/overview", answer(pages.overview)),
-        Route("/alive", answer(pages.alive)),
-        *(
-            Route(f"/{name}", answer(handler), methods=["POST"])
-            for name, handler in (
-                ("begin", pages.begin),
-                ("take", pages.take),
-                ("answer", pages.save),
-                ("skip", pages.skip),
-                ("undo", pages.undo),
-                ("again", pages.again),
-            )
-        ),
-        *static_routes(),
-    ]
-    return PageGuard(Starlette(routes=routes))
+    shown = {
+        "": pages.start,
+        "judge": pages.judge,
+        "overview": pages.overview,
+        "alive": pages.alive,
+    }
+    sent = {
+        "begin": pages.begin,
+        "take": pages.take,
+        "answer": pages.save,
+        "skip": pages.skip,
+        "undo": pages.undo,
+        "again": pages.again,
+    }
+    return application(shown, sent)
 
 
-_TITLES: Mapping[Task, str] = {
-    "rank": "Which corrections are better?",
-    "rate": "How good is this correction?",
-    "edits": "Which edits are right?",
-}
-_ASKED: Mapping[Task, str] = {
-    "rank": "Give each correction a rank, 1 for the best. Equal ranks are allowed.",
-    "rate": "Rate the correction on three scales.",
-    "edits": "Say of every edit whether it is right in this sentence.",
+# Of each task the heading of its page, and what is asked there.
+_HEADINGS: Mapping[Task, tuple[str, str]] = {
+    "rank": (
+        "Which corrections are better?",
+        "Give each correction a rank, 1 for the best. Equal ranks are allowed.",
+    ),
+    "rate": ("How good is this correction?", "Rate the correction on three scales."),
+    "edits": ("Which edits are right?", "Say of every edit whether it is right in this sentence."),
 }
 
 
@@ -74,13 +66,15 @@ class _Pages:
         self.study = study
         self._back: dict[tuple[str, str], ItemAnswer] = {}
 
-    async def _form(self, request: Request) -> tuple[Form, str, str]:
-        """A form of ours, whose it is, and from which window."""
+    async def _form(self, request: Request, *, take: bool = False) -> tuple[Form, str, str]:
+        """Return a form of ours, whose it is, and from which window, which now holds the name."""
         form = read_form(await request.body(), self.study.token)
-        return form, self._name(form("as")), form("window")
+        name, window = self._name(form("as")), form("window")
+        self.study.hold(name, window, take=take)
+        return form, name, window
 
-    def _name(self, given: str) -> str:
-        name = annotator_name(given)
+    def _name(self, text: str) -> str:
+        name = annotator_name(text)
         only = self.study.annotator
         if only is not None and name != only:
             raise Refused(f"this run is for {only} alone (--annotator)", 403)
@@ -88,15 +82,14 @@ class _Pages:
 
     async def start(self, request: Request) -> Response:
         """Ask for the annotator's name."""
-        from starlette.responses import RedirectResponse
-
         study = self.study
         if study.annotator is not None:
-            return RedirectResponse(_judge(study.annotator), 303)
+            return redirect(_judge(study.annotator))
+        title, asked = _HEADINGS[study.task]
         return page(
             "start",
-            title=_TITLES[study.task],
-            asked=_ASKED[study.task],
+            title=title,
+            asked=asked,
             token=study.token,
             people=self._people(),
             count=len(study.items),
@@ -104,49 +97,47 @@ class _Pages:
 
     async def begin(self, request: Request) -> Response:
         """A name was given."""
-        from starlette.responses import RedirectResponse
-
-        _, name, _ = await self._form(request)
+        name = self._name(read_form(await request.body(), self.study.token)("as"))
         if name not in self.study.journal.people and len(self._people()) >= _MOST_PEOPLE:
             raise Refused(f"expected at most {_MOST_PEOPLE} annotators")
-        return RedirectResponse(_judge(name), 303)
+        return redirect(_judge(name))
 
     async def judge(self, request: Request) -> Response:
         """The item that comes next."""
-        from starlette.responses import RedirectResponse
-
         study = self.study
         name = self._name(request.query_params.get("as", ""))
         window = request.query_params.get("window", "")[:40]
         if not window:
             # A window of its own, so that two are told apart.
-            return RedirectResponse(_judge(name, secrets.token_urlsafe(8)), 303)
+            return redirect(_judge(name, secrets.token_urlsafe(8)))
         common: dict[str, Any] = {"token": study.token, "name": name, "window": window}
         try:
+            # Somebody at work elsewhere under this name is asked, not overruled.
             study.hold(name, window)
         except Refused:
             return page("held", 409, title="Already open", **common)
         item = study.next_item(name)
-        person = study.person(name)
-        told = request.query_params.get("told", "")
+        person = study.journal.person(name)
+        done = request.query_params.get("told", "")
+        # A page of its own for whoever has nothing left, with the same numbers above it.
         common |= {
             "done": len(person.answers),
             "skipped": len(person.skipped),
             "count": len(study.items),
-            "told": " ".join(filter(None, (_TOLD.get(told, ""), self._behind()))),
+            "told": " ".join(filter(None, (_TOLD.get(done, ""), self._behind()))),
             "alone": study.annotator is not None,
         }
         if item is None:
             return page("done", title="Done", command=study.command, **common)
         corpus = study.corpus
         before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
-        asked = questions(item, study.task, corpus, name, study.seed, study.hide_edits)
+        title, asked = _HEADINGS[study.task]
         # What was taken back is shown as it was, to be mended.
         back = self._back.get((name, item.id))
         return page(
             "judge",
-            title=_TITLES[study.task],
-            asked=_ASKED[study.task],
+            title=title,
+            asked=asked,
             task=study.task,
             item=item.id,
             key=secrets.token_urlsafe(12),
@@ -156,7 +147,7 @@ class _Pages:
             before=before,
             after=after,
             correction=None if study.task == "rank" else marked(corpus, item, 0, study.hide_edits),
-            questions=asked,
+            questions=questions(item, study.task, corpus, name, study.seed, study.hide_edits),
             chosen=dict(enumerate(back.values)) if back else {},
             comment=back.comment if back else "",
             **common,
@@ -166,14 +157,14 @@ class _Pages:
         """An answer: on disk before anybody is told so."""
         study = self.study
         form, name, window = await self._form(request)
-        study.hold(name, window)
         item = study.by_name.get(form("item"))
         if item is None:
             raise Refused("there is no such item; load the page again")
-        given = [form(f"value{place}", 10) for place in range(item.values)]
-        values = checked_values(item, study.task, given)
+        chosen = [form(f"value{place}", 10) for place in range(item.values)]
+        values = checked_values(item, study.task, chosen)
         if values is None:
             raise Refused("not everything is chosen yet", 400, "incomplete")
+        # The texts that were judged have to be those that the answer is kept for.
         study.watched.check()
         study.journal.save(
             ItemAnswer(
@@ -195,21 +186,21 @@ class _Pages:
     async def skip(self, request: Request) -> Response:
         """Set an item aside."""
         form, name, window = await self._form(request)
-        self.study.hold(name, window)
         item = form("item")
         if item not in self.study.by_name:
             raise Refused("there is no such item; load the page again")
-        if item not in self.study.person(name).answers:
+        # An item that was answered in the meantime cannot be set aside any more.
+        if item not in self.study.journal.person(name).answers:
             self.study.journal.skip(name, item, _now())
         return _go(request, _judge(name, window, "skipped"))
 
     async def undo(self, request: Request) -> Response:
         """Take the last answer back, and show its item again."""
         _, name, window = await self._form(request)
-        self.study.hold(name, window)
         last = self.study.journal.undo(name, _now())
         if last is None:
             return _go(request, _judge(name, window, "nothing"))
+        # A journal may hold answers to items that other settings no longer pose.
         if last.item in self.study.by_name:
             self.study.show(name, last.item)
             self._back[name, last.item] = last
@@ -218,14 +209,12 @@ class _Pages:
     async def again(self, request: Request) -> Response:
         """Ask what was set aside once more."""
         _, name, window = await self._form(request)
-        self.study.hold(name, window)
         self.study.journal.again(name, _now())
         return _go(request, _judge(name, window))
 
     async def take(self, request: Request) -> Response:
         """Let this window have a name that another has."""
-        _, name, window = await self._form(request)
-        self.study.hold(name, window, take=True)
+        _, name, window = await self._form(request, take=True)
         return _go(request, _judge(name, window))
 
     async def alive(self, request: Request) -> Response:
@@ -239,7 +228,7 @@ class _Pages:
     async def overview(self, request: Request) -> Response:
         """Show how much each annotator has judged, and how far they agree."""
         study = self.study
-        found = agreement(study.task, study.journal.answers(), study.corpus.names)
+        answers = study.journal.answers()
         return page(
             "overview",
             title="So far",
@@ -262,7 +251,7 @@ class _Pages:
                         for (a, b), (value, count) in one.pairs.items()
                     ],
                 }
-                for one in found
+                for one in agreement(study.task, answers, study.corpus.names)
             ],
         )
 
@@ -277,10 +266,10 @@ class _Pages:
         )
 
     def _people(self) -> list[dict[str, Any]]:
-        found = []
+        rows = []
         for name, person in self.study.journal.people.items():
             times = [a.seconds for a in person.answers.values() if a.seconds]
-            found.append(
+            rows.append(
                 {
                     "name": name,
                     "answers": len(person.answers),
@@ -288,7 +277,7 @@ class _Pages:
                     "seconds": number(statistics.median(times), 0) if times else "–",
                 }
             )
-        return found
+        return rows
 
 
 _TOLD = {
@@ -299,19 +288,19 @@ _TOLD = {
 }
 
 
-def _judge(name: str, window: str = "", told: str = "") -> str:
-    """The address of the judging page."""
-    given = {"as": name, "window": window, "told": told}
-    return "/judge?" + urlencode({key: value for key, value in given.items() if value})
+def _judge(name: str, window: str = "", done: str = "") -> str:
+    """Return the address of the judging page."""
+    fields = {"as": name, "window": window, "told": done}
+    return "/judge?" + urlencode({key: value for key, value in fields.items() if value})
 
 
 def _go(request: Request, address: str) -> Response:
-    """Where to go on: a script is told, a plain form is led there."""
-    from starlette.responses import JSONResponse, RedirectResponse
+    """Return the answer that leads on: a script is told where, a plain form is led there."""
+    from starlette.responses import JSONResponse
 
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"next": address})
-    return RedirectResponse(address, 303)
+    return redirect(address)
 
 
 def _seconds(text: str) -> float:

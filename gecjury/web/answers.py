@@ -22,7 +22,7 @@ from gecjury.errors import InputError, OutputError
 from gecjury.records import from_record
 from gecjury.textfiles import parse_json, read_text, write_text
 from gecjury.web import Task
-from gecjury.web.guards import Refused
+from gecjury.web.guards import Refused, changed
 from gecjury.web.tasks import ASPECTS
 
 COLUMNS: Mapping[Task, tuple[str, ...]] = {
@@ -89,7 +89,7 @@ class ItemAnswer:
     time: str = ""
 
     def rows(self, task: Task) -> list[tuple[object, ...]]:
-        """Its rows of the CSV file, every system with what was said of its text."""
+        """Return its rows of the CSV file: every system with what was said of its text."""
         if task == "rank":
             return [
                 (self.sentence, name, rank, self.annotator, self.item)
@@ -115,6 +115,7 @@ class ItemAnswer:
         Raises:
             ValueError: there are more or fewer.
         """
+        # Of a set one rank a correction, of one correction its edits or its aspects.
         asked = len(self.edits) or (len(self.systems) if len(self.systems) > 1 else len(ASPECTS))
         if len(self.values) != asked:
             raise ValueError(f"values are {len(self.values)}; expected {asked}")
@@ -159,7 +160,7 @@ class _Step:
 
 @dataclass
 class AnnotatorState:
-    """Where one annotator stands.
+    """The progress of one annotator.
 
     Attributes:
         answers: by item, in the order in which they came.
@@ -220,6 +221,10 @@ class Journal:
             self.close()
             raise
 
+    def person(self, name: str) -> AnnotatorState:
+        """Return an annotator's progress; of one who has not begun, none."""
+        return self.people.get(name, AnnotatorState())
+
     def close(self) -> None:
         """Let go of the files; everything is on disk already."""
         self._file.close()
@@ -240,6 +245,7 @@ class Journal:
             )
         else:
             self._append(asdict(head))
+        # Told only now: a journal of another study has been refused before.
         if torn:
             self._tell(
                 f"{self.path}: its last line was cut off ({torn} bytes of an answer that was never "
@@ -253,6 +259,7 @@ class Journal:
 
     def _read(self, lines: Sequence[str], head: StudyHead) -> list[Any]:
         """Take over what a journal says, and return its lines without the head."""
+        # The head comes first: answers to another study are no damage.
         self._check_head(parse_json(lines[0], f"{self.path}, line 1", _EXPECTED), head)
         records = []
         for number, line in enumerate(lines[1:], 2):
@@ -275,31 +282,24 @@ class Journal:
             raise InputError(
                 f"{self.path}: holds no answers ({error}); expected {_EXPECTED}"
             ) from None
-        words = {
-            "task": "--task {}",
-            "sets_of": "--sets-of {}",
-            "edits": "edits {}",
-            "seed": "--seed {}",
-            "language": "language {} (--lang, --tokens, --fold)",
-        }
-        for key, words_of in words.items():
-            then, now = (words_of.format(getattr(head, key)) for head in (begun, wanted))
+        outputs = begun.systems.items() ^ wanted.systems.items()
+        differ = ", ".join(sorted({name for name, _ in outputs}))
+        for key, words, remedy in (
+            ("task", "--task {}", "as it was begun"),
+            ("sets_of", "--sets-of {}", "as it was begun"),
+            ("edits", "edits {}", "as it was begun"),
+            ("seed", "--seed {}", "as it was begun"),
+            ("language", "language {} (--lang, --tokens, --fold)", "as it was begun"),
+            ("source", "other sources", "with the source file as it was"),
+            ("systems", f"other outputs ({differ:.300} differ)", "with those it was begun with"),
+        ):
+            then, now = getattr(begun, key), getattr(wanted, key)
             if then != now:
+                instead = f", not {words.format(now)}" if "{}" in words else ""
                 raise InputError(
-                    f"{self.path}: was begun with {then}, not {now}; go on as it was begun, or "
-                    "give another -o"
+                    f"{self.path}: was begun with {words.format(then)}{instead}; go on {remedy}, "
+                    "or give another -o"
                 )
-        if begun.source != wanted.source:
-            raise InputError(
-                f"{self.path}: was begun with other sources; the source file has changed since, or "
-                "is another one: give the one it was begun with, or another -o"
-            )
-        if begun.systems != wanted.systems:
-            differ = sorted({name for name, _ in begun.systems.items() ^ wanted.systems.items()})
-            raise InputError(
-                f"{self.path}: was begun with other outputs ({', '.join(differ)[:300]} differ): "
-                "give those it was begun with, or another -o"
-            )
 
     def _take(self, record: Mapping[str, Any]) -> None:
         """Let one line change what is known.
@@ -307,6 +307,7 @@ class Journal:
         Raises:
             LookupError, ValueError: it is no line of a journal of this study.
         """
+        # Who did it stands in every line, whatever it says.
         step = from_record(_Step, record)
         person = self.people.setdefault(step.annotator, AnnotatorState())
         if "answer" in record:
@@ -314,6 +315,7 @@ class Journal:
             answer.rows(self.task)  # what does not fit the task is no answer
             if not self._systems.issuperset(name for names in answer.systems for name in names):
                 raise ValueError("systems are others")
+            # Answered again it goes to the end: the last answer is the one that `undo` takes back.
             person.answers.pop(answer.item, None)
             person.skipped.pop(answer.item, None)
             person.answers[answer.item] = answer
@@ -334,26 +336,21 @@ class Journal:
             OutputError: the journal cannot be written, and nothing of the answer was. (Where only
                 the CSV file cannot be written, see `behind`.)
         """
-        known = self.people.get(answer.annotator, AnnotatorState()).answers.get(answer.item)
-        if known is not None and known.key != answer.key:
-            raise Refused(
-                f"{answer.annotator} has answered this one already, in another window; load the "
-                "page again to go on",
-                409,
-                "done",
-            )
-        if known is not None and (known.values, known.comment) == (answer.values, answer.comment):
-            return
-        self._keep(answer.record())
+        before = self.person(answer.annotator).answers.get(answer.item)
+        if before is not None and before.key != answer.key:
+            said = f"{answer.annotator} has answered this one already, in another window"
+            raise Refused(f"{said}; load the page again to go on", 409, "done")
+        if before is None or (before.values, before.comment) != (answer.values, answer.comment):
+            self._keep(answer.record())
 
     def skip(self, annotator: str, item: str, time: str) -> None:
         """Set an item aside."""
-        if item not in self.people.get(annotator, AnnotatorState()).skipped:
+        if item not in self.person(annotator).skipped:
             self._keep(_Step(annotator, skip=item, time=time).record())
 
     def undo(self, annotator: str, time: str) -> ItemAnswer | None:
         """Take back an annotator's last answer; None where there is none."""
-        answers = self.people.get(annotator, AnnotatorState()).answers
+        answers = self.person(annotator).answers
         if not answers:
             return None
         last = next(reversed(answers.values()))
@@ -377,25 +374,15 @@ class Journal:
     def _check_underneath(self) -> None:
         """Refuse to write where somebody else has."""
         if not self._file.is_untouched():
-            raise Refused(
-                f"{self.path.name} was changed or moved by another program: nothing more is "
-                "written. End the program, see what became of the file, and start it again",
-                409,
-                "changed",
-            )
-        if _mark(self.output) != self._mark:
-            raise Refused(
-                f"{self.output.name} was changed by another program, and would be overwritten: "
-                "nothing more is written. Move it away, end the program and start it again (the "
-                "answers so far are kept)",
-                409,
-                "changed",
-            )
+            raise changed(self.path, "See what became of the file, and start the program again")
+        if file_mark(self.output) != self._mark:
+            raise changed(self.output, "Move the file away, and start the program again")
 
     def _check_output(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Refuse a CSV file that somebody has changed; one that lags behind is brought up."""
         if not self.output.exists():
             return
+        # An empty file and the beginning of the present one are what a crash leaves.
         there = read_text(self.output)
         if there and not self.csv().startswith(there) and not self._was(there, records):
             raise InputError(
@@ -421,24 +408,22 @@ class Journal:
 
     def csv(self) -> str:
         """The CSV file: of every annotator the answers that stand, in the order they came."""
-        answers = [a for person in self.people.values() for a in person.answers.values()]
-        lines = [self._lines(answer) for answer in sorted(answers, key=lambda a: a.time)]
-        return _csv([COLUMNS[self.task]]) + "".join(lines)
-
-    def _lines(self, answer: ItemAnswer) -> str:
-        """An answer's lines of the CSV file, made once."""
-        kept, text = self._made.get((answer.annotator, answer.item), (None, ""))
-        if kept is not answer:
-            text = _csv(answer.rows(self.task))
-            self._made[answer.annotator, answer.item] = answer, text
-        return text
+        parts = [_csv([COLUMNS[self.task]])]
+        for answer in sorted(self.answers(), key=lambda answer: answer.time):
+            # The file is written anew with each answer; an answer's own lines are made once.
+            made, text = self._made.get((answer.annotator, answer.item), (None, ""))
+            if made is not answer:
+                text = _csv(answer.rows(self.task))
+                self._made[answer.annotator, answer.item] = answer, text
+            parts.append(text)
+        return "".join(parts)
 
     def _write_output(self) -> None:
         try:
             write_text(self.output, self.csv())
             self.behind = ""
         finally:
-            self._mark = _mark(self.output)
+            self._mark = file_mark(self.output)
 
     def answers(self) -> Sequence[ItemAnswer]:
         """The answers that stand, annotator by annotator."""
@@ -451,10 +436,10 @@ def _csv(rows: Sequence[Sequence[object]]) -> str:
     return made.getvalue()
 
 
-def _mark(path: Path) -> tuple[int, int, int] | None:
+def file_mark(path: Path) -> tuple[int, int, int] | None:
     """Return a mark that changes with the file; None where there is no file."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns

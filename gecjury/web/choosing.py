@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import combinations
-from typing import Protocol
+from itertools import combinations, product
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.metaeval.disagreement import sentence_views
-from gecjury.scoring.scores import ScoreTable
+from gecjury.studies.study import Work
 from gecjury.web import Order, Task
 from gecjury.web.answers import ItemAnswer
 from gecjury.web.tasks import Item
@@ -28,43 +27,18 @@ People = Mapping[str, Sequence[ItemAnswer]]
 """All answers that stand, by annotator."""
 
 
-class Chooser(Protocol):
-    """Chooses among what an annotator has not judged."""
-
-    def choose(
-        self,
-        annotator: str,
-        open_items: Collection[str],
-        people: People,
-    ) -> str:
-        """The item to ask next.
-
-        Args:
-            annotator: who is asked.
-            open_items: names of items, at least one.
-            people: all answers that stand, by annotator.
-        """
+Chooser = Callable[[str, Collection[str], People], str]
+"""Returns the item that an annotator (the name) is asked next, among items that they have not
+judged (their names, at least one)."""
 
 
-class FixedOrder:
-    """Return one order for all annotators."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        """Take the items' names in order."""
-        self._names = list(names)
-
-    def choose(
-        self,
-        annotator: str,
-        open_items: Collection[str],
-        people: People,
-    ) -> str:
-        """See `Chooser`."""
-        return next(name for name in self._names if name in open_items)
+def fixed_order(names: Sequence[str]) -> Chooser:
+    """Return the chooser that asks all annotators in one order."""
+    return lambda _, open_items, __: next(name for name in names if name in open_items)
 
 
 class Settling:
-    """The set that does most to settle the ranking of the systems, as far as answers go.
+    """A chooser of the set that, after the answers so far, does most to settle the ranking.
 
     How open a pair of systems is: with w wins, l losses and n comparisons so far, by all
     annotators, 2(1 − Φ(|w − l| / √(n + 1))) / √(n + 1): 1 for a pair that nobody has compared,
@@ -93,62 +67,36 @@ class Settling:
         self._counted: dict[tuple[str, str], ItemAnswer] = {}
         self._lead, self._seen = (np.zeros((len(systems),) * 2) for _ in range(2))
 
-    def choose(
-        self,
-        annotator: str,
-        open_items: Collection[str],
-        people: People,
-    ) -> str:
-        """See `Chooser`."""
-        shared = self._shared(annotator, open_items, people)
-        if shared is not None:
-            return shared
+    def __call__(self, annotator: str, open_items: Collection[str], people: People) -> str:
+        """Return the item to ask; see `Chooser`."""
+        if len(people.get(annotator, ())) % _SHARED == _SHARED - 1:
+            others = (a.item for name, mine in people.items() if name != annotator for a in mine)
+            if shared := next((item for item in others if item in open_items), None):
+                return shared
         chosen = [item for item in self._items if item.id in open_items][: self._at_once]
         open_pairs = self._open(people)
         best, most = chosen[0], -1.0
         for item in chosen:
+            # Pairs that a set opens, for each text that has to be read.
             worth = float(open_pairs[self._in(item)].sum()) / len(item.texts)
             if worth > most + 1e-12:
                 best, most = item, worth
         return best.id
 
-    def _shared(
-        self,
-        annotator: str,
-        open_items: Collection[str],
-        people: People,
-    ) -> str | None:
-        if len(people.get(annotator, ())) % _SHARED != _SHARED - 1:
-            return None
-        for name, given in people.items():
-            if name != annotator:
-                for answer in given:
-                    if answer.item in open_items:
-                        return answer.item
-        return None
-
     def _in(self, item: Item) -> IntArray:
-        """Pairs of systems with different texts in a set, as places in a flat table."""
-        found = self._pairs.get(item.id)
-        if found is None:
+        """Return the pairs of systems with different texts in a set, as places in a flat table."""
+        if item.id not in self._pairs:
             size = len(self._places)
             texts = [[self._places[name] for name in names] for names in item.systems]
-            found = np.unique(
-                [
-                    min(a, b) * size + max(a, b)
-                    for one, two in combinations(texts, 2)
-                    for a in one
-                    for b in two
-                ]
-            )
-            self._pairs[item.id] = found
-        return found
+            duos = [duo for one, two in combinations(texts, 2) for duo in product(one, two)]
+            self._pairs[item.id] = np.unique([min(duo) * size + max(duo) for duo in duos])
+        return self._pairs[item.id]
 
     def _open(self, people: People) -> FloatArray:
-        """How open each pair of systems is, a flat table of systems × systems."""
+        """Return how open each pair of systems is, a flat table of systems × systems."""
         from scipy.special import ndtr
 
-        now = {(name, a.item): a for name, given in people.items() for a in given}
+        now = {(name, a.item): a for name, answers in people.items() for a in answers}
         for key, answer in self._counted.items():
             if now.get(key) is not answer:
                 self._count(answer, -1)
@@ -156,6 +104,7 @@ class Settling:
             if self._counted.get(key) is not answer:
                 self._count(answer, 1)
         self._counted = now
+        # By the formula above, for all pairs at once.
         root = np.sqrt(self._seen + 1)
         return np.asarray(2 * (1 - ndtr(np.abs(self._lead) / root)) / root).ravel()
 
@@ -164,13 +113,12 @@ class Settling:
         ranked = list(zip(answer.systems, answer.values, strict=True))
         for (one, rank_one), (two, rank_two) in combinations(ranked, 2):
             won = times * ((rank_two > rank_one) - (rank_one > rank_two))
-            for a in one:
-                for b in two:
-                    i, j = self._places[a], self._places[b]
-                    self._lead[i, j] += won
-                    self._lead[j, i] -= won
-                    self._seen[i, j] += times
-                    self._seen[j, i] += times
+            for a, b in product(one, two):
+                i, j = self._places[a], self._places[b]
+                self._lead[i, j] += won
+                self._lead[j, i] -= won
+                self._seen[i, j] += times
+                self._seen[j, i] += times
 
 
 def chooser(
@@ -179,8 +127,7 @@ def chooser(
     items: Sequence[Item],
     corpus: Corpus,
     seed: int,
-    score: Callable[[], Sequence[ScoreTable]] | None,
-    metrics: int = 0,
+    work: Work | None,
 ) -> Chooser:
     """The chooser of the next item.
 
@@ -190,38 +137,40 @@ def chooser(
         items: of the task, in the order of the file.
         corpus: what they are of.
         seed: of random orders, and between items of equal worth.
-        score: scores all outputs with the metrics that were named; None where none was.
-        metrics: how many those are.
+        work: all outputs with the metrics that were named; None where none was.
 
     Raises:
         OptionError: `informative` has nothing to go by, or metrics that nothing reads.
     """
+    # What is informative needs something to go by: metrics, or ranks that settle an order.
     if order is None:
-        order = "informative" if score is not None or task == "rank" else "random"
-    if score is not None and order != "informative":
+        order = "informative" if work is not None or task == "rank" else "random"
+    if work is not None and order != "informative":
         raise OptionError(f"--order {order} looks at no metric: leave out -m, or --order")
-    if score is not None and metrics < 2:
+    if work is not None and len(work.scorers) < 2:
         raise OptionError(
             "-m: one metric cannot disagree; name two or more, or none to settle the ranking"
         )
     if order == "file":
-        return FixedOrder([item.id for item in items])
+        return fixed_order([item.id for item in items])
+    # Drawn before the choice of a kind, so that items of equal worth come in a random order too.
     shuffled = np.random.default_rng(seed).permutation(len(items))
     if order == "random":
-        return FixedOrder([items[int(at)].id for at in shuffled])
-    if score is None:
+        return fixed_order([items[int(at)].id for at in shuffled])
+    if work is None:
         if task != "rank":
             raise OptionError(
                 f"--order informative: with --task {task} it needs metrics whose disagreement "
                 "tells (-m A -m B); or take --order random"
             )
         return Settling(items, corpus.names, seed)
+    # Sentences on which metrics disagree most; what they cannot score comes last.
     worth = {
         view.row: view.disagreement
-        for view in sentence_views(corpus, score(), {})
+        for view in sentence_views(corpus, work.scores(), {})
         if not np.isnan(view.disagreement)
     }
     ranked = sorted(
         (int(at) for at in shuffled), key=lambda at: -round(worth.get(items[at].row, -1.0), 9)
     )
-    return FixedOrder([items[at].id for at in ranked])
+    return fixed_order([items[at].id for at in ranked])

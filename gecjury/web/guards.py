@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
 
@@ -65,6 +66,16 @@ class Refused(InputError):
         self.kind = kind
 
 
+def changed(path: Path, remedy: str) -> Refused:
+    """Return the refusal to write where another program has."""
+    return Refused(
+        f"{path.name} has changed since the program was started: nothing more is saved, and the "
+        f"answers so far are kept. {remedy}",
+        409,
+        "changed",
+    )
+
+
 class PageGuard:
     """An application that only this machine's own pages reach, in browsers that know its secret.
 
@@ -112,14 +123,11 @@ class PageGuard:
         except Refused as error:
             await _tell(scope, guarded, error)
             return
-        given = False
+        read = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def replay() -> MutableMapping[str, Any]:
-            nonlocal given
-            if given:
-                return await receive()
-            given = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            # After its body, a request has nothing more to say than that it has gone.
+            return next(read, None) or await receive()
 
         await self._app(scope, replay, guarded)
 
@@ -140,25 +148,21 @@ class PageGuard:
         """
         name = f"gecjury-{port}"
         cookies = (pair.strip().partition("=") for pair in _header(scope, b"cookie").split(";"))
-        known = any(key == name and _same(value, self.secret) for key, _, value in cookies)
-        if scope["method"] != "GET" or scope["path"] != "/":
-            offered = ""
-        else:
+        admitted = any(key == name and _same(value, self.secret) for key, _, value in cookies)
+        offered = ""
+        if scope["method"] == "GET" and scope["path"] == "/":
             query = parse_qs(scope["query_string"].decode("latin-1"))
             offered = query.get("secret", [""])[0]
-        if known and not offered:
+        if admitted and not offered:
             return None
         first = bool(self.one_time_secret) and _same(offered, self.one_time_secret)
-        if not known and not first and not _same(offered, self.secret):
-            raise Refused(
-                "open the address that the program printed in its terminal, which ends in "
-                "/?secret=...; a new one is made whenever the program starts",
-                403,
-                "secret",
-            )
+        if not admitted and not first and not _same(offered, self.secret):
+            where = "the address that the program printed in its terminal"
+            raise Refused(f"open {where}, which is new whenever the program starts", 403, "secret")
         if first:
             self.one_time_secret = ""
         cookie = f"{name}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
+        # The secret does not stay in the address, which histories keep.
         headers = [(b"set-cookie", cookie.encode())]
         if _header(scope, b"sec-fetch-site") == "cross-site":
             # A link on another site: a strict cookie is not sent along its redirects. A page of
@@ -215,22 +219,23 @@ def _check(scope: Scope) -> str:
     if origin and origin.lower() != f"http://{host}":
         raise Refused("the request comes from a page of another site", 403)
     site, into = (_header(scope, name) for name in (b"sec-fetch-site", b"sec-fetch-dest"))
-    own = site in ("", "same-origin") or (site == "none" and scope["method"] != "POST")
+    ours = site in ("", "same-origin") or (site == "none" and scope["method"] != "POST")
     # A link elsewhere may lead to the first page. Other pages count as a window at work.
     linked = scope["method"] == "GET" and scope["path"] == "/" and into == "document"
-    if not own and not linked:
+    if not ours and not linked:
         raise Refused("the request comes from a page of another site", 403)
     return port or "80"
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    found: Iterable[tuple[bytes, bytes]] = scope["headers"]
-    return next((value.decode("latin-1") for key, value in found if key == name), "")
+    headers: Headers = scope["headers"]
+    return next((value.decode("latin-1") for key, value in headers if key == name), "")
 
 
 async def _tell(scope: Scope, send: Send, error: Refused) -> None:
     """Send a refusal, as JSON to scripts that ask for it."""
     body, kind = f"{error}\n", "text/plain; charset=utf-8"
+    # Scripts ask for JSON, by which they know what to do; people get the sentence.
     if "application/json" in _header(scope, b"accept"):
         body, kind = json.dumps({"error": str(error), "kind": error.kind}), "application/json"
     headers = [(b"content-type", kind.encode()), (b"connection", b"close")]
@@ -250,8 +255,8 @@ def new_token() -> str:
 class Form:
     """The texts that a form sent, by name."""
 
-    def __init__(self, fields: Mapping[str, list[str]]) -> None:
-        """Take fields over; `fields` has the values of each name in order."""
+    def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
+        """Take names and texts over, in the order in which they were sent."""
         self._fields = fields
 
     def __call__(self, name: str, most: int = 200) -> str:
@@ -260,15 +265,14 @@ class Form:
         Raises:
             Refused: it is longer than `most` characters.
         """
-        found = self.all(name)
-        text = found[0] if found else ""
+        text = next(iter(self.all(name)), "")
         if len(text) > most:
             raise Refused(f"{name}: {len(text)} characters; expected at most {most}", 413)
         return text
 
     def all(self, name: str) -> list[str]:
         """All texts of a name, in order."""
-        return self._fields.get(name, [])
+        return [text for field, text in self._fields if field == name]
 
 
 def read_form(body: bytes, token: str) -> Form:
@@ -290,13 +294,7 @@ def read_form(body: bytes, token: str) -> Form:
         )
     except ValueError:  # UnicodeError among them
         raise Refused("not what a page of ours sends") from None
-    fields: dict[str, list[str]] = {}
-    for name, value in pairs:
-        fields.setdefault(name, []).append(value)
-    if not _same(fields.get("token", [""])[0], token):
-        raise Refused(
-            "the program was started anew since this page was loaded: load the page again",
-            403,
-            "token",
-        )
-    return Form(fields)
+    form = Form(pairs)
+    if not _same(next(iter(form.all("token")), ""), token):
+        raise Refused("the program was started anew: load the page again", 403, "token")
+    return form

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
 from traceback import extract_tb
@@ -16,13 +16,12 @@ from gecjury.addresses import masked
 from gecjury.errors import GecjuryError
 from gecjury.report.page.markup import finalize
 from gecjury.runtime import __version__
-from gecjury.web.guards import Refused
+from gecjury.web.guards import PageGuard, Refused
 from gecjury.wording import visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.routing import Route
 
 
 @cache
@@ -57,8 +56,8 @@ def page(template: str, status: int = 200, /, **values: Any) -> Response:
 
 @cache
 def _file(name: str) -> bytes:
-    own = importlib.resources.files("gecjury.web") / "static" / name
-    text = own.read_text(encoding="utf-8")
+    file = importlib.resources.files("gecjury.web") / "static" / name
+    text = file.read_text(encoding="utf-8")
     if name == "web.css":
         # Pages look as reports do.
         report = importlib.resources.files("gecjury.report.page") / "report.css"
@@ -74,24 +73,46 @@ _FILES = {
 }
 
 
-def static_routes() -> list[Route]:
-    """Routes of the few files that pages load; a fixed list, so that no path can lead elsewhere."""
+Handler = Callable[["Request"], Awaitable["Response"]]
+"""What a page shows or does."""
+
+
+def application(shown: Mapping[str, Handler], sent: Mapping[str, Handler]) -> PageGuard:
+    """Return pages, and the few files that they load, behind the guard.
+
+    The addresses are a fixed list, so that no path can lead elsewhere.
+
+    Args:
+        shown: what is shown at each address below `/`.
+        sent: what the forms do that are sent to each address.
+    """
+    from starlette.applications import Starlette
     from starlette.responses import Response
     from starlette.routing import Route
 
-    def route(name: str, kind: str) -> Route:
-        async def give(request: Request) -> Response:
+    def give(name: str, kind: str) -> Handler:
+        async def file(request: Request) -> Response:
             return Response(_file(name), media_type=kind)
 
-        return Route(f"/static/{name}", give)
+        return file
 
-    return [route(name, kind) for name, kind in _FILES.items()]
+    routes = [
+        *(Route(f"/{path}", answer(handler)) for path, handler in shown.items()),
+        *(Route(f"/{path}", answer(handler), methods=["POST"]) for path, handler in sent.items()),
+        *(Route(f"/static/{name}", give(name, kind)) for name, kind in _FILES.items()),
+    ]
+    return PageGuard(Starlette(routes=routes))
 
 
-def answer(
-    handler: Callable[[Request], Awaitable[Response]],
-) -> Callable[[Request], Awaitable[Response]]:
-    """A handler whose errors become pages, or JSON where a script asked.
+def redirect(address: str) -> Response:
+    """Return the answer that leads a browser to another page of ours."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(address, 303)
+
+
+def answer(handler: Handler) -> Handler:
+    """Return a handler whose errors become pages, or JSON where a script asked.
 
     What the user can cause has its message; anything else has the kind of error and its place in
     the program alone, since messages may quote texts.

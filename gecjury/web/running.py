@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gecjury.errors import MissingExtraError, OptionError, install_hint
@@ -21,7 +22,7 @@ _TRIED = 20
 
 
 def check_installed(what: str) -> None:
-    """See to it that the server's packages are here before anything is read.
+    """Check that the server's packages are here before anything is read.
 
     Args:
         what: the command, for the error.
@@ -55,11 +56,10 @@ def listen(port: int | None) -> socket.socket:
                 f"--port {port}: cannot be used ({error.strerror}); give another port, or leave "
                 "--port out to have a free one"
             ) from None
-    for each in (*range(FIRST_PORT, FIRST_PORT + _TRIED), 0):
-        try:
-            return _bound(each)
-        except OSError:
-            continue
+    # The last, 0, is whichever port the system has left.
+    for free in (*range(FIRST_PORT, FIRST_PORT + _TRIED), 0):
+        with suppress(OSError):
+            return _bound(free)
     raise OptionError("no port of 127.0.0.1 is free; give one with --port")
 
 

@@ -23,9 +23,9 @@ from gecjury.scoring.registry import load_all
 from gecjury.studies.study import Work
 from gecjury.textfiles import read_bytes, read_text, write_text
 from gecjury.web import Order, Task
-from gecjury.web.answers import AnnotatorState, Journal, StudyHead
+from gecjury.web.answers import Journal, StudyHead, file_mark
 from gecjury.web.choosing import Chooser, chooser
-from gecjury.web.guards import Refused, new_token
+from gecjury.web.guards import Refused, changed, new_token
 from gecjury.web.tasks import Item, task_items
 
 _LONGEST_NAME = 60
@@ -35,13 +35,13 @@ HELD_SECONDS = 15.0
 five seconds."""
 
 
-def annotator_name(given: str) -> str:
-    """An annotator's name as it is written into files.
+def annotator_name(text: str) -> str:
+    """Return an annotator's name as it is written into files.
 
     Raises:
         OptionError: empty, too long, or what a table or a spreadsheet would not take for a name.
     """
-    name = " ".join(unicodedata.normalize("NFC", given).split())
+    name = " ".join(unicodedata.normalize("NFC", text).split())
     if not name:
         raise OptionError("the name is empty; give one, such as anna")
     if len(name) > _LONGEST_NAME:
@@ -59,7 +59,7 @@ class Watched:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         """Remember the files as they are."""
-        self._known = {path: (_stat(path), _digest(path)) for path in paths}
+        self._seen = {path: (file_mark(path), _digest(path)) for path in paths}
 
     def check(self) -> None:
         """Refuse to go on where a file is another one now; one that was only touched is the same.
@@ -67,39 +67,17 @@ class Watched:
         Raises:
             Refused: names the file.
         """
-        for path, (stat, digest) in self._known.items():
-            now = _stat(path)
-            if now == stat:
+        for path, (mark, digest) in self._seen.items():
+            now = file_mark(path)
+            if now == mark:
                 continue
             if now is None or _digest(path) != digest:
-                raise Refused(
-                    f"{path.name} has changed since the program was started: nothing more is "
-                    "saved. Put back what it was, or end the program and begin with another -o; "
-                    "the answers so far are kept",
-                    409,
-                    "changed",
-                )
-            self._known[path] = now, digest
-
-
-def _stat(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
+                raise changed(path, "Put back what it was, or begin with another -o")
+            self._seen[path] = now, digest
 
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(read_bytes(path)).hexdigest()
-
-
-@dataclass
-class _Holder:
-    """The window that has an annotator's name, and when it last was heard of."""
-
-    window: str
-    seen: float
 
 
 @dataclass
@@ -135,14 +113,10 @@ class AnnotationStudy:
     def __post_init__(self) -> None:
         self.by_name = {item.id: item for item in self.items}
         self.token = new_token()
-        written = self.corpus.as_text()
-        self.sources: Sequence[str] = written.sources
-        self._holders: dict[str, _Holder] = {}
+        self.sources: Sequence[str] = self.corpus.as_text().sources
+        # By annotator, the window that has the name, and when it last was heard of.
+        self._holders: dict[str, tuple[str, float]] = {}
         self._shown: dict[str, str] = {}
-
-    def person(self, name: str) -> AnnotatorState:
-        """An annotator's progress; of one who has not begun, none."""
-        return self.journal.people.get(name, AnnotatorState())
 
     def hold(self, name: str, window: str, *, take: bool = False) -> None:
         """Let a window have a name, unless another one has it.
@@ -151,22 +125,18 @@ class AnnotationStudy:
             Refused: another window is at work under that name, or took it over.
         """
         now = self.clock()
-        holder = self._holders.get(name)
-        if (
-            holder is not None
-            and holder.window != window
-            and now - holder.seen < HELD_SECONDS
-            and not take
-        ):
+        # A window that was closed gives no sign of life, and lets the name go after a while.
+        holder, seen = self._holders.get(name, (window, now))
+        if holder != window and now - seen < HELD_SECONDS and not take:
             raise Refused(f"{name} is at work in another window", 409, "held")
-        self._holders[name] = _Holder(window, now)
+        self._holders[name] = window, now
 
     def next_item(self, name: str) -> Item | None:
         """The item that an annotator is asked now; None where all are answered or set aside.
 
         The same one until it is answered or set aside: loading a page again changes nothing.
         """
-        person = self.person(name)
+        person = self.journal.person(name)
         done = person.answers.keys() | person.skipped.keys()
         shown = self._shown.get(name)
         if shown is not None and shown not in done:
@@ -175,7 +145,7 @@ class AnnotationStudy:
         if not left:
             return None
         people = {n: tuple(p.answers.values()) for n, p in self.journal.people.items()}
-        self._shown[name] = self.chooser.choose(name, left, people)
+        self._shown[name] = self.chooser(name, left, people)
         return self.by_name[self._shown[name]]
 
     def show(self, name: str, item: str) -> None:
@@ -239,6 +209,7 @@ def open_study(
             raise InputError(f"{path}: no such file; expected a file, which is read again later")
         if path.resolve() == target.resolve():
             raise OptionError(f"-o {output}: is one of the files that are judged; give another")
+    # Before they are read, so that no change in between is missed.
     watched = Watched(files)
     corpus = read_corpus(source, outputs, references, language=language)
     for system in corpus.names:
@@ -251,9 +222,9 @@ def open_study(
         items,
         corpus,
         seed,
-        Work(corpus, tuple(scorers), runtime).scores if scorers else None,
-        len(scorers),
+        Work(corpus, tuple(scorers), runtime) if scorers else None,
     )
+    # What would make earlier answers mean something else, and nothing more.
     head = StudyHead(
         task=task,
         sets_of=sets_of if task == "rank" else 1,
@@ -263,6 +234,7 @@ def open_study(
         source=corpus.source_print,
         systems=corpus.system_prints,
     )
+    # Opened last: whatever else is wrong leaves the answers untouched.
     journal = Journal(target, head, tell)
     try:
         command = _write_table(target, task, files, len(outputs), language, tell)
@@ -306,6 +278,7 @@ def _write_table(
     table = target.with_suffix(".toml")
     named = [_named(path, table.parent) for path in files]
     source, systems, references = named[0], named[1 : 1 + outputs], named[1 + outputs :]
+    # A benchmark of ours would hide a table of the same name.
     name = f"{target.stem} (own)" if target.stem in BENCHMARKS else target.stem
     values = {
         "name": name,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,33 +22,25 @@ _MOST_ITEMS = 500_000
 
 _Scale = tuple[tuple[int, str], ...]
 
+
+def _scale(best: str, second: str, third: str, worst: str) -> _Scale:
+    return (4, best), (3, second), (2, third), (1, worst)
+
+
 ASPECTS: dict[str, tuple[str, _Scale]] = {
     "grammaticality": (
         "Is it grammatical, whatever the source says?",
-        (
-            (4, "perfect"),
-            (3, "comprehensible"),
-            (2, "somewhat comprehensible"),
-            (1, "not comprehensible"),
-        ),
+        _scale("perfect", "comprehensible", "somewhat comprehensible", "not comprehensible"),
     ),
     "fluency": (
         "Does it sound natural?",
-        (
-            (4, "extremely natural"),
-            (3, "somewhat natural"),
-            (2, "somewhat unnatural"),
-            (1, "extremely unnatural"),
+        _scale(
+            "extremely natural", "somewhat natural", "somewhat unnatural", "extremely unnatural"
         ),
     ),
     "meaning": (
         "Does it mean what the source means?",
-        (
-            (4, "identical"),
-            (3, "minor differences"),
-            (2, "moderate differences"),
-            (1, "another meaning"),
-        ),
+        _scale("identical", "minor differences", "moderate differences", "another meaning"),
     ),
 }
 """The three aspects of Asano et al. (2017), on the scale of four that TMU-GFM's raters had."""
@@ -75,7 +68,7 @@ class Item:
 
     @property
     def values(self) -> int:
-        """How many answers it takes."""
+        """The number of answers that it takes."""
         return len(self.edits) or (len(self.texts) if len(self.texts) > 1 else len(ASPECTS))
 
 
@@ -98,8 +91,10 @@ def task_items(
     """
     if not 2 <= sets_of <= MOST_SET:
         raise OptionError(f"--sets-of {sets_of}: expected 2 to {MOST_SET}")
-    made = {"rank": _sets, "rate": _single, "edits": _edited}[task]
-    items = made(corpus, sets_of, seed, runtime)
+    if task == "rank":
+        items = tuple(_sets(corpus, sets_of, seed))
+    else:
+        items = tuple(_single(corpus) if task == "rate" else _edited(corpus, runtime))
     if not items:
         nothing = {
             "rank": "no source has two different corrections",
@@ -114,73 +109,66 @@ def task_items(
     return items
 
 
-def _sets(corpus: Corpus, sets_of: int, seed: int, runtime: Runtime) -> tuple[Item, ...]:
-    found = []
+def _sets(corpus: Corpus, sets_of: int, seed: int) -> Iterator[Item]:
     number = 0
     row = -1
     for group in distinct_groups(corpus, sets_of, seed):
+        # Numbered within a sentence, single corrections too, so that names are stable.
         number = 1 if group.sentence != row else number + 1
         row = group.sentence
         if len(group.systems) > 1:
             texts = corpus.group_texts(group)
-            found.append(Item(f"{row + 1}.{number}", row, texts, group.systems))
-    return tuple(found)
+            yield Item(f"{row + 1}.{number}", row, texts, group.systems)
 
 
-def _single(corpus: Corpus, sets_of: int, seed: int, runtime: Runtime) -> tuple[Item, ...]:
-    found = []
+def distinct_texts(corpus: Corpus, row: int) -> dict[str, list[str]]:
+    """Return the different corrections of a source, each with the systems that made it."""
+    systems: dict[str, list[str]] = {}
+    for name, version in corpus.systems.items():
+        systems.setdefault(version.lines[row], []).append(name)
+    return systems
+
+
+def _single(corpus: Corpus) -> Iterator[Item]:
     for row in range(len(corpus)):
-        places: dict[str, list[str]] = {}
-        for name, version in corpus.systems.items():
-            places.setdefault(version.lines[row], []).append(name)
-        for number, (text, names) in enumerate(places.items(), 1):
-            found.append(Item(f"{row + 1}.{number}", row, (text,), (tuple(names),)))
-    return tuple(found)
+        for number, (text, names) in enumerate(distinct_texts(corpus, row).items(), 1):
+            yield Item(f"{row + 1}.{number}", row, (text,), (tuple(names),))
 
 
-def _edited(corpus: Corpus, sets_of: int, seed: int, runtime: Runtime) -> tuple[Item, ...]:
+def _edited(corpus: Corpus, runtime: Runtime) -> Iterator[Item]:
     from gecjury.extraction.extract import corpus_edits
 
-    edits = corpus_edits(corpus, "embedded", "spacy2", runtime).systems
-    found = []
-    for item in _single(corpus, sets_of, seed, runtime):
-        (names,) = item.systems
-        own = tuple(edits[names[0]][item.row])
-        if own:
-            found.append(Item(item.id, item.row, item.texts, item.systems, own))
-    return tuple(found)
+    edits_of = corpus_edits(corpus, "embedded", "spacy2", runtime).systems
+    for item in _single(corpus):
+        if edits := tuple(edits_of[item.systems[0][0]][item.row]):
+            yield replace(item, edits=edits)
 
 
 def shown_order(item: Item, annotator: str, seed: int) -> list[int]:
-    """In which order an annotator sees the corrections of a set: not that of the systems.
+    """Return the order in which an annotator sees a set's corrections: not that of the systems.
 
     The same whenever the set is shown, and another for each annotator.
     """
-    import hashlib
-
     text = f"{seed}\0{item.id}\0{annotator}"
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     drawn = np.random.default_rng(int.from_bytes(digest[:8]))
     return [int(place) for place in drawn.permutation(len(item.texts))]
 
 
-def checked_values(item: Item, task: Task, given: Sequence[str]) -> tuple[int, ...] | None:
-    """Answers as numbers, one a question in the item's order; None where one is missing or wrong.
+def checked_values(item: Item, task: Task, chosen: Sequence[str]) -> tuple[int, ...] | None:
+    """Return answers as numbers in the order of the questions; None where one is no answer.
 
     Args:
         item: what was judged.
         task: what was asked.
-        given: as the page sends them.
+        chosen: as the page sends them.
     """
-    allowed = {
-        "rank": range(1, len(item.texts) + 1),
-        "rate": range(1, 5),
-        "edits": range(2),
-    }[task]
-    known = {str(value): value for value in allowed}
-    if len(given) != item.values or any(text not in known for text in given):
+    ranks = range(1, len(item.texts) + 1)
+    allowed = {"rank": ranks, "rate": range(1, 5), "edits": range(2)}[task]
+    values = {str(value): value for value in allowed}
+    if len(chosen) != item.values or any(text not in values for text in chosen):
         return None
-    return tuple(known[text] for text in given)
+    return tuple(values[text] for text in chosen)
 
 
 @dataclass(frozen=True)
@@ -232,6 +220,7 @@ def marked(corpus: Corpus, item: Item, place: int, hide_edits: bool) -> Sequence
     """
     from gecjury.report.page.browser import Part, mark_edits
 
+    # As it was written: where writing has no blanks, tokens would show where words were cut.
     if hide_edits:
         written = corpus.systems[item.systems[place][0]].as_text(corpus.language)
         return [Part("equal", written.lines[item.row])]

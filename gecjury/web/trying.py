@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
@@ -24,11 +24,12 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, load_all, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.studies.explain import Explain, Explained, explained, one_line
+from gecjury.studies.explain import Explain, explained, one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
-from gecjury.web.pages import answer, page, static_routes
+from gecjury.web.pages import application, page
 from gecjury.web.stored import Filters, StoredComparison, StoredFile, leaderboards
+from gecjury.web.tasks import distinct_texts
 from gecjury.wording import number
 
 if TYPE_CHECKING:
@@ -69,32 +70,28 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.token = new_token()
-        self.known: dict[Path, StoredFile] = {}
+        self.files: dict[Path, StoredFile] = {}
+        # Pasted texts are nobody's business but the browser's.
         self.runtime = replace(self.runtime, use_cache=False)
 
 
 def offered_metrics() -> list[str]:
     """Our metrics that need no network, no model and no gold edits, and whose packages are here."""
-    found = []
+    names = []
+    tagging = find_spec("errant") and find_spec("spacy")
     for name in METRICS:
-        try:
+        # A metric whose package is missing cannot be loaded.
+        with suppress(MissingExtraError, OptionError):
             kind = scorer_class(name)
             if (
-                kind.family not in ("refbased", "refless")
-                or "torch" in kind.packages
-                or kind.must_name
-                or "gold" in kind.needs
-                or kind.fixed
+                kind.family in ("refbased", "refless")
+                and "torch" not in kind.packages
+                and "gold" not in kind.needs
+                and not (kind.must_name or kind.fixed)
+                and (tagging or not hasattr(load(name), "tagger"))
             ):
-                continue
-            scorer = load(name)
-        except (MissingExtraError, OptionError):
-            continue
-        over_edits = hasattr(scorer, "tagger")
-        if over_edits and not (find_spec("errant") and find_spec("spacy")):
-            continue
-        found.append(name)
-    return found
+                names.append(load(name).name)
+    return names
 
 
 def open_desk(
@@ -126,8 +123,8 @@ def open_desk(
         if scorer.fixed:
             scorer.check_new_texts("the page")
     stored = [StoredComparison(Path(path)) for path in comparisons]
-    for each in stored:
-        each.shown(Filters())
+    for comparison in stored:
+        comparison.shown(Filters())
     folder = None if scores is None else Path(scores)
     if folder is not None:
         leaderboards(folder, "", {})
@@ -137,21 +134,12 @@ def open_desk(
 
 def trying_app(desk: Desk) -> PageGuard:
     """The application: pages and what their forms do, behind the guard."""
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
     pages = _Pages(desk)
-    routes = [
-        Route("/", answer(pages.start)),
-        Route("/score", answer(pages.score), methods=["POST"]),
-        *(
-            Route(f"/comparison/{place}", answer(partial(pages.comparison, place)))
-            for place in range(len(desk.comparisons))
-        ),
-        Route("/leaderboard", answer(pages.leaderboard)),
-        *static_routes(),
-    ]
-    return PageGuard(Starlette(routes=routes))
+    shown = {"": pages.start, "leaderboard": pages.leaderboard} | {
+        f"comparison/{place}": partial(pages.comparison, place)
+        for place in range(len(desk.comparisons))
+    }
+    return application(shown, {"score": pages.score})
 
 
 @dataclass(frozen=True)
@@ -219,23 +207,24 @@ class _Pages:
         desk = self.desk
         links = [("/", "Score texts")]
         links += [
-            (f"/comparison/{place}", each.path.name) for place, each in enumerate(desk.comparisons)
+            (f"/comparison/{place}", stored.path.name)
+            for place, stored in enumerate(desk.comparisons)
         ]
         links += [("/leaderboard", "Leaderboard")] if desk.scores is not None else []
         return {"links": links, "here": here, "token": desk.token}
 
-    def _page(self, given: _Pasted, status: int = 200, **more: Any) -> Response:
-        outputs = [*given.outputs, *[("", "")] * (2 - len(given.outputs))]
-        references = [*given.references, *[""] * (2 - len(given.references))]
+    def _page(self, form: _Pasted, status: int = 200, **more: Any) -> Response:
+        outputs = [*form.outputs, *[("", "")] * (2 - len(form.outputs))]
+        references = [*form.references, *[""] * (2 - len(form.references))]
         values = {"error": "", "result": None, **more}
         return page(
             "try",
             status,
             title="Score texts",
-            source=given.source,
+            source=form.source,
             outputs=outputs,
             references=references,
-            metrics=[(name, name in given.metrics) for name in self.desk.metrics],
+            metrics=[(name, name in form.metrics) for name in self.desk.metrics],
             most_lines=MOST_LINES,
             most_systems=MOST_SYSTEMS,
             language=self.desk.language,
@@ -251,21 +240,19 @@ class _Pages:
 
     async def score(self, request: Request) -> Response:
         """Score and explain what was pasted; what is wrong is told above the form as it was."""
-        form = read_form(await request.body(), self.desk.token)
-        given = _given(form)
+        form = _pasted(read_form(await request.body(), self.desk.token))
         try:
-            texts = given.source, given.outputs, given.references
-            corpus = pasted(*texts, self.desk.language)
-            unknown = [name for name in given.metrics if name not in self.desk.metrics]
-            if unknown or not given.metrics:
+            corpus = pasted(form.source, form.outputs, form.references, self.desk.language)
+            unknown = [name for name in form.metrics if name not in self.desk.metrics]
+            if unknown or not form.metrics:
                 raise Refused(
                     f"unknown metric {unknown[0]!r:.60}" if unknown else "choose a metric at least"
                 )
             async with self._lock:
-                result = await self._scored(request, corpus, given.metrics)
+                result = await self._scored(request, corpus, form.metrics)
         except GecjuryError as error:
-            return self._page(given, 422, error=str(error))
-        return self._page(given, result=result)
+            return self._page(form, 422, error=str(error))
+        return self._page(form, result=result)
 
     async def _scored(
         self, request: Request, corpus: Corpus, metrics: Sequence[str]
@@ -275,6 +262,7 @@ class _Pages:
         runtime = replace(self.desk.runtime, progress=patience)
         # One that left while others were served is not served at all.
         patience.left = await request.is_disconnected()
+        # A thread, since scoring would keep the server from answering anybody else.
         work = asyncio.create_task(asyncio.to_thread(_result, corpus, metrics, runtime, patience))
         try:
             while not (await asyncio.wait([work], timeout=_LOOK))[0]:
@@ -301,7 +289,7 @@ class _Pages:
         if self.desk.scores is None:
             raise Refused("no folder was named: start `gecjury serve --scores FOLDER`", 404)
         by = request.query_params.get("by", "")[:200]
-        boards, left_out = leaderboards(self.desk.scores, by, self.desk.known)
+        boards, left_out = leaderboards(self.desk.scores, by, self.desk.files)
         return page(
             "leaderboard",
             title="Leaderboard",
@@ -313,19 +301,19 @@ class _Pages:
         )
 
 
-def _given(form: Form) -> _Pasted:
+def _pasted(form: Form) -> _Pasted:
     texts = form.all("output")
     names = form.all("system")
     if any(len(text) > _MOST_TEXT for text in (*form.all("source"), *texts)):
         raise Refused(f"a text of more than {_MOST_TEXT:,} characters; score files instead", 413)
     outputs = [
-        (" ".join((names[at] if at < len(names) else "").split())[:60], text)
-        for at, text in enumerate(texts)
+        (" ".join(name.split())[:60], text)
+        for name, text in zip([*names, *[""] * len(texts)], texts, strict=False)
+        if text.strip()
     ]
     references = [text for text in form.all("reference") if text.strip()]
     source = (form.all("source") or [""])[0]
-    kept = [(name, text) for name, text in outputs if text.strip()]
-    return _Pasted(source, kept, references, list(dict.fromkeys(form.all("metric"))))
+    return _Pasted(source, outputs, references, list(dict.fromkeys(form.all("metric"))))
 
 
 def pasted(
@@ -348,57 +336,45 @@ def pasted(
     sources = _lines(source, "the source")
     if not outputs:
         raise InputError("no output: paste a corrected text of as many lines as the source")
-    if len(outputs) > MOST_SYSTEMS or len(references) > MOST_REFERENCES:
-        raise InputError(
-            f"{len(outputs)} outputs and {len(references)} references; expected at most "
-            f"{MOST_SYSTEMS} and {MOST_REFERENCES}: score files instead"
-        )
+    _limited("the form", len(outputs), MOST_SYSTEMS, "outputs")
+    _limited("the form", len(references), MOST_REFERENCES, "references")
     systems: dict[str, list[str]] = {}
     for place, (name, text) in enumerate(outputs, 1):
         called = name or f"output {place}"
         if called in systems:
             raise InputError(f"two outputs are called {called!r}; give each a name of its own")
-        systems[called] = _like(sources, text, called)
-    others = [_like(sources, t, f"reference {n}") for n, t in enumerate(references, 1)]
+        systems[called] = _lines(text, called, sources)
+    others = [_lines(t, f"reference {n}", sources) for n, t in enumerate(references, 1)]
     corpus = in_language(corpus_of_texts(sources, systems, others), language)
+    # Counted over all texts: each may be short, and a parser reads every one.
     versions = [v.lines for v in (*corpus.systems.values(), *corpus.references)]
     words = sum(line.count(" ") + 1 for lines in (corpus.sources, *versions) for line in lines)
-    if words > MOST_TOGETHER:
-        raise InputError(
-            f"the texts have {words:,} tokens together; expected at most {MOST_TOGETHER:,}: score "
-            "files instead"
-        )
+    _limited("the form", words, MOST_TOGETHER, "tokens together")
     for place, line in enumerate(corpus.sources, 1):
-        if line.count(" ") >= MOST_WORDS:
-            raise InputError(
-                f"the source, line {place}: has {line.count(' ') + 1} tokens; expected at most "
-                f"{MOST_WORDS}: one sentence a line"
-            )
+        # In a language without blanks a line of one word may have more tokens.
+        _limited(f"the source, line {place}:", line.count(" ") + 1, MOST_WORDS, "tokens")
     return corpus
 
 
-def _lines(text: str, what: str) -> list[str]:
+def _limited(what: str, count: int, most: int, unit: str) -> None:
+    """Refuse more of something than the page takes."""
+    if count > most:
+        raise InputError(
+            f"{what} has {count:,} {unit}; expected at most {most:,}: score files instead"
+        )
+
+
+def _lines(text: str, what: str, sources: Sequence[str] | None = None) -> list[str]:
     lines = [" ".join(line.split()) for line in text.replace("\r\n", "\n").split("\n")]
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
         raise InputError(f"{what} is empty; expected one sentence a line")
-    if len(lines) > MOST_LINES:
-        raise InputError(
-            f"{what} has {len(lines)} lines; expected at most {MOST_LINES}: score files instead"
-        )
+    _limited(what, len(lines), MOST_LINES, "lines")
     for place, line in enumerate(lines, 1):
-        if line.count(" ") >= MOST_WORDS or len(line) > MOST_LETTERS:
-            raise InputError(
-                f"{what}, line {place}: has {line.count(' ') + 1} words and {len(line)} letters; "
-                f"expected at most {MOST_WORDS} and {MOST_LETTERS}: one sentence a line"
-            )
-    return lines
-
-
-def _like(sources: Sequence[str], text: str, what: str) -> list[str]:
-    lines = _lines(text, what)
-    if len(lines) != len(sources):
+        _limited(f"{what}, line {place}:", line.count(" ") + 1, MOST_WORDS, "words")
+        _limited(f"{what}, line {place}:", len(line), MOST_LETTERS, "letters")
+    if sources is not None and len(lines) != len(sources):
         raise InputError(
             f"{what} has {len(lines)} lines, but the source has {len(sources)}: every text needs "
             "one line for each source line"
@@ -413,13 +389,15 @@ def _result(
     scorers = load_all(list(metrics))
     patience.check()
     tables = Work(corpus, tuple(scorers), runtime).scores()
+    # A table is scored once; explanations, which may score anew, have limits of their own.
     explained = left_out = 0
     last = time.monotonic() + _MOST_EXPLAINING
     blocks = []
     written = corpus.as_text()
     for row, source in enumerate(corpus.sources):
         corrections = []
-        for text, systems in _distinct(corpus, row).items():
+        # Systems that agree are shown as one, and explained once.
+        for text, systems in distinct_texts(corpus, row).items():
             about: list[dict[str, Any]] = []
             changed = text.split() != source.split()
             if changed and explained < _MOST_EXPLAINED and time.monotonic() < last:
@@ -438,6 +416,7 @@ def _result(
                     "explanations": about,
                 }
             )
+        # The source is shown as it was written, not in tokens.
         blocks.append({"row": row + 1, "source": written.sources[row], "corrections": corrections})
     notes = list(dict.fromkeys(note for table in tables for note in table.statistics.notes))
     if left_out:
@@ -463,18 +442,12 @@ def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str
             if scores.precision is not None and scores.recall is not None:
                 parts = f"P {number(float(scores.precision[at]))}"
                 parts += f"  R {number(float(scores.recall[at]))}"
-            known = [float(other) for other in scores.score if not math.isnan(other)]
-            best = len(known) > 1 and value == max(known) and min(known) < value
+            scored = [float(other) for other in scores.score if not math.isnan(other)]
+            # Where all are equal, nobody is best.
+            best = len(scored) > 1 and value == max(scored) and min(scored) < value
             cells.append((number(value, 4), parts, best))
         rows.append((name, cells))
     return rows
-
-
-def _distinct(corpus: Corpus, row: int) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, version in corpus.systems.items():
-        found.setdefault(version.lines[row], []).append(name)
-    return found
 
 
 def _explanations(
@@ -486,28 +459,23 @@ def _explanations(
     for scorer in scorers:
         settings = Explain(attribution=None if scorer.can("explain") else "remove")
         try:
-            one = explained(scorer, line, runtime, settings)
+            explanation = explained(scorer, line, runtime, settings)
         except (InputError, OptionError):
             continue  # a metric that weighs systems or sees groups cannot be asked this
-        shown.append(_explanation(scorer.name, one))
-    return [explanation for explanation in shown if explanation["rows"]]
-
-
-def _explanation(name: str, found: Explained) -> dict[str, Any]:
-    if found.chosen is None:
-        rows: Sequence[Mapping[str, Any]] = found.attribution_rows()
-        columns = ["edit", "type", "value"]
+        rows: Sequence[Mapping[str, Any]] = explanation.attribution_rows()
+        columns: Sequence[str] = ["edit", "type", "value"]
         what = "change of the score without the edit"
-    else:
-        best = found.explanations[found.chosen]
-        rows, columns = best.rows, list(best.columns)
-        what = f"against reference {found.chosen + 1}" if len(found.references) > 1 else ""
-    return {
-        "metric": name,
-        "what": what,
-        "columns": columns,
-        "rows": [[_cell(row.get(column)) for column in columns] for row in rows],
-    }
+        if explanation.chosen is not None:
+            best = explanation.explanations[explanation.chosen]
+            rows, columns, what = best.rows, best.columns, ""
+            if len(explanation.references) > 1:
+                what = f"against reference {explanation.chosen + 1}"
+        cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+        if cells:
+            shown.append(
+                {"metric": scorer.name, "what": what, "columns": list(columns), "rows": cells}
+            )
+    return shown
 
 
 def _cell(value: object) -> str:

@@ -9,16 +9,18 @@ further tries it is missing for good, in this run and in every later one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.models import FREE, ModelTable, Price, model_table
-from gecjury.judges.asking.store import Identity, Store, content_key, read_store, store_path
-from gecjury.judges.asking.tokens import Counter, counter_for
+from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
+from gecjury.judges.asking.tokens import TokenCounter, counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
 from gecjury.judges.backends.completion import MALFORMED
 from gecjury.judges.replies.reply import Failure, Verdict, verdict_from_json, verdict_to_json
@@ -73,15 +75,11 @@ class Asked:
 
     Attributes:
         answers: by the request's key.
-        cut: bytes of a damaged tail that were cut from its store; they were asked again.
-        aside: lines of its store that could not be read; they were set aside and asked again.
-        store: the store's file name; empty without one.
+        store: where the replies are kept, and what was mended there.
     """
 
     answers: Mapping[str, Answer]
-    cut: int = 0
-    store: str = ""
-    aside: tuple[int, ...] = ()
+    store: Replies = field(default_factory=Replies)
 
 
 def read_reply(question: Question, reply: Reply) -> Verdict:
@@ -92,8 +90,6 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
         return Failure("empty", "no choices")
     if reply.finish == MALFORMED:
         return Failure("malformed", reply.text[:60])
-    if reply.finish == TOO_LONG:
-        return Failure(TOO_LONG, reply.text)
     verdict = question.read(reply)
     if not isinstance(verdict, Failure):
         return verdict
@@ -123,7 +119,6 @@ def ask(
     questions: Sequence[Question],
     model: Model,
     runtime: Runtime,
-    *,
     retries: int,
     what: str,
     connect: Connect = connect,
@@ -156,9 +151,11 @@ def ask(
         raise OptionError(
             f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
             f"({table.currency} per million tokens read and written), or name a price table with "
-            f"--prices FILE (the table in use is {table.path.name}, {table.date})"
+            f"--prices FILE (the table in use is {Path(table.path).name}, {table.date})"
         )
-    with _opened(Identity.of(next(iter(distinct.values())).request), runtime) as store:
+    identity = Identity.of(next(iter(distinct.values())).request)
+    path = store_path(runtime.cache_folder("judgments"), identity)
+    with Store(path, identity) if runtime.use_cache else nullcontext(Replies()) as store:
         run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(model.name)))
         attempts = run.waiting()
         # Where all is stored, no key and no server is needed.
@@ -167,34 +164,15 @@ def ask(
             with runtime.progress.task(what, len(distinct)) as bar:
                 run.bar, run.currency = bar, table.currency
                 bar.advance(len(distinct) - len(attempts))
-                backend.run(
-                    Assignment(
-                        attempts=attempts,
-                        deliver=run.deliver,
-                        may_send=run.budget.may_send,
-                        price=price,
-                        runtime=runtime,
-                    )
-                )
+                backend.run(Assignment(attempts, run.deliver, run.budget.may_send, price, runtime))
         run.finish()
-        if store is None:
-            return Asked(run.answers())
-        return Asked(run.answers(), store.cut, store.path.name, store.aside)
-
-
-@contextmanager
-def _opened(identity: Identity, runtime: Runtime) -> Iterator[Store | None]:
-    if not runtime.use_cache:
-        yield None
-        return
-    with Store(store_path(runtime.cache_folder("judgments"), identity), identity) as store:
-        yield store
+        return Asked(run.answers(), store)
 
 
 class _Budget:
     """Lets an attempt go only if the worst case still fits, those under way included."""
 
-    def __init__(self, runtime: Runtime, price: Price | None, counter: Counter) -> None:
+    def __init__(self, runtime: Runtime, price: Price | None, counter: TokenCounter) -> None:
         self.runtime, self.price, self.counter = runtime, price, counter
         self.held: dict[tuple[str, int], float] = {}
         self.exhausted = False
@@ -223,32 +201,25 @@ class _Run:
 
     Attributes:
         questions: by the request's key.
-        store: where replies are kept, if anywhere.
+        store: where replies are kept.
         retries: further tries of a question whose reply cannot be read.
         budget: what may be spent.
         bar: shows the progress.
         currency: of the amount beside it.
-        fresh: replies of this run by key; without an open store, all replies.
-        kept: by key, what the last reply was read as; without an open store.
+        fresh: replies of this run, counted by key.
         verdicts: by key, how many replies there were when the last of them was read, and as what.
         unfit: by key, prompts that do not fit the model.
     """
 
     questions: Mapping[str, Question]
-    store: Store | None
+    store: Replies
     retries: int
     budget: _Budget
     bar: Bar | None = None
     currency: str = ""
-    fresh: dict[str, list[Reply]] = field(default_factory=dict)
-    kept: dict[str, Any] = field(default_factory=dict)
+    fresh: Counter[str] = field(default_factory=Counter)
     verdicts: dict[str, tuple[int, Verdict]] = field(default_factory=dict)
     unfit: dict[str, Failure] = field(default_factory=dict)
-
-    def replies(self, key: str) -> list[Reply]:
-        if self.store is not None:
-            return self.store.replies(key)
-        return self.fresh.get(key, [])
 
     def waiting(self) -> list[Attempt]:
         """Return what has to be asked, and asked again."""
@@ -268,12 +239,11 @@ class _Run:
         # A reply is kept before an error that its reading raises is told: it is read again below.
         with suppress(GecjuryError):
             verdict = read_reply(self.questions[key], reply)
-        if self.store is not None:
-            kept = None if verdict is None else verdict_to_json(verdict)
-            self.store.append(attempt.request, reply, kept)
-        self.fresh.setdefault(key, []).append(reply)
+        kept = None if verdict is None else verdict_to_json(verdict)
+        self.store.append(attempt.request, reply, kept)
+        self.fresh[key] += 1
         if verdict is not None:
-            self.verdicts[key] = len(self.replies(key)), verdict
+            self.verdicts[key] = len(self.store.replies(key)), verdict
         self.budget.paid(attempt, reply)
         following = self._next(self.questions[key])
         if self.bar is not None:
@@ -285,7 +255,7 @@ class _Run:
 
     def _next(self, question: Question) -> Attempt | None:
         """Return the question's next attempt; None if it is answered or given up."""
-        replies = self.replies(question.request.key)
+        replies = self.store.replies(question.request.key)
         if not replies:
             return Attempt(question.request)
         verdict = self._verdict(question, replies)
@@ -298,14 +268,17 @@ class _Run:
         key = question.request.key
         if key in self.verdicts and self.verdicts[key][0] == len(replies):
             return self.verdicts[key][1]
-        kept = self.kept.get(key) if self.store is None else self.store.read_as(key)
-        verdict = _read_before(question, replies[-1], kept)
+        verdict = verdict_from_json(self.store.read_as(key), len(question.texts))
+        if verdict is None:  # old stores keep replies alone
+            verdict = read_reply(question, replies[-1])
         self.verdicts[key] = len(replies), verdict
         return verdict
 
     def finish(self) -> None:
         if self.budget.exhausted:
-            left = sum(not self.replies(key) and key not in self.unfit for key in self.questions)
+            left = sum(
+                not self.store.replies(key) and key not in self.unfit for key in self.questions
+            )
             raise IncompleteError(
                 f"stopped before --max-cost {self.budget.runtime.max_cost:g} was crossed: "
                 f"{self.budget.runtime.spending.amount:.4f} {self.currency} spent, {left} of "
@@ -316,17 +289,11 @@ class _Run:
     def answers(self) -> dict[str, Answer]:
         answers = {}
         for key, question in self.questions.items():
-            replies = self.replies(key)
+            replies = self.store.replies(key)
             nothing = self.unfit.get(key, Failure("empty", "not asked"))
             verdict = self._verdict(question, replies) if replies else nothing
-            answers[key] = Answer(verdict, tuple(replies), len(self.fresh.get(key, ())))
+            answers[key] = Answer(verdict, tuple(replies), self.fresh[key])
         return answers
-
-
-def _read_before(question: Question, reply: Reply, kept: Any) -> Verdict:
-    """Return the verdict that is kept with a reply; one of old stores, which have none, is read."""
-    verdict = verdict_from_json(kept, len(question.texts))
-    return read_reply(question, reply) if verdict is None else verdict
 
 
 def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -> dict[str, Any]:
@@ -356,13 +323,11 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
     counter = counter_for(model.name, None if first is None else first.sampling.get("thinking"))
     table = model_table(runtime)
     price = price_of(model, table, batch=runtime.batch)
-    run = _Run(distinct, None, retries, _Budget(runtime, price, counter))
+    records: Iterable[Mapping[str, Any]] = ()
     if first is not None and runtime.use_cache:
         path = store_path(runtime.cache_folder("judgments"), Identity.of(first))
-        for record in read_store(path)[1] if path.exists() else ():
-            if (key := content_key(record)) in distinct:
-                run.fresh.setdefault(key, []).append(Reply.from_json(record["reply"]))
-                run.kept[key] = record.get("read")
+        records = read_store(path).records if path.exists() else ()
+    run = _Run(distinct, Replies(records), retries, _Budget(runtime, price, counter))
     todo = [attempt.request for attempt in run.waiting()]
     read, written = sum(map(counter.input, todo)), sum(map(counter.output, todo))
     amount = None if price is None else price.cost(read, written)
@@ -370,5 +335,9 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
         len(todo),
         {"input": read, "output": written},
         {"amount": amount, "currency": table.currency, "prices": table.source},
-        {"stored": len(distinct) - len(todo), "counted": counter.how},
+        {
+            "posed": len(questions),
+            "stored": len(distinct) - len(todo),
+            "counted": counter.how,
+        },
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import starmap
 from typing import Any, Literal
 
 from gecjury.records import from_record
@@ -69,28 +68,10 @@ class Request:
         return key_of(self.parts)
 
 
-@dataclass(frozen=True)
-class TokenLogprob:
-    """One token of a reply with the alternatives the model saw for it.
+TokenLogprob = tuple[str, tuple[tuple[str, float], ...]]
+"""One token of a reply with the alternatives that the model saw for it, itself among them: each a
+text and the natural logarithm of its probability."""
 
-    Attributes:
-        token: its text.
-        top: (text, natural log of the probability) of the most likely tokens, itself included.
-
-    Raises:
-        ValueError: a logarithm is far above 0, and no rounding error.
-    """
-
-    token: str
-    top: tuple[tuple[str, float], ...]
-
-    def __post_init__(self) -> None:
-        for _, logarithm in self.top:
-            if not logarithm <= 1:
-                raise ValueError(f"{logarithm} for a logarithm of a probability")
-
-
-_TOKENS = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 # Which of the settings that a reply keeps are numbers.
 _NUMBERS = ("max_tokens", "seed", "temperature", CUT, WINDOW)
 
@@ -122,32 +103,34 @@ class Reply:
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply as plain JSON values."""
-        record = asdict(self)
-        if self.logprobs is not None:
-            record["logprobs"] = [
-                [token.token, [list(alternative) for alternative in token.top]]
-                for token in self.logprobs
-            ]
-        record["sent"] = dict(self.sent)
-        return record
+        return asdict(self)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Reply:
         """Return the reply that `to_json` wrote.
 
         Raises:
-            KeyError, TypeError, ValueError: the record is not a reply.
+            TypeError, ValueError: the record is not a reply.
         """
-        tokens = record["logprobs"]
-        if tokens is not None:
-            tokens = tuple(starmap(TokenLogprob, from_record(_TOKENS, tokens, "logprobs")))
-        reply = replace(from_record(cls, {**record, "logprobs": None}), logprobs=tokens)
+        reply = from_record(cls, record)
+        check_logprobs(reply.logprobs or ())
         numbers = [reply.input_tokens, reply.output_tokens, reply.cost or 0.0, reply.latency]
         numbers += [reply.sent[name] for name in _NUMBERS if name in reply.sent]
         # Stores can be brought in from elsewhere, and no sum of such numbers may overflow.
         if not all(abs(number) <= 1e18 for number in numbers):
             raise ValueError("a number that is none of a reply's")
         return reply
+
+
+def check_logprobs(tokens: Iterable[TokenLogprob]) -> None:
+    """Refuse what cannot be a logarithm of a probability.
+
+    Raises:
+        ValueError: one is far above 0, and no rounding error.
+    """
+    for logarithm in (logarithm for _, top in tokens for _, logarithm in top):
+        if not logarithm <= 1:
+            raise ValueError(f"{logarithm} for a logarithm of a probability")
 
 
 @dataclass(frozen=True)
@@ -163,6 +146,11 @@ class Attempt:
     request: Request
     number: int = 0
     overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name by which a server knows a repeated request, which it need not bill twice."""
+        return f"{self.request.key}-{self.number}"
 
     @property
     def sampling(self) -> dict[str, Any]:

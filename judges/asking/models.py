@@ -6,6 +6,7 @@ import datetime
 import functools
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -67,14 +68,43 @@ class Traits:
 
 
 @dataclass(frozen=True)
+class KnownModel:
+    """A model as a table lists it.
+
+    Attributes:
+        input: price of a million tokens read.
+        output: price of a million tokens written.
+        ends: date on which it is shut down; None where none is known.
+    """
+
+    input: float
+    output: float
+    ends: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no price or no date.
+
+        Raises:
+            ValueError: names the value.
+        """
+        if self.ends is not None:
+            datetime.date.fromisoformat(self.ends)
+        _check_prices(self.input, self.output)
+
+    @property
+    def price(self) -> Price:
+        """The price of one token in each direction."""
+        return Price(self.input / 1e6, self.output / 1e6)
+
+
+@dataclass(frozen=True)
 class ModelTable:
-    """Known models by name.
+    """Known models by name, as the file has them.
 
     Attributes:
         date: when the prices and shut-down dates were taken down.
         currency: e.g. `USD`.
-        prices: list prices by model.
-        ends: shut-down dates by model, of models that have one.
+        models: by name.
         families: properties of models by how their names begin.
         batch_factor: what a batch costs, as a share of the price.
         path: the file.
@@ -83,12 +113,25 @@ class ModelTable:
 
     date: str
     currency: str
-    prices: Mapping[str, Price]
-    ends: Mapping[str, datetime.date]
-    families: Mapping[str, Traits]
-    batch_factor: float
-    path: Path
+    models: Mapping[str, KnownModel]
+    families: Mapping[str, Traits] = field(default_factory=dict)
+    batch_factor: float = 1.0
+    path: str = ""
     fixed: Price | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is shown or multiplied and is neither text nor number.
+
+        Raises:
+            ValueError: names the value.
+        """
+        for word in (self.date, self.currency):
+            if len(word) > 60 or not word.isprintable():
+                raise ValueError(f"{word[:60]!r} is no date or currency")
+        _check_prices(self.batch_factor)
+
+    def _listed(self, model: str) -> KnownModel | None:
+        return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
 
     def price(self, model: str, *, batch: bool = False) -> Price | None:
         """Return the price of a model or of a dated snapshot; None where it is unknown.
@@ -97,19 +140,22 @@ class ModelTable:
         """
         if self.fixed is not None:
             return self.fixed
-        listed = self.prices.get(model) or self.prices.get(_SNAPSHOT.sub("", model))
-        if listed is None or not batch:
-            return listed
-        return Price(listed.input * self.batch_factor, listed.output * self.batch_factor)
+        if (listed := self._listed(model)) is None:
+            return None
+        price, factor = listed.price, self.batch_factor if batch else 1.0
+        return Price(price.input * factor, price.output * factor)
 
     @property
     def source(self) -> str:
-        """Where prices come from: the table's date, or the option that gave the price."""
+        """The source of prices: the table's date, or the option that gave the price."""
         return self.date if self.fixed is None else "--price"
 
     def end(self, model: str) -> datetime.date | None:
         """Return the date on which OpenAI shuts a model down; None where none is known."""
-        return self.ends.get(model) or self.ends.get(_SNAPSHOT.sub("", _tuned_from(model)))
+        for name in (model, _SNAPSHOT.sub("", _tuned_from(model))):
+            if name in self.models and (end := self.models[name].ends):
+                return datetime.date.fromisoformat(end)
+        return None
 
     def traits_of(self, model: str) -> Traits | None:
         """Return the properties of a model's family; None where the family is unknown."""
@@ -119,14 +165,12 @@ class ModelTable:
 
     def suggestion(self) -> str:
         """Name the cheapest model without a shut-down date, with its price; for errors."""
-        lasting = {name: p for name, p in self.prices.items() if name not in self.ends}
+        lasting = {name: model for name, model in self.models.items() if not model.ends}
         if not lasting:
             return "model=NAME"
         name = min(lasting, key=lambda name: lasting[name].output)
-        return (
-            f"model={name} ({lasting[name]}, {self.currency} per million tokens, prices of "
-            f"{self.date})"
-        )
+        price = lasting[name].price
+        return f"model={name} ({price}, {self.currency} per million tokens, prices of {self.date})"
 
     def notes(self, models: list[str]) -> list[str]:
         """Say what may be out of date: the table itself, or models that end soon.
@@ -135,12 +179,13 @@ class ModelTable:
             models: names of models that OpenAI serves.
         """
         notes = []
-        with_date = _iso(self.date)
-        if with_date is not None and (age := (today() - with_date).days) > _OLD_DAYS:
-            notes.append(
-                f"prices and shut-down dates of models are of {self.date}, {age} days ago: check "
-                "them, or name a newer table with --prices FILE"
-            )
+        # A user's table may call its date as it likes.
+        with suppress(ValueError):
+            if (age := (today() - datetime.date.fromisoformat(self.date)).days) > _OLD_DAYS:
+                notes.append(
+                    f"prices and shut-down dates of models are of {self.date}, {age} days ago: "
+                    "check them, or name a newer table with --prices FILE"
+                )
         for model in models:
             end = self.end(model)
             if end is not None and 0 <= (days := (end - today()).days) <= _SOON_DAYS:
@@ -156,11 +201,16 @@ def _tuned_from(model: str) -> str:
     return model.split(":")[1] if model.startswith("ft:") else model
 
 
-def _iso(text: str) -> datetime.date | None:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        return None
+def _check_prices(*prices: float) -> None:
+    for price in prices:
+        # More than any price, so that no sum of costs is infinite.
+        if not 0 <= price <= 1e15:
+            raise ValueError(f"{price} is not a price")
+
+
+@functools.cache
+def _packaged() -> ModelTable:
+    return read_models(_TABLE)
 
 
 def model_table(runtime: Runtime) -> ModelTable:
@@ -176,11 +226,6 @@ def model_table(runtime: Runtime) -> ModelTable:
     return replace(table, fixed=Price(read, written))
 
 
-@functools.cache
-def _packaged() -> ModelTable:
-    return _read(_TABLE)
-
-
 def read_models(path: str | Path | None = None) -> ModelTable:
     """Read a table of models.
 
@@ -191,57 +236,21 @@ def read_models(path: str | Path | None = None) -> ModelTable:
     Raises:
         InputError: the file is not such a table; says what is wrong.
     """
-    return _packaged() if path is None else _read(Path(path))
-
-
-def _read(path: Path) -> ModelTable:
+    if path is None:
+        return _packaged()
     expected = '{"date", "currency", "models": {"NAME": {"input": X, "output": Y}}}'
     try:
         text = read_text(path, most=_MOST_BYTES)
     except InputError as error:
         raise InputError(f"the price table cannot be read: {error}") from None
     try:
-        listed = from_record(_Listed, parse_json(text, "JSON", "a price table"))
-        for word in (listed.date, listed.currency):
-            if len(word) > 60 or not word.isprintable():
-                raise ValueError(f"{word[:60]!r} is no date or currency")
-        prices = [price for row in listed.models.values() for price in (row.input, row.output)]
-        for price in (*prices, listed.batch_factor):
-            # More than any price, so that no sum of costs is infinite.
-            if not 0 <= price <= 1e15:
-                raise ValueError(f"{price} is not a price")
-        ends = {name: row.ends for name, row in listed.models.items() if row.ends is not None}
-        return ModelTable(
-            listed.date,
-            listed.currency,
-            {name: Price(row.input / 1e6, row.output / 1e6) for name, row in listed.models.items()},
-            {name: datetime.date.fromisoformat(end) for name, end in ends.items()},
-            listed.families,
-            listed.batch_factor,
-            path,
-        )
+        table = from_record(ModelTable, parse_json(text, "JSON", "a price table"))
     except ValueError as error:
         raise InputError(
             f"{path}: not a price table ({visible(str(error)[:200])}); expected {expected}"
         ) from None
-
-
-@dataclass(frozen=True)
-class _ListedModel:
-    input: float
-    output: float
-    ends: str | None = None
-
-
-@dataclass(frozen=True)
-class _Listed:
-    """A table of models as its file has it."""
-
-    date: str
-    currency: str
-    models: Mapping[str, _ListedModel]
-    families: Mapping[str, Traits] = field(default_factory=dict)
-    batch_factor: float = 1.0
+    # Neither is the file's to say.
+    return replace(table, path=str(path), fixed=None)
 
 
 @dataclass(frozen=True)

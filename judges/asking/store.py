@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -89,104 +89,84 @@ class Damage:
 
 
 @dataclass
-class Found:
-    """The content of a file of stores.
+class StoredLines:
+    """The content of a file of one or more stores, one after the other.
 
     Attributes:
-        segments: each store's identity and records.
+        stores: each store's identity and records.
         sound: bytes from the start to the end of the last sound line; what follows is a tail that
             a crash left.
         damaged: lines before that which cannot be read.
     """
 
-    segments: list[tuple[Identity, list[dict[str, Any]]]]
+    stores: list[tuple[Identity, list[dict[str, Any]]]]
     sound: int
     damaged: list[Damage]
 
+    @property
+    def identity(self) -> Identity:
+        """The identity of the first store."""
+        return self.stores[0][0]
 
-def read_store(path: Path) -> tuple[Identity, list[dict[str, Any]], int]:
-    """Read a store without changing it; lines that cannot be read are passed over.
-
-    Returns:
-        Its identity, its records, and how many bytes from the start there are to its last sound
-        line; what follows is a tail that a crash left.
-
-    Raises:
-        InputError: not a store; names the line.
-    """
-    found = find_lines(path)
-    return *found.segments[0], found.sound
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The records of the first store."""
+        return self.stores[0][1]
 
 
-def find_lines(path: Path) -> Found:
-    """Read a store, and say which of its lines cannot be read.
+def read_store(path: Path) -> StoredLines:
+    """Read a store without changing it, and say which of its lines cannot be read.
 
     Raises:
         InputError: not a store, or several; names the line.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: the store cannot be read ({error.strerror})") from None
-    found = _segments(path, data)
-    if len(found.segments) > 1:
+    lines = read_stores(path)
+    if len(lines.stores) > 1:
         raise InputError(
             f"{path}: holds several stores; bring them in with `gecjury judgments import`"
         )
-    return found
+    return lines
 
 
-def read_segments(path: Path) -> list[tuple[Identity, list[dict[str, Any]]]]:
-    """Read a file that holds one or more whole stores, one after the other.
+def read_stores(path: Path) -> StoredLines:
+    """Read a file of stores, whose lines may be damaged anywhere but before the first head.
 
     Raises:
-        InputError: it is damaged anywhere; names the line.
+        InputError: it holds no store; names the line.
     """
     data = read_bytes(path)
-    found = _segments(path, data)
-    for damage in found.damaged:
-        raise InputError(
-            f"{path}, line {damage.line}: {damage.reason}; nothing was taken from the file: "
-            "export it again"
-        )
-    if found.sound < len(data.rstrip(b" \n")):
-        raise InputError(f"{path}: the file ends in a damaged line; export it again")
-    return found.segments
-
-
-def _segments(path: Path, data: bytes) -> Found:
-    found = Found([], 0, [])
+    lines = StoredLines([], 0, [])
     bad: list[Damage] = []
     start = 0
     for number, line in enumerate(data.split(b"\n"), 1):
         end = min(start + len(line) + 1, len(data))
+        # A line without its end is a tail, whatever it holds.
         record = _record(line) if end > start + len(line) else None
         reason = "damaged (its checksum is wrong)"
-        if record is not None and not found.segments:
-            found.segments.append((_identity(path, number, record), []))
-            if bad:
+        if record is not None and (not lines.stores or "format" in record):
+            lines.stores.append((_identity(path, number, record), []))
+            if bad and len(lines.stores) == 1:
                 raise InputError(
                     f"{path}, line {bad[0].line}: damaged before the head of the store, so it is "
                     "left as it is; restore the file, or move it away to ask everything anew"
                 )
-        elif record is not None and "format" in record:
-            found.segments.append((_identity(path, number, record), []))
         elif record is not None:
-            reason = _check(path, number, found.segments[-1][0], record)
-            if reason:
+            identity, records = lines.stores[-1]
+            if reason := _fault(path, number, identity, record):
                 record = None
             else:
-                found.segments[-1][1].append(record)
+                records.append(record)
         if record is not None:
-            found.sound = end
-            found.damaged += bad
+            # What is bad is no tail once a sound line stands behind it.
+            lines.sound = end
+            lines.damaged += bad
             bad = []
         elif line.strip():  # blanks stand where a line was set aside
             bad.append(Damage(number, start, end, reason))
         start = end
-    if not found.segments:
+    if not lines.stores:
         raise InputError(f"{path}: not a store of judgments (no head line of {STORE_FORMAT})")
-    return found
+    return lines
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
@@ -230,7 +210,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def _check(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> str:
+def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> str:
     """Return what makes a record no judgment; empty for a sound one.
 
     Raises:
@@ -267,13 +247,66 @@ def _head(identity: Identity) -> bytes:
     return _line({"format": STORE_FORMAT, "identity": identity.parts})
 
 
-class Store(AbstractContextManager["Store"]):
-    """The replies of one identity, open for reading and appending.
+class Replies:
+    """The replies to a model's questions in memory, and what each was read as.
+
+    Attributes:
+        file: the name of the store; empty where replies are kept in none.
+        cut: bytes of a damaged tail that were cut away on opening.
+        aside: lines that could not be read and were set aside on opening.
+    """
+
+    file: str = ""
+    cut: int = 0
+    aside: tuple[int, ...] = ()
+
+    def __init__(self, records: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Take records over, e.g. those of `read_store`."""
+        self._replies: dict[str, list[Reply]] = {}
+        self._read: dict[str, Any] = {}
+        for record in records:
+            self._take(record)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._replies.values()))
+
+    def __iter__(self) -> Iterator[Reply]:
+        """Return all replies, in the order of their keys' first reply."""
+        return (reply for replies in self._replies.values() for reply in replies)
+
+    def replies(self, key: str) -> list[Reply]:
+        """Return the replies to one request, the last one last."""
+        return list(self._replies.get(key, ()))
+
+    def read_as(self, key: str) -> Any:
+        """Return the verdict read from the last reply to a request; None where it is not kept."""
+        return self._read.get(key)
+
+    def append(self, request: Request, reply: Reply, read: Mapping[str, Any] | None = None) -> None:
+        """Keep a reply and what it was read as; in a store, both are then on the disk.
+
+        Raises:
+            OutputError: it could not be written whole; what was there before is intact.
+        """
+        parts = request.parts
+        record = {"key": key_of(parts), "parts": parts, "reply": reply.to_json()}
+        self.append_record(record if read is None else {**record, "read": read})
+
+    def append_record(self, record: Mapping[str, Any]) -> None:
+        """Keep a record of another store of the same identity; see `append`."""
+        self._take(record)
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        key = content_key(record)
+        self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
+        self._read[key] = record.get("read")
+
+
+class Store(Replies, AbstractContextManager["Store"]):
+    """The replies of one identity in a file, open for reading and appending.
 
     Attributes:
         path: the file.
-        cut: bytes of a damaged tail that were cut away on opening.
-        aside: lines that could not be read and were set aside on opening.
     """
 
     def __init__(self, path: Path, identity: Identity) -> None:
@@ -283,10 +316,8 @@ class Store(AbstractContextManager["Store"]):
             InputError: another run holds it, it belongs to another identity, or it is damaged.
             OutputError: it cannot be made or written.
         """
-        self.path, self.identity, self.cut = path, identity, 0
-        self.aside: tuple[int, ...] = ()
-        self._replies: dict[str, list[Reply]] = {}
-        self._read: dict[str, Any] = {}
+        super().__init__()
+        self.path, self.identity, self.file = path, identity, path.name
         self._file = GrowingFile(
             path,
             busy="another run is writing this store; wait for it to end, or give this run its own "
@@ -308,75 +339,36 @@ class Store(AbstractContextManager["Store"]):
         """Close the file, which frees the lock; a store without a reply is not left behind."""
         self._file.close(remove=self._file.size == len(_head(self.identity)))
 
-    def __len__(self) -> int:
-        return sum(map(len, self._replies.values()))
-
-    def __iter__(self) -> Iterator[Reply]:
-        """All replies, in the order of their keys' first reply."""
-        return (reply for replies in self._replies.values() for reply in replies)
-
-    def replies(self, key: str) -> list[Reply]:
-        """The replies to one request, the last one last."""
-        return list(self._replies.get(key, ()))
-
-    def read_as(self, key: str) -> Any:
-        """Return the verdict read from the last reply to a request; None where it is not kept."""
-        return self._read.get(key)
-
-    def append(self, request: Request, reply: Reply, read: Mapping[str, Any] | None = None) -> None:
-        """Keep a reply and what it was read as: when this returns, both are on the disk.
-
-        Raises:
-            OutputError: it could not be written whole; what was there before is intact.
-        """
-        parts = request.parts
-        if Identity.of(request) != self.identity:
-            raise InputError(f"{self.path}: a reply of another model or prompt was to be kept here")
-        record = {"key": key_of(parts), "parts": parts, "reply": reply.to_json()}
-        self.append_record(record if read is None else {**record, "read": read})
-
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Keep a record of another store of the same identity; see `append`."""
-        if wrong := _check(self.path, 0, self.identity, record):
+        if wrong := _fault(self.path, 0, self.identity, record):
             raise InputError(f"{self.path}: {wrong} was to be kept here")
         self._file.append(_line(record))
-        self._take(record)
-
-    def _take(self, record: Mapping[str, Any]) -> None:
-        key = content_key(record)
-        self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
-        self._read[key] = record.get("read")
+        super().append_record(record)
 
     def _load(self) -> None:
         """Read the store; cut off what a crash left, and set aside what cannot be read."""
         size = self._file.size
         if size and not self._headless(size):
-            found = find_lines(self.path)
-            ((identity, records),) = found.segments
-            if identity != self.identity:
+            lines = read_store(self.path)
+            if (theirs := lines.identity) != (ours := self.identity):
                 raise InputError(
-                    f"{self.path}: holds replies of {identity.model} to {identity.prompt}, not of "
-                    f"{self.identity.model} to {self.identity.prompt}; move it away"
+                    f"{self.path}: holds replies of {theirs.model} to {theirs.prompt}, not of "
+                    f"{ours.model} to {ours.prompt}; move it away"
                 )
-            if found.sound < size:
-                self._keep_tail(found.sound)
-                self._file.cut(found.sound)
-                self.cut = size - found.sound
-            if found.damaged:
-                self._set_aside(found.damaged)
-            for record in records:
+            if lines.sound < size:
+                tail = self.path.read_bytes()[lines.sound :]
+                # Whole lines are no remains of a crash.
+                if (whole := tail[: tail.rfind(b"\n") + 1]).strip(b"\0 \n"):
+                    append(self.path.with_suffix(ASIDE), whole)
+                self._file.cut(lines.sound)
+                self.cut = size - lines.sound
+            if lines.damaged:
+                self._set_aside(lines.damaged)
+            for record in lines.records:
                 self._take(record)
             return
         self._file.append(_head(self.identity))
-
-    def _keep_tail(self, sound: int) -> None:
-        """Keep whole lines of a tail, which are no remains of a crash, in a file of their own."""
-        with self.path.open("rb") as store:
-            store.seek(sound)
-            tail = store.read()
-        whole = tail[: tail.rfind(b"\n") + 1]
-        if whole.strip(b"\0 \n"):
-            append(self.path.with_suffix(ASIDE), whole)
 
     def _set_aside(self, damaged: list[Damage]) -> None:
         """Keep lines that cannot be read in a file of their own, and leave blanks for them."""

@@ -6,33 +6,27 @@ is exported alone is its own copy, and what is imported replays without any serv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, nearest
-from gecjury.judges.asking.store import (
-    Store,
-    content_key,
-    find_lines,
-    read_segments,
-    read_store,
-    store_path,
-)
-from gecjury.textfiles import write_text
+from gecjury.judges.asking.store import Store, content_key, read_store, read_stores, store_path
+from gecjury.textfiles import read_bytes, write_text
 
 
 def list_stores(folder: Path) -> list[dict[str, Any]]:
     """Return a record for every store of a cache folder: name, model, prompt, replies, bytes."""
     rows = []
     for path in sorted(folder.glob("*.jsonl")):
-        identity, records, _ = read_store(path)
+        store = read_store(path)
         rows.append(
             {
                 "store": path.stem,
-                "model": identity.model,
-                "prompt": identity.prompt,
-                "replies": len(records),
+                "model": store.identity.model,
+                "prompt": store.identity.prompt,
+                "replies": len(store.records),
                 "bytes": path.stat().st_size,
             }
         )
@@ -57,12 +51,12 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
     for name in names:
         if name not in stores:
             raise InputError(f"no store {name!r} in {folder}: {nearest(name, stores)}")
-    chosen = [stores[name] for name in names] if names else list(stores.values())
+    chosen = [stores[name] for name in names or stores]
     if not chosen:
         raise InputError(f"{folder}: no stored judgments; score something with a judge first")
     parts, count = [], 0
     for path in chosen:
-        store = find_lines(path)
+        store = read_store(path)
         if store.damaged:
             first = store.damaged[0]
             raise InputError(
@@ -72,7 +66,7 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
         lines = path.read_bytes()[: store.sound].split(b"\n")
         # Blanks stand where a line was set aside.
         parts += [line + b"\n" for line in lines if line.strip()]
-        count += len(store.segments[0][1])
+        count += len(store.records)
     write_text(file, b"".join(parts).decode("ascii"))
     return count
 
@@ -86,24 +80,26 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     Raises:
         InputError: the file is damaged anywhere, or a store is in use.
     """
-    added = total = 0
     # The whole file is read and checked before anything is written.
-    for identity, records in list(read_segments(file)):
+    lines = read_stores(file)
+    for damage in lines.damaged:
+        raise InputError(
+            f"{file}, line {damage.line}: {damage.reason}; nothing was taken from the file: "
+            "export it again"
+        )
+    if lines.sound < len(read_bytes(file).rstrip(b" \n")):
+        raise InputError(f"{file}: the file ends in a damaged line; export it again")
+    added = total = 0
+    for identity, records in lines.stores:
         with Store(store_path(folder, identity), identity) as store:
-            for record in _new(store, records):
-                added += 1
-                store.append_record(record)
-            total += len(records)
+            # Of each key those are new that stand beyond the store's own replies.
+            have = {key: len(store.replies(key)) for key in map(content_key, records)}
+            seen: Counter[str] = Counter()
+            for record in records:
+                key = content_key(record)
+                seen[key] += 1
+                if seen[key] > have[key]:
+                    store.append_record(record)
+                    added += 1
+        total += len(records)
     return added, total - added
-
-
-def _new(store: Store, records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the records that a store does not hold: of each key those beyond its own replies."""
-    seen: dict[str, int] = {}
-    keys = [content_key(record) for record in records]
-    have = {key: len(store.replies(key)) for key in keys}
-    for key, record in zip(keys, records, strict=True):
-        place = seen.get(key, 0)
-        seen[key] = place + 1
-        if place >= have[key]:
-            yield record

@@ -19,7 +19,7 @@ from gecjury.runtime import Runtime
 BACKENDS = ("openai", "vllm")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Assignment:
     """A task for a backend.
 

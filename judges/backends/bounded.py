@@ -9,9 +9,9 @@ sentences go to the address that was named and to no other.
 from __future__ import annotations
 
 import asyncio
-import threading
 import zlib
 from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -144,18 +144,5 @@ def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    results: list[_T] = []
-    failure: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            results.append(asyncio.run(work))
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return results[0]
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gecjury.addresses import masked
-from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
+from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob, check_logprobs
 from gecjury.judges.asking.models import Price
 
 MALFORMED = "malformed"
@@ -115,8 +115,8 @@ def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
     if not content:
         return None
     try:
-        return tuple(
-            TokenLogprob(
+        tokens = tuple(
+            (
                 _whole(str(token["token"])),
                 tuple(
                     (_whole(str(top["token"])), float(top["logprob"]))
@@ -125,5 +125,7 @@ def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
             )
             for token in content
         )
+        check_logprobs(tokens)
+        return tokens
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise _Malformed("logprobs are no probabilities of tokens") from None

@@ -10,7 +10,6 @@ often is tried depends on whether the server ever answered, so that every part o
 from __future__ import annotations
 
 import asyncio
-import difflib
 import random
 import re
 import time
@@ -32,12 +31,12 @@ from gecjury.addresses import (
     secrets_of,
 )
 from gecjury.errors import (
-    GecjuryError,
     IncompleteError,
     InputError,
     MissingExtraError,
     OptionError,
     install_hint,
+    nearest,
 )
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.asking.models import Price, capabilities
@@ -108,22 +107,65 @@ class _Refused(Exception):
     """The server does not know a setting that the request can do without."""
 
 
-class OpenAIBackend:
-    """Asks a server, many requests at once; see `gecjury.judges.backends.backend.Backend`."""
+class ServerBackend:
+    """Base of the ways to ask a server: its clients, and what may be shown of its answers."""
 
     def __init__(self, model: Model, limits: Limits | None = None) -> None:
         self.model, self.limits = model, limits or Limits()
+        self._named: str | None = None
+        self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
+
+    def _connect(self, work: Assignment, limits: Limits) -> list[Any]:
+        """Return a client for each address; from now on their keys are masked."""
+        urls, named = self.model.base_url.split("+"), work.runtime.api_key_env
+        self._named = named
+        self._secrets += tuple(read_key(key) for url in urls if (key := key_variable(url, named)))
+        return [make_client(url, named, limits) for url in urls]
+
+    def _wrong_key(self) -> OptionError:
+        """Return the error for a server that answers 401."""
+        variable = key_variable(self.model.base_url, self._named)
+        said = f"refuses the key in ${variable} (401); set a valid one"
+        if variable is None:
+            said = (
+                "wants a key (401), and none was sent: keys go only where they were given for. "
+                f"Name the variable of its key, e.g. --api-key-env {KEY_VARIABLE}"
+            )
+        return OptionError(f"{self._server()} {said}")
+
+    def _sent_on(self, moved: Moved) -> OptionError:
+        """Return the error for a server that names another address."""
+        shown = public_address(self._clean(str(moved)))
+        return OptionError(
+            f"{self._server()} sends requests on to {shown!r}, which is not followed: sentences "
+            "and keys go to the address that was named alone. If it is to be trusted, name it "
+            "with base_url"
+        )
+
+    def _server(self) -> str:
+        return public_address(self.model.base_url) or "OpenAI"
+
+    def _clean(self, text: str) -> str:
+        """Return a server's message on one line of at most 300 characters, without the key."""
+        # Masked first: what is cut off or closed up would not be known for a key any more.
+        # Addresses are looked for in the beginning alone, as that takes the square of a hostile
+        # text's length.
+        text = masked(text, self._secrets, addresses=False)[:_MOST_MESSAGE]
+        return visible(" ".join(masked(text, self._secrets).split())[:300])
+
+
+class OpenAIBackend(ServerBackend):
+    """Asks a server, many requests at once; see `gecjury.judges.backends.backend.Backend`."""
+
+    def __init__(self, model: Model, limits: Limits | None = None) -> None:
+        super().__init__(model, limits)
         self.left_out: set[str] = set()
         self.pace: Pace | None = None
         self._answered = 0
         self._random = random.Random(0)
         self._stop: BaseException | None = None
         self._full = False
-        self._listing: Any = None
-        self._listing_asked = False
-        self._listing_lock = asyncio.Lock()
-        self._named: str | None = None
-        self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
+        self._listing: asyncio.Task[Any] | None = None
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts, many at once; see `Backend.run`."""
@@ -132,12 +174,7 @@ class OpenAIBackend:
     async def _all(self, work: Assignment) -> None:
         waiting = deque(work.attempts)
         self.pace = Pace(work.runtime.concurrency)
-        urls = self.model.base_url.split("+")
-        named = self._named = work.runtime.api_key_env
-        keys = [read_key(name) for url in urls if (name := key_variable(url, named))]
-        self._secrets += tuple(keys)
-        limits = limits_for(self.limits, work.attempts)
-        clients = [make_client(url, named, limits) for url in urls]
+        clients = self._connect(work, limits_for(self.limits, work.attempts))
         self._stop, self._full = None, False
 
         async def answer(number: int) -> None:
@@ -227,15 +264,16 @@ class OpenAIBackend:
 
     async def _listed(self, client: Any) -> Any:
         """Return the server's list of models (`/v1/models`), asked for once; None without one."""
-        async with self._listing_lock:  # others that were refused at once wait for the answer
-            if not self._listing_asked:
-                self._listing_asked = True
-                # An answer that tells nothing is as good as none: the refusal stands without it.
-                with suppress(Exception):
-                    raw = await client.models.with_raw_response.list()
-                    text = raw.http_response.text
-                    self._listing = parse_json(text, "the list", "an object", halves=True)
-        return self._listing
+
+        async def asked() -> Any:
+            # An answer that tells nothing is as good as none: the refusal stands without it.
+            with suppress(Exception):
+                raw = await client.models.with_raw_response.list()
+                return parse_json(raw.http_response.text, "the list", "an object", halves=True)
+
+        # Requests that are refused at once wait for one answer.
+        self._listing = self._listing or asyncio.create_task(asked())
+        return await self._listing
 
     async def _unknown(self, client: Any, error: _Unknown) -> OptionError:
         """Return the error for a model that the server does not know, with the nearest names."""
@@ -248,14 +286,11 @@ class OpenAIBackend:
                 f"{said}; check model=..., and that base_url ends as the server wants it "
                 "(usually /v1)"
             )
-        # The nearest first: a hosted service lists a hundred.
-        name = self.model.name
-        close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        rest = [other for other in names if other not in close]
-        shown = ", ".join([*close, *rest[: _MOST_LISTED - len(close)]])
+        meant = nearest(self.model.name, names)
+        # A hosted service lists a hundred.
         more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        meant = f"did you mean {' or '.join(close)}? It has" if close else "it has"
-        return OptionError(f"{said}; {meant}: {shown}{more}")
+        shown = f"it has: {', '.join(names[:_MOST_LISTED])}{more}"
+        return OptionError(f"{said}; {f'{meant} ' if meant.startswith('did') else ''}{shown}")
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
@@ -264,11 +299,11 @@ class OpenAIBackend:
         start = time.perf_counter()
         try:
             raw = await client.chat.completions.with_raw_response.create(
-                **body, extra_headers={"Idempotency-Key": _idempotency(attempt)}
+                **body, extra_headers={"Idempotency-Key": attempt.name}
             )
             data = raw.http_response.content
         except openai.APIStatusError as error:
-            self._raise_status(error, attempt, body)
+            self._raise_status(error, body)
             raise
         except openai.APITimeoutError:
             if self.pace is not None:
@@ -277,12 +312,15 @@ class OpenAIBackend:
             raise _Transient("the time for an answer ran out") from None
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error
-            if isinstance(reason, Unusable | Moved):
-                raise self._left(reason) from None
+            if isinstance(reason, Moved):
+                raise self._sent_on(reason) from None
             said = self._clean(str(reason)) or type(reason).__name__
-            raise _Transient(f"no connection ({said})") from None
-        except (Unusable, Moved) as error:  # as newer versions of the client pass it on
-            raise self._left(error) from None
+            ours = isinstance(reason, Unusable)
+            raise _Transient(said if ours else f"no connection ({said})") from None
+        except Unusable as error:  # as newer versions of the client pass it on, like the next
+            raise _Transient(str(error)) from None
+        except Moved as error:
+            raise self._sent_on(error) from None
         except openai.OpenAIError as error:
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
         except Exception as error:  # whatever the client's own reading of an odd answer ends in
@@ -299,11 +337,12 @@ class OpenAIBackend:
         left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
         return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
 
-    def _raise_status(self, error: Any, attempt: Attempt, body: Mapping[str, Any]) -> None:
+    def _raise_status(self, error: Any, body: Mapping[str, Any]) -> None:
         """Turn an error status into a retry, a request without a setting, or the end."""
         said = error.body.get("message") if isinstance(error.body, dict) else None
         status, text = error.status_code, self._clean(str(said or error.message))
         lowered = text.lower()
+        # The order matters: several refusals share a status, and only their words differ.
         if status == 429 and error.code != "insufficient_quota":
             wait = retry_after(error.response.headers)
             raise _Transient(f"rate limit (429): {text}", wait, limited=True) from None
@@ -311,93 +350,58 @@ class OpenAIBackend:
         if says_too_long(status, body_said, text):
             raise _TooLong(said_window(body_said, text)) from None
         # Some servers call a setting that they do not know a fault of their own.
-        if status == 500 and (refused := self._refused(error, lowered, body, ("response_format",))):
-            self._leave_out(refused)
-            raise _Refused from None
+        if status == 500:
+            self._drop_refused(error, lowered, body, ("response_format",))
         if status in (400, 500) and "logprobs" in body and "logprobs" in lowered:
             raise OptionError(
                 f"{self._server()} gives no probabilities of tokens ({text}), which "
                 "scoring=expected needs: start it so that it does (llama-cpp-python: --logits_all "
                 "true), or take scoring=argmax"
             ) from None
-        if status in (400, 404, 422) and _says_unknown(error, status, lowered):
+        unknown = error.code in _UNKNOWN_CODES or _UNKNOWN.search(lowered)
+        if status == 404 or (status in (400, 422) and unknown):
             raise _Unknown(status, text) from None
         if status in (408, 409, 425) or status >= 500:
             wait = retry_after(error.response.headers)
             raise _Transient(f"status {status}", wait, limited=status == 503) from None
         if status == 400 and "chat template" in lowered:
             raise InputError(no_template(self.model.name)) from None
-        if status in (400, 422) and (refused := self._refused(error, lowered, body)):
-            self._leave_out(refused)
-            raise _Refused from None
-        raise self._fatal(error, text) from None
+        if status in (400, 422):
+            self._drop_refused(error, lowered, body, _OPTIONAL)
+        if status == 401:
+            raise self._wrong_key() from None
+        if status == 403:
+            raise OptionError(f"{self._server()} does not allow this (403): {text}") from None
+        if status == 429:
+            raise OptionError(f"{self._server()}: the account's quota is used up: {text}") from None
+        raise InputError(f"{self._server()} refuses the request ({status}): {text}") from None
 
-    def _leave_out(self, name: str) -> None:
-        self.left_out.add(name)
-        if name == "response_format":
-            self.left_out.discard(_SCHEMA)  # which is a form of it
+    def _drop_refused(
+        self, error: Any, text: str, body: Mapping[str, Any], names: Sequence[str]
+    ) -> None:
+        """Leave out, from now on, a setting that a request was refused for.
 
-    def _refused(
-        self, error: Any, text: str, body: Mapping[str, Any], names: Sequence[str] = _OPTIONAL
-    ) -> str:
-        """Return the setting that a request was refused for, if the answer can do without it."""
+        Raises:
+            _Refused: there is such a setting, without which the request is to be sent again.
+        """
         sent = {**body, **body.get("extra_body", {})}
         for name in names:
-            words = (
-                name,
-                name.replace("_", " "),
-                *((_SCHEMA,) if name == "response_format" else ()),
-            )
+            words = [name, name.replace("_", " ")]
+            if name == "response_format":
+                words.append(_SCHEMA)
             if name not in sent or not (name == error.param or any(w in text for w in words)):
                 continue
             if name != "response_format":
-                return name
-            # Another way to ask for the same schema, which is all that some servers know.
-            if sent[name]["type"] == _SCHEMA and name not in self.left_out:
-                return _SCHEMA
-            if self.model.structured != "schema":
-                return name
-        return ""
-
-    def _fatal(self, error: Any, text: str) -> GecjuryError:
-        status = error.status_code
-        if status == 401:
-            return OptionError(f"{self._server()} {refused_key(self.model.base_url, self._named)}")
-        if status == 403:
-            return OptionError(f"{self._server()} does not allow this (403): {text}")
-        if status == 429:
-            return OptionError(f"{self._server()}: the account's quota is used up: {text}")
-        return InputError(f"{self._server()} refuses the request ({status}): {text}")
-
-    def _left(self, reason: Unusable | Moved) -> Exception:
-        """Return what to raise for a reply that was not read to its end."""
-        if isinstance(reason, Unusable):
-            return _Transient(str(reason))
-        shown = public_address(self._clean(str(reason)))
-        return OptionError(
-            f"{self._server()} sends requests on to {shown!r}, which is not followed: sentences "
-            "and keys go to the address that was named alone. If it is to be trusted, name it "
-            "with base_url"
-        )
-
-    def _server(self) -> str:
-        return public_address(self.model.base_url) or "OpenAI"
-
-    def _clean(self, text: str) -> str:
-        return clean(text, self._secrets)
-
-
-def _says_unknown(error: Any, status: int, text: str) -> bool:
-    """Return whether a server does not know the model that was asked for."""
-    return status == 404 or error.code in _UNKNOWN_CODES or bool(_UNKNOWN.search(text))
-
-
-def clean(text: str, secrets: tuple[str, ...]) -> str:
-    """Return a server's message on one line of at most 300 characters, without the key."""
-    # Masked first: what is cut off or closed up would not be known for a key any more. Addresses
-    # are looked for in the beginning alone, as that takes the square of a hostile text's length.
-    text = masked(text, secrets, addresses=False)[:_MOST_MESSAGE]
-    return visible(" ".join(masked(text, secrets).split())[:300])
+                self.left_out.add(name)
+            elif sent[name]["type"] == _SCHEMA and name not in self.left_out:
+                # Another way to ask for the same schema, which is all that some servers know.
+                self.left_out.add(_SCHEMA)
+            elif self.model.structured != "schema":
+                self.left_out.add(name)
+                self.left_out.discard(_SCHEMA)  # which is a form of it
+            else:
+                continue
+            raise _Refused from None
 
 
 def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
@@ -413,17 +417,6 @@ def _time(seconds: float) -> str:
     if not seconds < 172_800:
         return "more than two days"
     return f"{seconds / 60:.0f} minutes" if seconds < 7_200 else f"{seconds / 3600:.0f} hours"
-
-
-def refused_key(url: str, named: str | None) -> str:
-    """Return what to say of a server that answers 401."""
-    variable = key_variable(url, named)
-    if variable is None:
-        return (
-            "wants a key (401), and none was sent: keys go only where they were given for. Name "
-            f"the variable of its key, e.g. --api-key-env {KEY_VARIABLE}"
-        )
-    return f"refuses the key in ${variable} (401); set a valid one"
 
 
 def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> Any:
@@ -446,10 +439,7 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
             f"{install_hint('judges')}"
         ) from None
     if url and (wrong := check_address(url)):
-        raise OptionError(
-            f"base_url {public_address(url)!r} is not an address ({wrong}); "
-            "expected http://HOST:PORT/v1"
-        )
+        raise _no_address(url, wrong)
     variable = key_variable(url, named)
     key = read_key(variable) if variable else ""
     if not key:
@@ -461,7 +451,6 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
                 "base_url=http://HOST:PORT/v1"
             )
         key = "none"
-    timeout = openai.Timeout(600.0, connect=10.0)
     place, _, query = url.partition("?")
     bounded = bounded_client(limits or Limits())
     try:
@@ -473,37 +462,31 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
             # The client would hang its paths on behind a query.
             default_query=dict(urllib.parse.parse_qsl(query)) or None,
             max_retries=0,
-            timeout=timeout,
+            timeout=openai.Timeout(600.0, connect=10.0),
             http_client=bounded,
         )
     except Exception as error:  # the HTTP library's own error for an address that is none
-        raise OptionError(
-            f"base_url {public_address(url)!r} is not an address ({masked(str(error), [url])}); "
-            "expected http://HOST:PORT/v1"
-        ) from None
+        raise _no_address(url, masked(str(error), [url])) from None
 
 
-def _idempotency(attempt: Attempt) -> str:
-    """Return the name by which a server knows a repeated request, which it need not bill twice."""
-    return f"{attempt.request.key}-{attempt.number}"
+def _no_address(url: str, why: str) -> OptionError:
+    return OptionError(
+        f"base_url {public_address(url)!r} is not an address ({why}); expected http://HOST:PORT/v1"
+    )
 
 
 def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, Any]:
     """Return the settings of `chat.completions.create`, less what the server refused."""
-    able = capabilities(model)
-    sampling = attempt.sampling
+    able, sampling = capabilities(model), attempt.sampling
+    cap = "max_completion_tokens" if "max_tokens" in left_out else able.cap
     body: dict[str, Any] = {
         "model": model.name,
         "messages": [dict(message) for message in attempt.messages],
+        "temperature": sampling.get("temperature"),
+        "seed": sampling.get("seed"),
+        cap: sampling["max_tokens"],
+        "reasoning_effort": sampling.get("reasoning_effort"),
     }
-    if sampling.get("temperature") is not None:
-        body["temperature"] = sampling["temperature"]
-    if sampling.get("seed") is not None:
-        body["seed"] = sampling["seed"]
-    cap = able.cap
-    if "max_tokens" in left_out:
-        cap = "max_completion_tokens"
-    body[cap] = sampling["max_tokens"]
     if attempt.request.schema is not None:
         schema = dict(attempt.request.schema)
         form = {"name": "verdict", "strict": True, "schema": schema}
@@ -512,10 +495,9 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
             body["response_format"] = {"type": "json_object", "schema": schema}
     if sampling.get("logprobs"):
         body["logprobs"], body["top_logprobs"] = True, sampling["logprobs"]
-    if "reasoning_effort" in sampling:
-        body["reasoning_effort"] = sampling["reasoning_effort"]
     if able.template_options and "thinking" in sampling:
         options = {"enable_thinking": sampling["thinking"]}
         if "chat_template_kwargs" not in left_out:
             body["extra_body"] = {"chat_template_kwargs": options}
-    return {name: value for name, value in body.items() if name not in left_out}
+    kept = {name: value for name, value in body.items() if value is not None}
+    return {name: value for name, value in kept.items() if name not in left_out}

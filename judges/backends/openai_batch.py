@@ -13,16 +13,14 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from gecjury.addresses import key_variable, public_address, read_key, secrets_of
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
 from gecjury.judges.backends.completion import read_completion
-from gecjury.judges.backends.openai import clean, make_client, refused_key, request_body
+from gecjury.judges.backends.openai import ServerBackend, request_body
 from gecjury.textfiles import parse_json
 
 _MARK = "gecjury"
@@ -40,20 +38,7 @@ _LONGEST_WAIT = 26 * 3600.0
 _MOST_BATCHES = 5_000
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """The state of a batch as the server tells it; names of files that are missing are empty.
-
-    `refusal` is why the server failed the batch as a whole, e.g. an unknown model.
-    """
-
-    status: str
-    input: str
-    files: tuple[str, ...]
-    refusal: str = ""
-
-
-class BatchBackend:
+class BatchBackend(ServerBackend):
     """Asks by batches; see `gecjury.judges.backends.backend.Backend`."""
 
     def __init__(
@@ -61,19 +46,13 @@ class BatchBackend:
     ) -> None:
         if "+" in model.base_url:
             raise OptionError("--batch takes one base_url: a batch lies on one server")
-        self.model, self._pause = model, pause
-        self._limits = limits or Limits()
-        self._refused = ""
-        self._named: str | None = None
-        self._secrets = secrets_of(model.base_url)
+        super().__init__(model, limits)
+        self._pause, self._refused = pause, ""
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts by batches; see `Backend.run`."""
-        url, named = self.model.base_url, work.runtime.api_key_env
-        if variable := key_variable(url, named):
-            self._secrets += (read_key(variable),)
-        self._named = named
-        run_to_end(self._all(make_client(url, named, self._limits), work))
+        (client,) = self._connect(work, self.limits)
+        run_to_end(self._all(client, work))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -83,16 +62,11 @@ class BatchBackend:
         try:
             yield
         except openai.AuthenticationError:
-            said = refused_key(self.model.base_url, self._named)
-            raise OptionError(f"the server {said}") from None
+            raise self._wrong_key() from None
         except (openai.APIConnectionError, Unusable, Moved) as error:
             reason = error.__cause__ or error
             if isinstance(reason, Moved):
-                shown = public_address(clean(str(reason), self._secrets))
-                raise OptionError(
-                    f"batch: the server sends requests on to {shown!r}, which is not followed; "
-                    "if it is to be trusted, name it with base_url"
-                ) from None
+                raise self._sent_on(reason) from None
             ours = isinstance(reason, Unusable)
             raise self._failed(str(reason if ours else error)) from None
         except openai.OpenAIError as error:
@@ -104,7 +78,7 @@ class BatchBackend:
 
     def _failed(self, reason: str) -> InputError:
         return InputError(
-            f"batch: {clean(reason, self._secrets)[:200]}. Batches go on by themselves; run the "
+            f"batch: {self._clean(reason)[:200]}. Batches go on by themselves; run the "
             "same command again to collect them"
         )
 
@@ -113,7 +87,7 @@ class BatchBackend:
             await self._rounds(client, work)
 
     async def _rounds(self, client: Any, work: Assignment) -> None:
-        waiting = {_custom_id(attempt): attempt for attempt in work.attempts}
+        waiting = {attempt.name: attempt for attempt in work.attempts}
         mark = key_of({"model": self.model.name, "prompt": work.attempts[0].request.prompt})
         fruitless = 0
         while waiting:
@@ -138,7 +112,7 @@ class BatchBackend:
         body = request_body(self.model, attempt, set())
         body |= body.pop("extra_body", {})
         record = {
-            "custom_id": _custom_id(attempt),
+            "custom_id": attempt.name,
             "method": "POST",
             "url": "/v1/chat/completions",
             "body": body,
@@ -158,7 +132,7 @@ class BatchBackend:
                 metadata={_MARK: mark},
             )
 
-    async def _batches(self, client: Any, mark: str) -> list[_Batch]:
+    async def _batches(self, client: Any, mark: str) -> list[Any]:
         """Return the batches that carry a run's mark."""
         listed: list[Any] = []
         with self._asking():
@@ -166,21 +140,13 @@ class BatchBackend:
                 listed.append(batch)
                 if len(listed) == _MOST_BATCHES:
                     break
-        batches = []
-        for batch in listed:
-            metadata = getattr(batch, "metadata", None)
-            if isinstance(metadata, Mapping) and metadata.get(_MARK) == mark:
-                files = _name(batch, "output_file_id"), _name(batch, "error_file_id")
-                status, lines = _name(batch, "status"), _name(batch, "input_file_id")
-                refusal = _refusal(getattr(batch, "errors", None))
-                batches.append(_Batch(status, lines, tuple(filter(None, files)), refusal))
-        return batches
+        return [b for b in listed if _mapping(getattr(b, "metadata", None)).get(_MARK) == mark]
 
     async def _wait(self, client: Any, mark: str) -> None:
         """Wait until no batch of ours is under way."""
         pause = self._pause
         end = time.monotonic() + _LONGEST_WAIT
-        while any(batch.status not in _DONE for batch in await self._batches(client, mark)):
+        while any(_name(b, "status") not in _DONE for b in await self._batches(client, mark)):
             if time.monotonic() > end:
                 raise IncompleteError(
                     f"batch: not done after {_LONGEST_WAIT / 3600:g} hours. Replies so far are "
@@ -195,15 +161,20 @@ class BatchBackend:
         """Deliver what finished batches answered, and name what others still work on."""
         running: set[str] = set()
         for batch in await self._batches(client, mark):
-            if batch.status not in _DONE:
-                if batch.input:
-                    lines = await self._lines(client, batch.input)
+            if _name(batch, "status") not in _DONE:
+                if asked := _name(batch, "input_file_id"):
+                    lines = await self._lines(client, asked)
                     running |= {str(line.get("custom_id")) for line in lines}
                 continue
-            self._refused = clean(batch.refusal, self._secrets)[:120] or self._refused
-            for file in batch.files:
-                for line in await self._lines(client, file):
-                    self._take(line, waiting, work)
+            # Why the server failed the batch as a whole, e.g. an unknown model.
+            errors = getattr(getattr(batch, "errors", None), "data", None)
+            first = errors[0] if isinstance(errors, list) and errors else None
+            refusal = _name(first, "message") or _name(first, "code")
+            self._refused = self._clean(refusal)[:120] or self._refused
+            for kind in ("output_file_id", "error_file_id"):
+                if file := _name(batch, kind):
+                    for line in await self._lines(client, file):
+                        self._take(line, waiting, work)
         return running
 
     def _take(self, line: Mapping[str, Any], waiting: dict[str, Attempt], work: Assignment) -> None:
@@ -216,13 +187,13 @@ class BatchBackend:
             body = _mapping(response.get("body"))
             error = _mapping(line.get("error") or body.get("error"))
             said = str(error.get("message") or error.get("code") or "")
-            self._refused = clean(said, self._secrets)[:120]
+            self._refused = self._clean(said)[:120]
             return
         attempt = waiting.pop(name)
         reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
         following = work.deliver(attempt, reply)
         if following is not None:
-            waiting[_custom_id(following)] = following
+            waiting[following.name] = following
 
     async def _lines(self, client: Any, file: str) -> list[dict[str, Any]]:
         """Return the JSON objects of a file; a line cut off in transfer is no answer."""
@@ -247,19 +218,8 @@ def _name(thing: Any, attribute: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _refusal(errors: Any) -> str:
-    """Return the first of a batch's errors; empty where there is none."""
-    data = getattr(errors, "data", None)
-    first = data[0] if isinstance(data, list) and data else None
-    return _name(first, "message") or _name(first, "code")
-
-
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _custom_id(attempt: Attempt) -> str:
-    return f"{attempt.request.key}-{attempt.number}"
 
 
 def _parts(lines: Sequence[str]) -> Iterator[list[str]]:

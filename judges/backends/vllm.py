@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
-from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
+from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, less_context, too_long
 from gecjury.textfiles import parse_json
@@ -97,7 +97,8 @@ class _Engine:
             "model": model.name,
             "enable_prefix_caching": True,
             "trust_remote_code": False,
-            **_compact_arguments(),
+            # For the engine as well as for each request: xgrammar alone heeds both.
+            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
             **dict(model.options),
             **_more_arguments(),
         }
@@ -202,18 +203,12 @@ class _Engine:
         for name, attempt in zip(map(str, begun), attempts, strict=True):
             # Newer versions add random letters inside the engine, and outputs lack them.
             by_id |= {name: attempt, name.rpartition("-")[0] or name: attempt}
-        for output in self._steps():
-            if str(output.request_id) in by_id:  # not left over from a call that failed
-                seconds = time.perf_counter() - start
-                attempt = by_id[str(output.request_id)]
-                yield attempt, _reply(output, seconds, attempt)
-
-    def _steps(self) -> Iterator[Any]:
         engine = self.llm.llm_engine
         while engine.has_unfinished_requests():
             for output in engine.step():
-                if output.finished:
-                    yield output
+                # What is left over from a call that failed is not ours.
+                if output.finished and (asked := by_id.get(str(output.request_id))):
+                    yield asked, _reply(output, time.perf_counter() - start, asked)
 
     def _template(self, thinking: bool) -> dict[str, Any]:
         return {"chat_template_kwargs": {"enable_thinking": thinking}}
@@ -227,7 +222,11 @@ class _Engine:
         if sampling.get("logprobs"):
             settings["logprobs"] = sampling["logprobs"]
         if schema is not None:
-            settings |= _constraint(dict(schema))
+            from vllm.sampling_params import StructuredOutputsParams
+
+            settings["structured_outputs"] = StructuredOutputsParams(
+                json=dict(schema), disable_any_whitespace=True
+            )
         return self.vllm.SamplingParams(**settings)
 
 
@@ -248,35 +247,6 @@ def check_canary(text: str, version: str) -> None:
         )
 
 
-def _constraint(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the constraint as the installed version calls it (guided decoding before 0.11)."""
-    from vllm import sampling_params
-
-    kind = getattr(sampling_params, "StructuredOutputsParams", None)
-    if kind is not None:
-        return {"structured_outputs": kind(json=schema, disable_any_whitespace=True)}
-    old = getattr(sampling_params, "GuidedDecodingParams", None)
-    if old is None:
-        raise OptionError(
-            "this version of vLLM has no structured outputs that are known here; "
-            "take structured=text"
-        )
-    return {"guided_decoding": old(json=schema, disable_any_whitespace=True)}
-
-
-def _compact_arguments() -> dict[str, Any]:
-    """Return engine arguments for compact JSON, as the installed version calls them."""
-    import inspect
-
-    from vllm import EngineArgs
-
-    if "structured_outputs_config" in inspect.signature(EngineArgs).parameters:
-        return {
-            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True}
-        }
-    return {"guided_decoding_disable_any_whitespace": True}
-
-
 def _more_arguments() -> dict[str, Any]:
     text = os.environ.get(OPTIONS_VARIABLE, "")
     if not text:
@@ -292,27 +262,23 @@ def _more_arguments() -> dict[str, Any]:
 
 def _reply(output: Any, seconds: float, attempt: Attempt) -> Reply:
     done = output.outputs[0]
+    chosen = zip(done.token_ids, done.logprobs or (), strict=False)
+    tokens = tuple(
+        (
+            str(top[token].decoded_token),
+            tuple((str(entry.decoded_token), float(entry.logprob)) for entry in top.values()),
+        )
+        for token, top in chosen
+    )
     return Reply(
         done.text,
         str(done.finish_reason or "stop"),
         len(output.prompt_token_ids or ()),
         len(done.token_ids),
-        _logprobs(done),
+        tokens or None,
         0.0,
         seconds,
         dict(attempt.overrides),
-    )
-
-
-def _logprobs(done: Any) -> tuple[TokenLogprob, ...] | None:
-    if not done.logprobs:
-        return None
-    return tuple(
-        TokenLogprob(
-            str(top[chosen].decoded_token),
-            tuple((str(entry.decoded_token), float(entry.logprob)) for entry in top.values()),
-        )
-        for chosen, top in zip(done.token_ids, done.logprobs, strict=True)
     )
 
 

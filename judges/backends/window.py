@@ -122,13 +122,11 @@ def listed_window(listing: Any, model: str) -> int | None:
     entries = _entries(listing)
     named = [entry for entry in entries if entry.get("id") == model]
     # A server of one model answers whatever name it is asked under.
-    for entry in named or (entries if len(entries) == 1 else []):
-        meta = entry.get("meta")
-        for place in (entry, meta if isinstance(meta, Mapping) else {}):
-            for name in _LISTED:
-                if (count := _count(place.get(name))) is not None:
-                    return count
-    return None
+    chosen = named or (entries if len(entries) == 1 else [])
+    places = [place for entry in chosen for place in (entry, entry.get("meta"))]
+    tables = [place for place in places if isinstance(place, Mapping)]
+    counts = (_count(table.get(name)) for table in tables for name in _LISTED)
+    return next(filter(None, counts), None)
 
 
 def _entries(listing: Any) -> list[Mapping[str, Any]]:

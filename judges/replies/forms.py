@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gecjury.errors import OptionError
-from gecjury.judges.asking.exchange import Reply, TokenLogprob
+from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.replies.reply import (
     Failure,
     Verdict,
@@ -108,17 +108,23 @@ def scores_form(count: int) -> Form:
 
 def _at(reply: Reply, key: str, values: Mapping[str, float]) -> float | None:
     """Return the expected value at the last place where one follows a key; None if none does."""
-    if not reply.logprobs or not any(token.top for token in reply.logprobs):
+    if not reply.logprobs or not any(top for _, top in reply.logprobs):
         raise OptionError(
             "scoring=expected needs the probabilities of tokens, and the backend gave none; "
             "take another model or server, or scoring=argmax"
         )
-    text = "".join(token.token for token in reply.logprobs)
+    text = "".join(token for token, _ in reply.logprobs)
     place = _last_value(text, key, "|".join(values))
     if place is None:
         return None
-    token, start = _covering(reply.logprobs, place)
-    return _mean(token, token.token[: place - start], values)
+    # The token that holds the first character of the value; it may begin before that.
+    start = 0
+    for token, top in reply.logprobs:
+        # What is left of the value in that token decides among its alternatives.
+        if place < start + len(token):
+            return _mean(top, token[: place - start], values)
+        start += len(token)
+    return None
 
 
 def _last_value(text: str, key: str, value: str) -> int | None:
@@ -139,20 +145,12 @@ def _last_value(text: str, key: str, value: str) -> int | None:
     return None
 
 
-def _covering(tokens: Sequence[TokenLogprob], place: int) -> tuple[TokenLogprob, int]:
-    """Return the token that holds a character, and where it starts."""
-    start = 0
-    for token in tokens:
-        if place < start + len(token.token):
-            return token, start
-        start += len(token.token)
-    raise IndexError(place)
-
-
-def _mean(token: TokenLogprob, before: str, values: Mapping[str, float]) -> float | None:
+def _mean(
+    top: Sequence[tuple[str, float]], before: str, values: Mapping[str, float]
+) -> float | None:
     """Return the mean of the values of a token's alternatives; `before` stands in front of them."""
     weights: dict[str, float] = {}
-    for text, logprob in token.top:
+    for text, logprob in top:
         if not text.startswith(before):
             continue
         rest = text[len(before) :].lower()

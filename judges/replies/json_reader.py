@@ -3,9 +3,9 @@
 Unlike a JSON parser it keeps every value of a repeated key, because a reply that gives a score
 twice must not have one of them chosen for it, and it says whether the text ends inside an object.
 
-Its time grows linearly with the length of the text, whatever the text is: strings and comments are
-stepped over without being read, an object at one brace is read once, however many objects surround
-it, and what is read again in spite of this (braces inside strings) has a limit.
+Its time grows linearly with the length of the text, whatever the text is: comments are stepped over
+without being read, an object at one brace is read once, however many objects surround it, and what
+is read again in spite of this (braces inside strings) has a limit.
 
 Not json-repair, which keeps the last value of a repeated key and the last of objects with the same
 keys, and completes what was cut off: a score of 1 that was to be 15 would count.
@@ -72,37 +72,29 @@ def read_objects(text: str) -> tuple[list[Mapping[str, list[Value]]], bool]:
     return objects, cut
 
 
-class _Span:
-    """A string that was stepped over: where its text begins and ends."""
-
-    __slots__ = ("end", "start")
-
-    def __init__(self, start: int, end: int) -> None:
-        self.start, self.end = start, end
-
-
 class _Container:
-    """An object or a list before its strings are made.
-
-    Objects are lists of keys and values, so that strings are made of spans only where an object is
-    whole: each piece of the text is then copied once.
+    """An object or a list that is being read, or was.
 
     Attributes:
-        keys: of an object, beside its values; None for a list.
-        values: in order.
+        start: position of its opening bracket.
+        end: position behind the closing one.
+        value: what it holds.
         levels: of nesting, with its own.
-        end: position behind the closing bracket.
     """
 
-    __slots__ = ("end", "keys", "levels", "start", "values")
+    __slots__ = ("end", "key", "levels", "start", "value")
 
-    def __init__(self, start: int, keys: list[_Span | str] | None) -> None:
+    def __init__(self, start: int, value: list[Value] | dict[str, list[Value]]) -> None:
         self.start, self.end, self.levels = start, start, 1
-        self.keys = keys
-        self.values: list[_Part] = []
+        self.value = value
+        self.key = ""
 
-
-_Part = _Span | str | float | int | bool | None | _Container
+    def add(self, value: Value) -> None:
+        """Add the next value; of an object, that of the key read last."""
+        if isinstance(self.value, dict):
+            self.value.setdefault(self.key, []).append(value)
+        else:
+            self.value.append(value)
 
 
 class _Reader:
@@ -129,7 +121,8 @@ class _Reader:
         if outcome.levels > _DEEPEST:
             raise _Odd
         self.at = outcome.end
-        return self._made(outcome)
+        assert isinstance(outcome.value, dict)  # it begins with a brace
+        return outcome.value
 
     def _read_nested(self, start: int) -> None:
         """Read an object and all objects in it, and note what each came to.
@@ -138,43 +131,43 @@ class _Reader:
         read already is not read again, and one that fails fails for all objects around it.
         """
         self.at = start + 1
-        around = [_Container(start, [])]  # the containers that are open, the innermost last
+        around = [_Container(start, {})]  # the containers that are open, the innermost last
         try:
             while around:
                 self._step(around)
         except _Failure as failure:
             for container in around:
-                if container.keys is not None:
+                if isinstance(container.value, dict):
                     self._read[container.start] = type(failure)
 
     def _step(self, around: list[_Container]) -> None:
         """Read the next value of the innermost container, or its end."""
         inner = around[-1]
+        is_object = isinstance(inner.value, dict)
         first = self._peek()
-        if first == ("]" if inner.keys is None else "}"):
+        if first == ("}" if is_object else "]"):
             self._close(around)
             return
-        if first == "," and (inner.keys is None or inner.keys):
+        if first == "," and (inner.value or not is_object):
             self.at += 1
             return
-        if inner.keys is not None:
-            key = self._string(first) if first in "\"'" else self._bare()
+        if is_object:
+            inner.key = self._string(first) if first in "\"'" else self._bare()
             if self._peek() != ":":
                 raise _Odd
             self.at += 1
-            inner.keys.append(key)
             first = self._peek()
         if first not in "{[":
-            inner.values.append(self._scalar(first))
+            inner.add(self._scalar(first))
             return
         earlier = self._read.get(self.at) if first == "{" else None
         if earlier is None:
-            container = _Container(self.at, [] if first == "{" else None)
-            inner.values.append(container)
+            container = _Container(self.at, {} if first == "{" else [])
+            inner.add(container.value)
             around.append(container)
             self.at += 1
         elif isinstance(earlier, _Container):
-            inner.values.append(earlier)
+            inner.add(earlier.value)
             inner.levels = max(inner.levels, earlier.levels + 1)
             self.at = earlier.end
         else:
@@ -184,7 +177,7 @@ class _Reader:
         container = around.pop()
         self.at += 1
         container.end = self.at
-        if container.keys is not None:
+        if isinstance(container.value, dict):
             self._read[container.start] = container
         if around:
             around[-1].levels = max(around[-1].levels, container.levels + 1)
@@ -216,7 +209,7 @@ class _Reader:
             else:
                 return here
 
-    def _scalar(self, first: str) -> _Part:
+    def _scalar(self, first: str) -> Value:
         """Read a string, a number or a word."""
         if first in "\"'":
             return self._string(first)
@@ -225,14 +218,15 @@ class _Reader:
             raise _Cut  # the rest of a number or word may be missing
         return _read_word(word)
 
-    def _string(self, quote: str) -> _Span:
+    def _string(self, quote: str) -> str:
         start = self.at + 1
         ends = self._double_ends if quote == '"' else self._single_ends
         end = ends[start] if start < len(ends) else -1
         if end < 0:
             raise _Cut
         self.at = end + 1
-        return _Span(start, end)
+        self._spend(end - start)
+        return _ESCAPED.sub(lambda match: _ESCAPE.get(match[1], match[1]), self.text[start:end])
 
     def _bare(self) -> str:
         match = _BARE.match(self.text, self.at)
@@ -241,25 +235,6 @@ class _Reader:
         self._spend(match.end() - self.at)
         self.at = match.end()
         return match[0]
-
-    def _made(self, container: _Container) -> Mapping[str, list[Value]]:
-        record: dict[str, list[Value]] = {}
-        for key, value in zip(container.keys or (), container.values, strict=True):
-            name = self._text(key) if isinstance(key, _Span) else key
-            record.setdefault(name, []).append(self._made_value(value))
-        return record
-
-    def _made_value(self, part: _Part) -> Value:
-        if isinstance(part, _Span):
-            return self._text(part)
-        if not isinstance(part, _Container):
-            return part
-        if part.keys is None:
-            return [self._made_value(value) for value in part.values]
-        return self._made(part)
-
-    def _text(self, span: _Span) -> str:
-        return _ESCAPED.sub(_unescaped, self.text[span.start : span.end])
 
     @functools.cached_property
     def _line_ends(self) -> list[int]:
@@ -300,10 +275,6 @@ def _string_ends(text: str, quote: str) -> list[int]:
             end = ends[at + 2]
         ends[at] = end
     return ends
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return _ESCAPE.get(match[1], match[1])
 
 
 def _read_word(word: str) -> str | float | int | bool | None:

@@ -92,9 +92,12 @@ def answer_text(text: str) -> str | Failure:
 
     Some chat templates open the block in the prompt, so that only its end is in the reply.
     """
-    rest = _without_thoughts(text)
-    if "</think>" in rest:
-        rest = rest.rpartition("</think>")[2]
+    # Not by a regular expression, whose time grows with the square of many openings.
+    parts, at = [], 0
+    while (start := text.find("<think>", at)) >= 0 and (end := text.find("</think>", start)) >= 0:
+        parts.append(text[at:start])
+        at = end + len("</think>")
+    rest = "".join((*parts, text[at:])).rpartition("</think>")[2]
     if "<think>" in rest:
         return Failure("truncated", "the thinking block never ends")
     if not rest.strip():
@@ -102,26 +105,12 @@ def answer_text(text: str) -> str | Failure:
     return rest
 
 
-def _without_thoughts(text: str) -> str:
-    parts = []
-    at = 0
-    while (start := text.find("<think>", at)) >= 0:
-        end = text.find("</think>", start)
-        if end < 0:
-            break
-        parts.append(text[at:start])
-        at = end + len("</think>")
-    return "".join((*parts, text[at:]))
-
-
-def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> Verdict:
-    """Read the scores of `count` targets shown together.
+def read_scores(text: str, count: int) -> Verdict:
+    """Read the scores of `count` targets shown together, 1 to 5 each.
 
     Args:
         text: the reply.
         count: targets shown; keys are `target1_score` to `targetN_score`, near spellings allowed.
-        low: smallest score allowed.
-        high: largest score allowed.
     """
     targets = _find(text, lambda record: _targets(record) or None)
     if isinstance(targets, Failure):
@@ -132,19 +121,19 @@ def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> Verdi
     for number in range(1, count + 1):
         if number not in targets:
             return Failure("missing-target", f"target {number} of {count}")
-        score = _agreed([_number(v, low, high) for v in targets[number]], f"target {number}")
+        score = _agreed(targets[number], f"target {number}")
         if isinstance(score, Failure):
             return score
         scores.append(score)
     return scores
 
 
-def read_score(text: str, low: float = 1, high: float = 5) -> Verdict:
+def read_score(text: str) -> Verdict:
     """Read the one score of a reply such as `{"score": 4}`."""
     values = _find(text, lambda record: _values(record, "score"))
     if isinstance(values, Failure):
         return values
-    score = _agreed([_number(value, low, high) for value in values], "score")
+    score = _agreed(values, "score")
     return score if isinstance(score, Failure) else [score]
 
 
@@ -236,17 +225,18 @@ def _values(record: Mapping[str, list[Value]], key: str) -> list[Value] | None:
     ] or None
 
 
-def _agreed(values: Sequence[float | Failure], what: str) -> float | Failure:
-    first = values[0]
-    for value in values:
-        if isinstance(value, Failure):
-            return Failure(value.kind, f"{what}: {value.detail}")
-        if value != first:
+def _agreed(values: Sequence[Value], what: str) -> float | Failure:
+    """Return the one score that all values at a key are."""
+    numbers = [_number(value) for value in values]
+    for number in numbers:
+        if isinstance(number, Failure):
+            return Failure(number.kind, f"{what}: {number.detail}")
+        if number != numbers[0]:
             return Failure("conflict", f"{what} is given twice and differs")
-    return first
+    return numbers[0]
 
 
-def _number(value: Value, low: float, high: float) -> float | Failure:
+def _number(value: Value) -> float | Failure:
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value)
         if match is None:
@@ -257,6 +247,6 @@ def _number(value: Value, low: float, high: float) -> float | Failure:
     else:
         # An integer may be too large for a float.
         number = float(min(max(value, -1e300), 1e300))
-    if not low <= number <= high:
-        return Failure("out-of-range", f"{number:g}, expected {low:g} to {high:g}")
+    if not 1 <= number <= 5:
+        return Failure("out-of-range", f"{number:g}, expected 1 to 5")
     return number

@@ -84,7 +84,7 @@ def stored(cache: Path) -> list[str]:
     found = []
     for path in (cache / "judgments").glob("*.jsonl"):
         if path.read_bytes().count(b"\n"):
-            found += [prompt_of(r["parts"]["messages"]) for r in read_store(path)[1]]
+            found += [prompt_of(r["parts"]["messages"]) for r in read_store(path).records]
     return found
 
 

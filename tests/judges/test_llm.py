@@ -107,8 +107,11 @@ def test_a_criterion_is_in_every_prompt(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("llm-s:criterion=impact", "unknown criterion 'impact'.*grammaticality, fluency, meaning"),
-        ("llm-e:criterion=fluency", "unknown criterion 'fluency'.*difficulty, impact"),
+        (
+            "llm-s:criterion=impact",
+            "unknown criterion of llm-s 'impact'.*grammaticality, fluency, meaning",
+        ),
+        ("llm-e:criterion=fluency", "unknown criterion of llm-e 'fluency'.*difficulty, impact"),
         ("llm-s:criterion=fluancy", "did you mean fluency"),
         ("llm-s:orders=0", "orders=0 is out of range"),
         ("llm-s:protocol=pairwise,orders=3", "takes 1 to 2"),
@@ -117,7 +120,7 @@ def test_a_criterion_is_in_every_prompt(
         ("llm-s:repeats=0", "repeats=0"),
         ("llm-s:temperature=3", "temperature=3.0"),
         ("llm-s:max_tokens=0", "max_tokens=0"),
-        ("llm-s:backend=ollama", "unknown backend 'ollama'; expected openai or vllm"),
+        ("llm-s:backend=ollama", "unknown backend of llm-s 'ollama'.*openai, vllm"),
         ("llm-s:model=a+b+c,base_url=x+y", "base_url names 2, model 3"),
         ("llm-s:tries=0", "tries=0"),
     ],
@@ -471,7 +474,7 @@ def test_pairwise_counts_points_and_leaves_out_what_was_not_compared(
 def tokens_with(text: str, places: dict[int, list[tuple[str, float]]]) -> tuple[TokenLogprob, ...]:
     """One token a character, with alternatives at some places."""
     return tuple(
-        TokenLogprob(c, tuple((t, math.log(p)) for t, p in places.get(i, [(c, 1.0)])))
+        (c, tuple((t, math.log(p)) for t, p in places.get(i, [(c, 1.0)])))
         for i, c in enumerate(text)
     )
 
@@ -716,9 +719,9 @@ def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None
     tokens = [*head, *gap, f"{before}4", *quote, "}"]
     top = {"4": 0.1, f"{before}4": 0.6, f"{before}2": 0.2}
     logprobs = tuple(
-        TokenLogprob(t, tuple((k, math.log(p)) for k, p in top.items()))
+        (t, tuple((k, math.log(p)) for k, p in top.items()))
         if t == f"{before}4"
-        else TokenLogprob(t, ((t, 0.0),))
+        else (t, ((t, 0.0),))
         for t in tokens
     )
     reply = Reply("".join(tokens), "stop", 1, 1, logprobs)

@@ -145,10 +145,9 @@ def test_readers_of_long_texts(pattern: str) -> None:
 @pytest.mark.security
 @pytest.mark.parametrize("pattern", ["target1", "score", "target ", "score: ", "target1:\n", "x"])
 def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
-    from gecjury.judges.asking.exchange import TokenLogprob
 
     text = '{"target1_score": 3} ' + (pattern * 100_000)[:100_000]
-    token = TokenLogprob(text, (("3", -0.1),))
+    token = (text, (("3", -0.1),))
     start = time.process_time()
     scores_form(1).read_expected(Reply(text, logprobs=(token,)))
     assert time.process_time() - start < 2.0

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
-from gecjury.jury.model import JuryModel, Member, identity, write_jury
+from gecjury.jury.model import JuryModel, Member, TrainedMember, identity, write_jury
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
@@ -26,12 +27,16 @@ pytestmark = pytest.mark.security
 Serve = Callable[..., FaultServer]
 
 
+def single(metric: str, recorded: dict[str, Any], center: float = 0.0) -> JuryModel:
+    """A jury of one member."""
+    member = TrainedMember(metric, center=center, scale=1.0, weight=1.0, identity=recorded)
+    return JuryModel(members=(member,), record={}, sources=())
+
+
 def jury(path: Path, metric: str, trained: str = "") -> Path:
     """A jury's file with one member, as somebody may write it; `trained`: what was known of it."""
-    member = Member(trained or metric)
-    recorded = identity(member.scorer(), {})
-    model = JuryModel((member,), (3.0,), (1.0,), (1.0,), (recorded,), record={})
-    write_jury(path, model)
+    usual = trained or metric
+    write_jury(path, single(usual, identity(Member(usual).scorer(), {}), center=3.0))
     document = json.loads(path.read_text())
     document["members"][0]["metric"] = metric
     path.write_text(json.dumps(document))
@@ -291,7 +296,7 @@ def test_plain_members_and_folders_need_none(tmp_path: Path) -> None:
 def test_a_jury_that_was_trained_with_a_server_keeps_no_address(tmp_path: Path) -> None:
     member = Member("llm-s:model=a,base_url=http://user:key@host/v1,criterion=fluency")
     recorded = identity(member.scorer(), {})
-    model = JuryModel((member,), (0.0,), (1.0,), (1.0,), (recorded,), record={})
+    model = single(member.metric, recorded)
     write_jury(tmp_path / "x.json", model)
     text = (tmp_path / "x.json").read_text()
     assert "host" not in text

@@ -19,30 +19,35 @@ from gecjury.corpus.reading import read_corpus
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError
 from gecjury.jury.metric import Jury
-from gecjury.jury.model import JuryModel, Member, identity, read_jury, write_jury
+from gecjury.jury.model import (
+    JuryModel,
+    Member,
+    TrainedMember,
+    identity,
+    read_jury,
+    write_jury,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 
 
-def model(*members: Member, weights: tuple[float, ...], sources: frozenset[str]) -> JuryModel:
-    """A jury whose members' scores are taken as they are: center 0, scale 1."""
-    scorers = [member.scorer() for member in members]
-    return JuryModel(
-        members,
-        (0.0,) * len(members),
-        (1.0,) * len(members),
-        weights,
-        tuple(identity(s, s.extra_signature(Runtime())) for s in scorers),
-        sources,
-        {"accuracy": 0.75},
+def trained(metric: str, references: str = "", *, weight: float = 1.0) -> TrainedMember:
+    """A member whose scores are taken as they are: center 0, scale 1."""
+    scorer = load(metric)
+    known_by = identity(scorer, scorer.extra_signature(Runtime()))
+    return TrainedMember(
+        metric, references, center=0.0, scale=1.0, weight=weight, identity=known_by
     )
 
 
-PAIR = model(
-    Member("gleu"), Member("green:n=1", "other"), weights=(2.0, 0.5),
-    sources=frozenset({sentence_key("a cat sit .")}),
-)  # fmt: skip
+def model(*members: TrainedMember, sources: tuple[str, ...] = ()) -> JuryModel:
+    return JuryModel(members=members, sources=sources, record={"accuracy": 0.75})
+
+
+GLEU, GREEN = trained("gleu", weight=2.0), trained("green:n=1", "other", weight=0.5)
+PAIR = model(GLEU, GREEN, sources=(sentence_key("a cat sit ."),))
+HEAVIER = model(GLEU, replace(GREEN, weight=0.6), sources=PAIR.sources)
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def test_members_are_read_and_written_alike() -> None:
 def test_the_file_gives_back_what_was_written(file: str) -> None:
     assert read_jury(file) == PAIR
     assert read_jury(file).print == PAIR.print
-    assert replace(PAIR, weights=(2.0, 0.6)).print != PAIR.print
+    assert HEAVIER.print != PAIR.print
 
 
 @pytest.mark.parametrize(
@@ -101,7 +106,7 @@ def test_a_damaged_file_is_refused(file: str, change: dict[str, Any]) -> None:
 
 
 def test_scores_by_hand() -> None:
-    jury = replace(PAIR, center=(0.5, 1.0), scale=(0.25, 2.0))
+    jury = model(replace(GLEU, center=0.5, scale=0.25), replace(GREEN, center=1.0, scale=2.0))
     # 2 · (0.75 − 0.5)/0.25 + 0.5 · (0 − 1)/2 = 1.75: σ(1.75) = 1/(1 + e^−1.75) = 0.851953.
     values = np.array([[[0.75, 0.0], [0.5, 1.0], [np.nan, 1.0]]])
     found = jury.scores(values)
@@ -155,18 +160,17 @@ def test_what_is_missing_is_told_with_the_member(file: str) -> None:
         jury.score_corpus(replace(whole, reference_sets={}))
     with pytest.raises(OptionError, match="gecjury train jury"):
         load("jury").score_corpus(whole)
-    alone = model(Member("gleu", "other"), weights=(1.0,), sources=frozenset())
+    alone = model(trained("gleu", "other"))
     write_jury(file, alone)
     assert load("jury", file=file).needs == frozenset()
 
 
 def test_another_metric_of_the_same_name_is_refused(file: str) -> None:
-    changed = [dict(PAIR.identities[0]) | {"version": 99}, PAIR.identities[1]]
-    write_jury(file, replace(PAIR, identities=tuple(changed)))
+    write_jury(file, model(replace(GLEU, identity={**GLEU.identity, "version": 99}), GREEN))
     with pytest.raises(OptionError, match=r"jury member gleu: .*version changed.*train"):
         load("jury", file=file).score_corpus(corpus("she sit ."))
-    changed = [dict(PAIR.identities[0]) | {"extra": {"weights": "abc"}}, PAIR.identities[1]]
-    write_jury(file, replace(PAIR, identities=tuple(changed)))
+    other = {**GLEU.identity, "extra": {"weights": "abc"}}
+    write_jury(file, model(replace(GLEU, identity=other), GREEN))
     with pytest.raises(OptionError, match=r"another model of it \(extra weights changed\)"):
         load("jury", file=file).score_corpus(corpus("she sit ."))
 
@@ -176,7 +180,7 @@ def test_the_signature_follows_weights_and_references(file: str, tmp_path: Path)
     first = load("jury", file=file).signature(texts)
     other = replace(texts, reference_sets={"other": lambda: (Version(("she sits",)),)})
     assert load("jury", file=file).signature(other).key != first.key
-    write_jury(file, replace(PAIR, weights=(2.0, 0.6)))
+    write_jury(file, HEAVIER)
     assert load("jury", file=file).signature(texts).key != first.key
     assert load("jury", file=file).signature(texts).label == f"jury:file={file}"
 
@@ -198,7 +202,7 @@ def test_score_files_hold_the_members_too(file: str, tmp_path: Path) -> None:
 
 
 def test_a_jury_with_a_judge_of_several_systems_is_joint(file: str) -> None:
-    write_jury(file, model(Member("gotoscorer"), weights=(1.0,), sources=frozenset()))
+    write_jury(file, model(trained("gotoscorer")))
     jury = load("jury", file=file)
     assert jury.joint
     assert jury.needs == {"references", "rivals"}
@@ -296,7 +300,10 @@ def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: 
         (["smple", "-m", "green", "-o", "j.json"], ["smple", "sample"]),
         (["sample", "-m", "green", "-o", "."], ["folder"]),
         (["sample", "-m", "green", "-o", "j.json", "--folds", "1"], ["folds"]),
-        (["sample", "-m", "green", "-o", "j.json", "--strength", "0"], ["strength", "above 0"]),
+        (
+            ["sample", "-m", "green", "-o", "j.json", "--strength", "0"],
+            ["--strength 0", "more than 0"],
+        ),
         (["sample", "-m", "green", "-o", "j.json", "--exclude", "sample"], ["excluded"]),
         (["sample", "-m", "green", "-o", "j.json", "--exclude", "sampel"], ["sampel", "sample"]),
         (["sample", "-m", "green@10refs", "-o", "j.json"], ["10refs", "none of the benchmarks"]),

@@ -12,9 +12,9 @@ from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
-from gecjury.jury.model import Member
+from gecjury.jury.model import JuryModel, Member
 from gecjury.jury.pairs import TrainingPairs, collect_pairs, scores_of
-from gecjury.jury.training import train_jury
+from gecjury.jury.training import JuryTraining, train_jury
 from gecjury.runtime import Runtime
 
 MEMBERS = (Member("gleu"), Member("green"), Member("errant"))
@@ -36,12 +36,16 @@ def drawn(
 
 
 @pytest.mark.slow
+def weights_of(jury: JuryModel) -> list[float]:
+    return [member.weight for member in jury.members]
+
+
 def test_the_right_weights_come_back() -> None:
     wanted = np.array([1.5, 0.5, 0.0])
     part = drawn(np.random.default_rng(2), wanted, 12000)
-    jury = train_jury([part], MEMBERS, Runtime(), strengths=[1.0])
-    assert jury.weights == pytest.approx(wanted, abs=0.1)
-    assert jury.scale == pytest.approx(np.ones(3), abs=0.02)
+    jury = train_jury([part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,)))
+    assert weights_of(jury) == pytest.approx(wanted, abs=0.1)
+    assert [member.scale for member in jury.members] == pytest.approx(np.ones(3), abs=0.02)
     rows = {row["member"]: row for row in jury.record["members"]}
     assert rows["gleu"]["worth"] > rows["green"]["worth"] > rows["errant"]["worth"]
     assert rows["gleu"]["worth"] > 5 * rows["gleu"]["worth_error"]
@@ -51,10 +55,10 @@ def test_the_right_weights_come_back() -> None:
 
 def test_a_member_that_misleads_gets_no_weight_unless_signs_are_free() -> None:
     part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 4000)
-    usual = train_jury([part], MEMBERS, Runtime(), strengths=[1.0])
-    free = train_jury([part], MEMBERS, Runtime(), strengths=[1.0], signed=True)
-    assert usual.weights[2] == 0.0
-    assert free.weights[2] < -0.8
+    usual = train_jury([part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,)))
+    free = train_jury([part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,), signed=True))
+    assert weights_of(usual)[2] == 0.0
+    assert weights_of(free)[2] < -0.8
     assert free.record["accuracy"] > usual.record["accuracy"]
 
 
@@ -64,7 +68,7 @@ def test_accuracy_by_hand() -> None:
     gaps = np.array([1.0, 1.0, -1.0, 1.0, 0.0, -1.0, 1.0, 1.0])
     sources = ("A", "A", "A", "B", "B", "C", "D", "D")
     part = TrainingPairs("tiny", gaps[:, None], np.zeros((8, 1)), sources)
-    jury = train_jury([part], MEMBERS[:1], Runtime(), strengths=[1.0], folds=4)
+    jury = train_jury([part], MEMBERS[:1], Runtime(), JuryTraining(strength=(1.0,), folds=4))
     # 5 right, 1 tie, 2 wrong: 5.5/8. A fold a source: its means are 2/3, 3/4, 0, 1; their mean
     # is 29/48, the squares of their distances sum to 0.546875, √(0.546875/3)/√4 = 0.213478.
     assert jury.record["accuracy"] == pytest.approx(5.5 / 8)
@@ -89,12 +93,12 @@ def test_a_member_missing_from_one_benchmark_is_filled_in() -> None:
     whole = drawn(rng, wanted, 4000, "whole")
     part = drawn(rng, wanted, 4000, "part")
     part.preferred[:, 0] = part.other[:, 0] = np.nan
-    jury = train_jury([whole, part], MEMBERS, Runtime(), strengths=[1.0])
+    jury = train_jury([whole, part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,)))
     # Scores are drawn independently: the lost member is expected to say nothing, and what it
     # would have said is noise to the others, whose weights shrink there.
-    assert jury.weights[0] == pytest.approx(1.0, abs=0.2)
-    assert 0.6 < jury.weights[1] < 1.1
-    assert np.isfinite(jury.weights).all()
+    assert weights_of(jury)[0] == pytest.approx(1.0, abs=0.2)
+    assert 0.6 < weights_of(jury)[1] < 1.1
+    assert np.isfinite(weights_of(jury)).all()
     rows = {row["benchmark"]: row for row in jury.record["by_benchmark"]}
     assert rows["whole"]["accuracy"] > rows["part"]["accuracy"]
     assert {"from_others"} <= set(rows["whole"])
@@ -111,7 +115,7 @@ def test_wrong_use() -> None:
     with pytest.raises(OptionError, match="needs members"):
         train_jury([part], (), Runtime())
     with pytest.raises(InputError, match="10 sources do not make 11 folds"):
-        train_jury([part], MEMBERS, Runtime(), folds=11)
+        train_jury([part], MEMBERS, Runtime(), JuryTraining(folds=11))
 
 
 def test_pairs_of_the_sample() -> None:
@@ -164,11 +168,11 @@ def two_kinds(rng: np.random.Generator, count: int) -> TrainingPairs:
 def test_pairs_count_as_they_are_like_those_to_come() -> None:
     rng = np.random.default_rng(8)
     part = two_kinds(rng, 3000)
-    usual = train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0])
-    assert usual.weights[0] == pytest.approx(usual.weights[1], rel=0.2)
+    usual = train_jury([part], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)))
+    assert weights_of(usual)[0] == pytest.approx(weights_of(usual)[1], rel=0.2)
     strong = rng.normal(6, 1, (2, 5, 400))  # members × systems × sentences
-    shifted = train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0], like=strong)
-    assert shifted.weights[1] > 10 * shifted.weights[0]
+    shifted = train_jury([part], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)), like=strong)
+    assert weights_of(shifted)[1] > 10 * weights_of(shifted)[0]
     # Accuracies are of strong corrections too: green alone tells those, gleu guesses.
     rows = {row["member"]: row["alone"] for row in shifted.record["members"]}
     assert rows["green"] > 0.75
@@ -184,23 +188,23 @@ def test_a_member_that_the_outputs_lack_does_not_tell_likeness() -> None:
     part = two_kinds(rng, 300)
     outputs = rng.normal(6, 1, (2, 5, 40))
     outputs[0] = np.nan
-    jury = train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0], like=outputs)
+    jury = train_jury([part], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)), like=outputs)
     assert jury.record["like"][0]["members"] == ["green"]
     outputs[1, 0, 0] = np.nan
     with pytest.raises(InputError, match="no member scores both every pair of both"):
-        train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0], like=outputs)
+        train_jury([part], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)), like=outputs)
 
 
 def test_a_member_without_direction_may_count_against() -> None:
     members = (Member("gleu"), Member("green"), Member("changes"))
     part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 4000)
-    jury = train_jury([part], members, Runtime(), strengths=[1.0])
-    assert jury.weights[2] == pytest.approx(-1.0, abs=0.15)
+    jury = train_jury([part], members, Runtime(), JuryTraining(strength=(1.0,)))
+    assert weights_of(jury)[2] == pytest.approx(-1.0, abs=0.15)
     # The pull is towards equal weights of those that mean well, and towards 0 for it.
-    pulled = train_jury([part], members, Runtime(), strengths=[1e9])
-    assert pulled.weights[0] == pytest.approx(pulled.weights[1], rel=1e-3)
-    assert pulled.weights[0] > 0.1
-    assert pulled.weights[2] == pytest.approx(0.0, abs=1e-4)
+    pulled = train_jury([part], members, Runtime(), JuryTraining(strength=(1e9,)))
+    assert weights_of(pulled)[0] == pytest.approx(weights_of(pulled)[1], rel=1e-3)
+    assert weights_of(pulled)[0] > 0.1
+    assert weights_of(pulled)[2] == pytest.approx(0.0, abs=1e-4)
 
 
 def test_scores_of_outputs_alone() -> None:
@@ -220,8 +224,10 @@ def test_benchmarks_count_by_how_much_of_them_is_like_the_outputs() -> None:
     far = drawn(rng, np.array([2.0, 0.0]), 2000, "far")
     far = TrainingPairs("far", far.preferred * 4, far.other * 4, far.sources)  # few lie where
     outputs = rng.normal(0, 1, (2, 5, 400))  # these do
-    jury = train_jury([near, far], MEMBERS[:2], Runtime(), strengths=[1.0], like=outputs)
+    jury = train_jury(
+        [near, far], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)), like=outputs
+    )
     shares = {row["benchmark"]: row["effective_pairs"] for row in jury.record["like"]}
     assert shares["near"] > 1900
     assert shares["far"] < 1000
-    assert jury.weights[1] > jury.weights[0]
+    assert weights_of(jury)[1] > weights_of(jury)[0]

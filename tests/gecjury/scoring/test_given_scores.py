@@ -15,7 +15,7 @@ import pytest
 import gecjury
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
-from gecjury.jury.model import JuryModel, Member, identity, write_jury
+from gecjury.jury.model import JuryModel, TrainedMember, identity, write_jury
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files, write_table
 from gecjury.scoring.scores import ScoreTable
@@ -345,12 +345,21 @@ def test_commands_that_make_new_texts_refuse_given_scores(shell: Shell, words: l
 
 def test_given_scores_sit_in_a_jury(write: Write, tmp_path: Path) -> None:
     file = write("a.tsv", LONG)
-    members = (Member(f"scores:file={file}"), Member("changes"))
-    identities = tuple(
-        identity(member.scorer(), member.scorer().extra_signature(Runtime())) for member in members
+    scorers = gecjury.load("scores", file=file), gecjury.load("changes")
+    names, numbers = (f"scores:file={file}", "changes"), ((1.0, 2.0, 1.0), (1.0, 1.0, 0.0))
+    members = tuple(
+        TrainedMember(
+            metric,
+            center=center,
+            scale=scale,
+            weight=weight,
+            identity=identity(scorer, scorer.extra_signature(Runtime())),
+        )
+        for metric, scorer, (center, scale, weight) in zip(names, scorers, numbers, strict=True)
     )
-    assert file not in json.dumps(identities)
-    write_jury(tmp_path / "jury.json", JuryModel(members, (1, 1), (2, 1), (1, 0), identities))
+    assert file not in json.dumps([member.identity for member in members])
+    model = JuryModel(members=members, record={}, sources=())
+    write_jury(tmp_path / "jury.json", model)
     jury = gecjury.load("jury", file=str(tmp_path / "jury.json"))
     assert jury.fixed
     table = jury.score_corpus(CORPUS)

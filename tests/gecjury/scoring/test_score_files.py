@@ -219,10 +219,10 @@ def test_a_damaged_file_is_refused_and_left_alone(runs: Runs, change: str, messa
 
 def test_read_rows_wants_the_right_key(runs: Runs) -> None:
     table, _ = runs(x=X)
-    rows = read_rows(runs.file, table.signature.key)
+    rows = read_rows(runs.file, table.signature)
     assert list(rows) == [("x", table.prints["x"])]
     with pytest.raises(InputError, match="holds scores of other settings"):
-        read_rows(runs.file, "0123")
+        read_rows(runs.file, replace(table.signature, version=99))
 
 
 def test_a_failed_write_keeps_the_old_file(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:

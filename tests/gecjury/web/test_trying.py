@@ -90,12 +90,15 @@ def test_an_aligning_metric_shows_its_verdicts() -> None:
         ({"metric": ["some"]}, "unknown metric"),
         ({"metric": ["green:beta=7"]}, "unknown metric"),
         ({"source": "a\n" * 201}, "has 201 lines; expected at most 200"),
-        ({"source": "a " * 201 + "\nb"}, "line 1: has 201 words"),
+        ({"source": "a " * 201 + "\nb"}, "line 1: has 201 words; expected at most 200"),
         (
             {"source": LONG, "output": [LONG, LONG], "reference": [LONG]},
             "40,000 tokens together; expected at most 20,000",
         ),
-        ({"output": [GOOD] * 9, "system": list("abcdefghi")}, "9 outputs"),
+        (
+            {"output": [GOOD] * 9, "system": list("abcdefghi")},
+            "the form has 9 outputs; expected at most 8",
+        ),
     ],
 )
 def test_what_does_not_fit_is_told_above_the_form_as_it_was(

@@ -50,7 +50,8 @@ def test_shut_down_dates_hold_for_snapshots_and_fine_tuned_models() -> None:
     assert table.end("gpt-4-1106-preview") == date(2026, 10, 23)
     assert table.end("gpt-5-2025-08-07") == table.end("gpt-5") == date(2026, 12, 11)
     assert table.end("ft:gpt-4o-mini-2024-07-18:me::x") == date(2027, 1, 14)
-    ended = [name for name, end in table.ends.items() if end < date.fromisoformat(table.date)]
+    ends = {name: table.end(name) for name in table.models}
+    ended = [name for name, end in ends.items() if end and end < date.fromisoformat(table.date)]
     assert {"gpt-4", "gpt-4-turbo", "gpt-4.1-nano", "o4-mini"} <= set(ended)
 
 

@@ -17,7 +17,7 @@ import pytest
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.ask import Question, plan_work
-from gecjury.judges.asking.exchange import Model, Reply, Request, TokenLogprob, key_of
+from gecjury.judges.asking.exchange import Model, Reply, Request, key_of
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 from gecjury.judges.replies.reply import Failure, verdict_from_json, verdict_to_json
@@ -53,7 +53,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_replies_come_back_bit_for_bit(path: Path) -> None:
-    logprobs = (TokenLogprob("4", (("4", -0.1), ("5", -2.5))),)
+    logprobs = (("4", (("4", -0.1), ("5", -2.5))),)
     reply = replace(REPLY, logprobs=logprobs, cost=None, sent={"seed": 5})
     with Store(path, IDENTITY) as store:
         store.append(other(0), reply)
@@ -130,9 +130,9 @@ def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
     assert member["failures"] == {"refused": 1}
     assert (folder / written.name).read_bytes() == written.read_bytes()
     # What is written today has the same form, byte for byte.
-    identity, records, _ = read_store(written)
-    with Store(store_path(folder / "anew", identity), identity) as store:
-        for record in records:
+    old = read_store(written)
+    with Store(store_path(folder / "anew", old.identity), old.identity) as store:
+        for record in old.records:
             reply = Reply.from_json(record["reply"])
             store.append_record({**record, "reply": reply.to_json()})
         assert store.path.read_bytes() == written.read_bytes()
@@ -148,7 +148,7 @@ def test_a_damaged_tail_is_cut_and_said(path: Path, cut: int) -> None:
         assert [r.text for r in store] == ["reply 0", "reply 1"]
         store.append(other(2), REPLY)
     assert path.read_bytes().startswith(kept)
-    assert read_store(path)[2] == path.stat().st_size
+    assert read_store(path).sound == path.stat().st_size
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 512, b"{}\n", b"garbage\nmore\n", b"\xff\xfe\n"])
@@ -166,7 +166,7 @@ def test_a_head_cut_short_is_begun_anew(path: Path, length: int) -> None:
     with Store(path, IDENTITY) as store:
         assert store.cut == length
         assert len(store) == 0
-        assert read_store(path)[0] == IDENTITY
+        assert read_store(path).identity == IDENTITY
 
 
 def with_sum(record: dict[str, object]) -> bytes:
@@ -213,7 +213,7 @@ def test_a_line_that_cannot_be_read_is_set_aside(path: Path, how: str) -> None:
     broken = UNREADABLE[how](lines[2])
     assert broken != lines[2]
     path.write_bytes(b"\n".join([*lines[:2], broken, *lines[3:]]))
-    assert [r["reply"]["text"] for r in read_store(path)[1]] == ["reply 0", "reply 2"]
+    assert [r["reply"]["text"] for r in read_store(path).records] == ["reply 0", "reply 2"]
     with pytest.raises(InputError, match=r"s\.jsonl, line 3: (damaged|not a judgment)"):
         import_stores(path, path.parent / "new")  # all or nothing
     assert not (path.parent / "new").exists()
