@@ -41,7 +41,7 @@ examples:
 
 def train(args: argparse.Namespace) -> int:
     """Read parallel text, train, print."""
-    from gecjury.refless.data.pairs import parallel_language, read_parallel
+    from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.steps.intermediate import IntermediateData
@@ -52,7 +52,7 @@ def train(args: argparse.Namespace) -> int:
     refuse_useless(args, *_OPTIONS)
     recipe = recipe_of(RankerRecipe, args)
     told = job_options(args)
-    language = training_language(args, {name: parallel_language(name) for name in args.inputs})
+    language = training_language(args, {n: PARALLEL_LANGUAGES.get(n) for n in args.inputs})
     corrections = read_parallel(args.inputs, lambda: data_folder(args), language)
     texts = [text for c in corrections for text in (c.source, c.text())]
     name = " ".join(map(shown_name, args.inputs))

@@ -16,7 +16,7 @@ from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
+from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
 from gecjury.refless.nets.regressor import (
@@ -237,13 +237,12 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
     spec = EncoderSpec(recipe.encoder, max_length=settings.max_length)
     pairs = {}
     sizes = {"train": recipe.pairs, "dev": recipe.pairs // 8, "test": recipe.pairs // 8}
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64)
+
     for part, wanted in sizes.items():
-        pairs[part] = impact_pairs(
-            parts[part],
-            lambda texts: load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64),
-            rng,
-            count=max(wanted, _LEAST),
-        )
+        pairs[part] = ranked_pairs(parts[part], rng, max(wanted, _LEAST), encode)
         if len(pairs[part]) < _LEAST:
             raise InputError(
                 f"the parallel text gives {len(pairs[part])} pairs for {part}, expected at least "

@@ -27,7 +27,7 @@ from gecjury.refless.data.pairs import (
     Correction,
     RankedPair,
     detection_examples,
-    nested_pairs,
+    ranked_pairs,
     token_edits,
 )
 from gecjury.refless.nets.regressor import (
@@ -233,8 +233,7 @@ def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, An
 
 def _ranking(step: Step, tokenizer: Any) -> Prepared:
     rng = np.random.default_rng(step.settings.seed)
-    count = max(len(step.data.corrections), 1)
-    pairs = nested_pairs(step.data.corrections, rng, count=count)
+    pairs = ranked_pairs(step.data.corrections, rng, max(len(step.data.corrections), 1))
     if len(pairs) < 8:
         raise InputError(f"{len(pairs)} pairs are too few to learn ranking from; give more text")
     held = _held_out(len(pairs))
