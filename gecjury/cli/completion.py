@@ -74,7 +74,7 @@ def _words_of_all() -> list[_Words]:
         "benchmark": tuple(BENCHMARKS),
         "dataset": (*DATASETS, "all"),
         "rated": tuple(NAMED_SETS),
-        "parallel": PARALLEL_LANGUAGES,
+        "parallel": tuple(PARALLEL_LANGUAGES),
         "labelled": tuple(LABELLED_SETS),
         "annotated": CORPORA,
     }

@@ -29,6 +29,7 @@ from gecjury.refless.nets.regressor import (
     output_errors,
     predict,
     save_model,
+    tokenise,
 )
 from gecjury.refless.nets.trainable import output_layer
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
@@ -37,7 +38,6 @@ from gecjury.refless.training.steps.intermediate import (
     IntermediateData,
     Step,
     run_intermediate,
-    tokenise,
 )
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, Watchers, kept_record
@@ -191,8 +191,8 @@ def _train_model(
     def evaluate(model: Any) -> dict[str, float]:
         figures = {}
         for group, encoded in inputs.items():
-            part = {key: [encoded[row][key] for row in split.dev] for key in encoded[0]}
-            outputs = predict(model, tokenizer, part, job.runtime)
+            dev = [encoded[row] for row in split.dev]
+            outputs = predict(model, tokenizer, dev, job.runtime)
             # A diverged model must not pass for one without correlation, which counts as 0.
             if not np.isfinite(outputs).all():
                 return {"score": float("nan")}

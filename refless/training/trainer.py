@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.errors import DataError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
-from gecjury.refless.nets.regressor import output_errors
+from gecjury.refless.nets.regressor import output_errors, padded
 from gecjury.refless.nets.trainable import (
     freeze_embeddings,
     freeze_lowest,
@@ -405,18 +405,13 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example
     """A function that pads examples into a batch; pairs become better ones, then worse ones."""
     import torch
 
-    def pad(texts: Sequence[Example]) -> dict[str, Any]:
-        keys = [key for key in texts[0] if key != "labels"]
-        return dict(
-            tokenizer.pad({k: [text[k] for text in texts] for k in keys}, return_tensors="pt")
-        )
-
     def collate(examples: Sequence[Example]) -> dict[str, Any]:
         if objective == "ranking":
-            batch = pad([e["better"] for e in examples] + [e["worse"] for e in examples])
+            both = [e["better"] for e in examples] + [e["worse"] for e in examples]
+            batch = dict(padded(tokenizer, both))
             batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
             return batch
-        batch = pad(examples)
+        batch = dict(padded(tokenizer, examples))
         if objective == "regression":
             batch["labels"] = torch.tensor([e["labels"] for e in examples], dtype=torch.float32)
         else:

@@ -26,6 +26,7 @@ from gecjury.refless.data.labelled import (
 )
 from gecjury.refless.nets.manifest import KEYS_FILE
 from gecjury.refless.nets.probe import plain_text
+from gecjury.refless.nets.regressor import batch_logits
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text
@@ -165,29 +166,22 @@ def error_probabilities(
     settings: TrainSettings,
     runtime: Runtime,
 ) -> list[FloatArray]:
-    """For each sentence the probability that each token is wrong; 0 for tokens cut off."""
+    """Return for each sentence the probability that each token is wrong; 0 for tokens cut off."""
     import torch
 
-    model.eval()
-    device = next(model.parameters()).device
     encoded = list(piece_spans(sentences, tokenizer, settings.max_length))
-    found: list[FloatArray] = [np.zeros(0)] * len(encoded)
-    lengths = [len(inputs["input_ids"]) for inputs, _, _ in encoded]
-    narrow = torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.bf16)
-    for rows in padded_batches(lengths, runtime.batch_size):
-        batch = tokenizer.pad(
-            {key: [encoded[row][0][key] for row in rows] for key in encoded[rows[0]][0]},
-            return_tensors="pt",
-        ).to(device)
-        with torch.inference_mode(), narrow:
-            logits = model(**batch).logits
-        wrong = logits.float().softmax(-1)[..., 1].cpu().numpy().astype(np.float64)
-        for line, row in enumerate(rows):
-            _, places, word_of = encoded[row]
-            words = [0.0 if p is None else (wrong[line, p[0]] + wrong[line, p[1]]) / 2
-                     for p in places]  # fmt: skip
-            found[row] = np.array([words[word] for word in word_of])
-    return found
+    inputs = [one for one, _, _ in encoded]
+    probabilities: list[FloatArray] = [np.zeros(0)] * len(encoded)
+    batches = padded_batches([len(one["input_ids"]) for one in inputs], runtime.batch_size)
+    kind = next(model.parameters()).device.type
+    with torch.autocast(kind, dtype=torch.bfloat16, enabled=settings.bf16):
+        for rows, logits in batch_logits(model, tokenizer, inputs, batches):
+            wrong = logits.softmax(-1)[..., 1].cpu().numpy().astype(np.float64)
+            for line, row in zip(wrong, rows, strict=True):
+                _, places, word_of = encoded[row]
+                words = [0.0 if p is None else (line[p[0]] + line[p[1]]) / 2 for p in places]
+                probabilities[row] = np.array([words[word] for word in word_of])
+    return probabilities
 
 
 def labelled_figures(

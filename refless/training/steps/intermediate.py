@@ -19,7 +19,6 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
-from gecjury.models.networks import cut_length
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.noise import spoil
@@ -31,10 +30,12 @@ from gecjury.refless.data.pairs import (
     token_edits,
 )
 from gecjury.refless.nets.regressor import (
+    batch_logits,
     load_model,
     load_tokenizer,
     predict,
     save_model,
+    tokenise,
 )
 from gecjury.refless.training.recipe import Intermediate, TrainSettings
 from gecjury.refless.training.steps.detection import (
@@ -145,19 +146,6 @@ def learn(step: Step) -> tuple[Fit, Any]:
     return result, tokenizer
 
 
-def tokenise(
-    tokenizer: Any, first: Sequence[str], second: Sequence[str] | None, max_length: int
-) -> list[dict[str, Any]]:
-    """Tokenised texts or pairs, one dictionary each."""
-    encoded = tokenizer(
-        list(first),
-        None if second is None else list(second),
-        truncation=True,
-        max_length=cut_length(tokenizer, max_length),
-    )
-    return [{key: list(encoded[key][row]) for key in encoded} for row in range(len(first))]
-
-
 Prepared = tuple[Any, list[dict[str, Any]], Callable[[Any], Mapping[str, float]]]
 
 
@@ -208,27 +196,17 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
 
 def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, Any]]) -> float:
     """Average precision of finding changed word pieces."""
-    import torch
-
-    model.eval()
-    device = next(model.parameters()).device
-    scores: list[float] = []
-    marks: list[int] = []
-    for start in range(0, len(dev), 64):
-        part = dev[start : start + 64]
-        batch = tokenizer.pad(
-            {key: [e[key] for e in part] for key in part[0] if key != "labels"},
-            return_tensors="pt",
-        ).to(device)
-        with torch.inference_mode():
-            logits = model(**batch).logits.float().cpu()
-        found = (logits[..., 1] - logits[..., 0]).numpy()
-        for row, example in enumerate(part):
-            for column, mark in enumerate(example["labels"]):
-                if mark >= 0:
-                    scores.append(float(found[row, column]))
-                    marks.append(mark)
-    return average_precision(np.array(scores), np.array(marks))
+    # In batches as they come: of another shape, the last bits of what is ranked would differ.
+    places = range(len(dev))
+    batches = [places[start : start + 64] for start in range(0, len(dev), 64)]
+    scores, marks = [], []
+    for rows, logits in batch_logits(model, tokenizer, dev, batches):
+        gaps = (logits[..., 1] - logits[..., 0]).cpu().numpy()
+        for row, gap in zip(rows, gaps, strict=True):
+            labels = np.array(dev[row]["labels"])
+            scores.append(gap[: len(labels)][labels >= 0])
+            marks.append(labels[labels >= 0])
+    return average_precision(np.concatenate(scores), np.concatenate(marks))
 
 
 def _ranking(step: Step, tokenizer: Any) -> Prepared:
@@ -281,8 +259,7 @@ def pair_gaps(
     A model that diverged gives NaN.
     """
     texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
-    length = cut_length(tokenizer, settings.max_length)
-    encoded = tokenizer(texts, truncation=True, max_length=length)
+    encoded = tokenise(tokenizer, texts, None, settings.max_length)
     outputs = predict(model, tokenizer, encoded, runtime)[:, 0]
     with np.errstate(invalid="ignore"):
         gaps: FloatArray = outputs[: len(pairs)] - outputs[len(pairs) :]
@@ -318,10 +295,9 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
         {**inputs, "labels": label.tolist()}
         for inputs, label in zip(encoded[held:], labels[held:], strict=True)
     ]
-    dev = {key: [inputs[key] for inputs in encoded[:held]] for key in encoded[0]}
 
     def evaluate(model: Any) -> dict[str, float]:
-        outputs = predict(model, tokenizer, dev, step.runtime)
+        outputs = predict(model, tokenizer, encoded[:held], step.runtime)
         if not np.isfinite(outputs).all():
             return {"score": float("nan")}
         found = []
