@@ -171,8 +171,7 @@ def _refuse_english(args: argparse.Namespace, language: Language) -> None:
 def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, Split]:
     """Return the rated sentences and their split: by files, by column, or drawn."""
     from gecjury.errors import InputError
-    from gecjury.refless.data.rated_sets import join_parts
-    from gecjury.refless.data.splits import split_as_named, split_by_source
+    from gecjury.refless.data.rated_sets import join_parts, split_as_named, split_by_source
 
     (name,) = args.inputs
     data = _read(args, name, language, args.aspects)

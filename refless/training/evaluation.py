@@ -10,12 +10,18 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.refless.data.annotations import QUALITY
 from gecjury.refless.nets.bundle import Bundle, metric_for
-from gecjury.refless.training.beside import BesideRow, beside_table, figures_beside
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.model_card import figures_table, model_card
 from gecjury.refless.training.steps.detection import figures_in_words
 from gecjury.refless.training.watching import Stage
-from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
+from gecjury.refless.training.worth import (
+    BesideRow,
+    Worth,
+    beside_table,
+    figures_beside,
+    worth_of_ratings,
+    worth_table,
+)
 from gecjury.stats.correlation import pearson, spearman
 
 Figures = Mapping[str, Mapping[str, Mapping[str, float]]]

@@ -25,7 +25,6 @@ from gecjury.refless.nets.regressor import (
     output_errors,
     save_model,
 )
-from gecjury.refless.training.beside import changed_tokens
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
@@ -39,7 +38,7 @@ from gecjury.refless.training.steps.intermediate import (
 )
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Stage, Watchers
-from gecjury.refless.training.worth import Worth, worth_of, worth_table
+from gecjury.refless.training.worth import Worth, changed_tokens, worth_of, worth_table
 
 _LEAST = 8
 _ENCODER = "encoder"

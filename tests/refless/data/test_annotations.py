@@ -26,8 +26,9 @@ from gecjury.refless.data.rated_sets import (
     join_parts,
     read_named,
     read_treebank_text,
+    split_as_named,
+    split_by_source,
 )
-from gecjury.refless.data.splits import split_as_named, split_by_source
 
 HEADER = "source,output,grammer,fluency,meaning,system"
 
