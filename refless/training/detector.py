@@ -58,7 +58,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     run = fingerprint([recipe.encoder, text.print, decided])
     if (earlier := job.finished(run, _Report)) is not None:
         return dict(earlier.figures)
-    watchers = job.watchers()
+    watch = job.watch()
     step = Step(
         kind="detection",
         start=recipe.encoder,
@@ -66,16 +66,16 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         data=IntermediateData(labelled=text),
         settings=settings,
         runtime=job.runtime,
-        watch=watchers.watch("detector"),
+        watch=watch.of("detector"),
         error_weight=weight,
     )
-    with watchers.ledger.stage("training"):
+    with watch.ledger.stage("training"):
         result, tokenizer = learn(step)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     if is_main_process():
         save_model(result.model, tokenizer, job.folder)
-        effort = watchers.ledger.rounded()
+        effort = watch.ledger.rounded()
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(recipe.encoder), "run": run}
         texts = [sentence.text for part in (text.train, text.dev) for sentence in part]
         card = _card(job, text, figures, effort)

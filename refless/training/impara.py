@@ -30,14 +30,12 @@ from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
 from gecjury.refless.training.steps.detection import figures_in_words
 from gecjury.refless.training.steps.intermediate import (
-    Step,
     pair_accuracy,
     pair_examples,
     pair_gaps,
-    run_intermediate,
 )
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
-from gecjury.refless.training.watching import Stage, Watchers
+from gecjury.refless.training.watching import Stage, Watch
 from gecjury.refless.training.worth import Worth, changed_tokens, worth_of, worth_table
 
 _LEAST = 8
@@ -117,10 +115,10 @@ def train_impara(job: RankerJob) -> RankerReport:
     recipe, settings = job.recipe, job.recipe.settings
     if (earlier := job.finished(job.run, RankerReport)) is not None:
         return earlier
-    watchers = job.watchers()
-    with watchers.ledger.stage("weighing of edits"):
+    watch = job.watch()
+    with watch.ledger.stage("weighing of edits"):
         pairs = _make_pairs(job)
-    start, detected = _detect(job, watchers)
+    start, detected = _detect(job, watch)
     from transformers import set_seed
 
     # The fresh head is drawn while the model is loaded, before `fit` sets the seed.
@@ -140,9 +138,9 @@ def train_impara(job: RankerJob) -> RankerReport:
         objective="ranking",
         label="impara: training",
     )
-    with watchers.ledger.stage("training"):
+    with watch.ledger.stage("training"):
         place = job.work if job.steps is None else job.work / "ranker"
-        result = fit(task, settings, place, job.runtime, watchers.watch("ranker"))
+        result = fit(task, settings, place, job.runtime, watch.of("ranker"))
     figures = [
         {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
         for part in ("dev", "test")
@@ -151,7 +149,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     report = RankerReport(tuple(figures), _worth(gaps, pairs, recipe.language))
     if is_main_process():
         (save_pooled if pooled else save_model)(result.model, tokenizer, job.folder)
-        effort = watchers.ledger.rounded()
+        effort = watch.ledger.rounded()
         card = _card(job, pairs, report, detected, effort)
         encoder = recipe.encoder
         if Path(encoder).is_dir():
@@ -199,7 +197,7 @@ def _worth(gaps: FloatArray, pairs: Mapping[str, Sequence[RankedPair]], language
     )
 
 
-def _detect(job: RankerJob, watchers: Watchers) -> tuple[str, dict[str, float]]:
+def _detect(job: RankerJob, watch: Watch) -> tuple[str, dict[str, float]]:
     """Train the error detector that is wanted; returns where the ranker starts, and its figures."""
     recipe = job.recipe
     start = recipe.detector or recipe.encoder
@@ -214,19 +212,8 @@ def _detect(job: RankerJob, watchers: Watchers) -> tuple[str, dict[str, float]]:
         kept = tuple(s for s in data.labelled.train if normalise(s.text) not in held)
         data = replace(data, labelled=replace(data.labelled, train=kept))
     corrections = [c for c in data.corrections if normalise(c.source) not in held]
-    step = Step(
-        kind="detection",
-        start=start,
-        folder=job.work / "detection",
-        data=replace(data, corrections=corrections),
-        settings=recipe.step_settings,
-        runtime=job.runtime,
-        watch=watchers.watch("detector"),
-        error_weight=recipe.detection_weight,
-    )
-    with watchers.ledger.stage("step detection"):
-        figures = run_intermediate(step)
-    return str(step.folder / "model"), figures
+    data = replace(data, corrections=corrections)
+    return job.run_step("detection", start, job.work / "detection", data, watch.of("detector"))
 
 
 def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:

@@ -34,13 +34,9 @@ from gecjury.refless.nets.regressor import (
 from gecjury.refless.nets.trainable import output_layer
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
-from gecjury.refless.training.steps.intermediate import (
-    IntermediateData,
-    Step,
-    run_intermediate,
-)
+from gecjury.refless.training.steps.intermediate import IntermediateData
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
-from gecjury.refless.training.watching import Watch, Watchers, kept_record
+from gecjury.refless.training.watching import Watch, kept_record
 from gecjury.stats.correlation import spearman
 from gecjury.textfiles import write_text
 
@@ -59,19 +55,19 @@ def train_some(job: Job) -> Report:
     recipe, run = job.recipe, _run_print(job)
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
-    watchers = job.watchers()
-    start, steps = _run_steps(job, watchers)
+    watch = job.watch()
+    start, steps = _run_steps(job, watch)
     trained: dict[str, Mapping[str, float]] = {}
     members: list[Member] = []
     linear: Mapping[str, Linear] = {}
     kernel = None
     if recipe.tuned:
-        with watchers.ledger.stage("fine-tuning"):
-            trained, members, linear = _fine_tune(job, watchers, start)
+        with watch.ledger.stage("fine-tuning"):
+            trained, members, linear = _fine_tune(job, watch, start)
     if recipe.kernel:
         # Last, since it takes seconds, and a run that goes on fits it anew.
-        with watchers.ledger.stage("kernel regression"):
-            chosen, kernel = _fit_kernel(job, watchers, start)
+        with watch.ledger.stage("kernel regression"):
+            chosen, kernel = _fit_kernel(job, watch, start)
         prefix = "kernel/" if recipe.tuned else ""
         trained |= {f"{prefix}{aspect}": figures for aspect, figures in chosen.items()}
     report = Report({}, trained, steps)
@@ -80,9 +76,9 @@ def train_some(job: Job) -> Report:
         length = recipe.settings.max_length
         manifest = SomeManifest(scale, length, tuple(members), linear, kernel)
         manifest = replace(manifest, language=recipe.language)
-        with watchers.ledger.stage("evaluation"):
+        with watch.ledger.stage("evaluation"):
             report = evaluate(job, assemble(job.folder, manifest), report)
-        report = replace(report, effort=watchers.ledger.rounded())
+        report = replace(report, effort=watch.ledger.rounded())
         # The test part is what a model may be tried on: no hash of it is kept.
         seen = [job.data.take([*job.split.train, *job.split.dev]), *job.extra]
         texts = {text for part in seen for side in (part.sources, part.outputs) for text in side}
@@ -105,30 +101,20 @@ def _run_print(job: Job) -> str:
     return fingerprint(parts)
 
 
-def _run_steps(job: Job, watchers: Watchers) -> tuple[str, dict[str, float]]:
+def _run_steps(job: Job, watch: Watch) -> tuple[str, dict[str, float]]:
     """Run the intermediate steps; returns where the regression starts, and dev scores."""
     recipe = job.recipe
     start = recipe.detector or recipe.encoder
     scores: dict[str, float] = {}
     for number, kind in enumerate(recipe.intermediate):
-        step = Step(
-            kind=kind,
-            start=start,
-            folder=job.work / f"step-{number}-{kind}",
-            data=job.steps or IntermediateData(),
-            settings=recipe.step_settings,
-            runtime=job.runtime,
-            watch=watchers.watch(f"step {kind}"),
-            error_weight=recipe.detection_weight,
-        )
-        with watchers.ledger.stage(f"step {kind}"):
-            scores |= run_intermediate(step)
-        start = str(step.folder / "model")
+        folder, data = job.work / f"step-{number}-{kind}", job.steps or IntermediateData()
+        start, figures = job.run_step(kind, start, folder, data, watch.of(f"step {kind}"))
+        scores |= figures
     return start, scores
 
 
 def _fine_tune(
-    job: Job, watchers: Watchers, start: str
+    job: Job, watch: Watch, start: str
 ) -> tuple[dict[str, Mapping[str, float]], list[Member], dict[str, Linear]]:
     """Return dev figures by model, the models, and what features add to their outputs."""
     recipe = job.recipe
@@ -146,7 +132,7 @@ def _fine_tune(
             member = Member("/".join(parts) or ".", aspects)
             members.append(member)
             name = "/".join(parts) or "shared"
-            trained[name] = _train_model(job, watchers.watch(name), member, seed, start, added)
+            trained[name] = _train_model(job, watch.of(name), member, seed, start, added)
     return trained, members, linear
 
 
@@ -271,9 +257,7 @@ def _extra_examples(
     ]
 
 
-def _fit_kernel(
-    job: Job, watchers: Watchers, start: str
-) -> tuple[dict[str, dict[str, float]], Kernel]:
+def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:
     """Return dev figures by aspect, and the regressions as the manifest names them."""
     recipe, folder = job.recipe, job.folder
     if job.extra and not recipe.tuned:
@@ -293,7 +277,7 @@ def _fit_kernel(
     if is_main_process():
         save_probe(probe, folder)
         if job.drawn is not None:
-            watchers.history.note_kernel(curves)
+            watch.history.note_kernel(curves)
     wait_for_all()
     return chosen, probe.record(folder)
 

@@ -108,10 +108,11 @@ def fit(
     if settings.gradient_checkpointing:
         recompute_layers(task.model)
     last = _last_checkpoint(folder)
+    watch = watch if is_main_process() else None
     with runtime.progress.task(task.label, None) as bar:
-        trainer = _build_trainer(task, settings, folder, runtime, bar)
-        if watch is not None and is_main_process():
-            _tell(trainer, watch, resumed_step(last))
+        trainer = _build_trainer(task, settings, folder, runtime, bar, watch)
+        for callback in () if watch is None else reporters(watch, resumed_step(last)):
+            trainer.add_callback(callback)
         with output_errors(folder):
             trainer.train(resume_from_checkpoint=last)
     if settings.gradient_checkpointing:
@@ -151,12 +152,9 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
 
 def _last_checkpoint(folder: Path) -> str | None:
     """The newest checkpoint that was written to its end (the trainer's state is written last)."""
-    found = [
-        (int(path.name.rpartition("-")[2]), path)
-        for path in folder.glob("checkpoint-*")
-        if path.name.rpartition("-")[2].isdecimal()
-    ]
-    for _, path in sorted(found, reverse=True):
+    numbered = {p.name.rpartition("-")[2]: p for p in folder.glob("checkpoint-*")}
+    for number in sorted(filter(str.isdecimal, numbered), key=int, reverse=True):
+        path = numbered[number]
         if _complete(path):
             return str(path)
         if is_main_process():
@@ -174,7 +172,12 @@ def _complete(path: Path) -> bool:
 
 
 def _build_trainer(
-    task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runtime, bar: Bar
+    task: LearningTask,
+    settings: TrainSettings,
+    folder: Path,
+    runtime: Runtime,
+    bar: Bar,
+    watch: Watch | None,
 ) -> Any:
     from transformers import (
         EarlyStoppingCallback,
@@ -192,7 +195,7 @@ def _build_trainer(
         train_dataset=list(task.examples),
         eval_dataset=[],
         data_collator=collator(task.tokenizer, task.objective),
-        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(bar)],
+        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(bar, watch)],
     )
     trainer.task, trainer.settings, trainer.folder = task, settings, folder
     trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
@@ -202,15 +205,6 @@ def _build_trainer(
     if settings.patience:
         trainer.add_callback(EarlyStoppingCallback(settings.patience))
     return trainer
-
-
-def _tell(trainer: Any, watch: Watch, step: int) -> None:
-    """Let a training that goes on from a step be watched."""
-    from transformers import TrainerCallback
-
-    trainer.add_callback(type("OurWatch", (_Watching, TrainerCallback), {})(watch))
-    for callback in reporters(watch, step):
-        trainer.add_callback(callback)
 
 
 def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
@@ -335,12 +329,16 @@ class _OurTraining:
 
 
 class _Progress:
-    """Steps, loss and dev figures on our bar; put before the methods of the TrainerCallback."""
+    """Shows steps, loss and dev figures on our bar, and tells a watch of every checkpoint.
+
+    Put before the methods of the TrainerCallback.
+    """
 
     loss = dev = ""
 
-    def __init__(self, bar: Bar) -> None:
+    def __init__(self, bar: Bar, watch: Watch | None) -> None:
         self.bar = bar
+        self.watch = watch
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.bar.advance()
@@ -353,15 +351,9 @@ class _Progress:
             self.dev = f"dev {logs['eval_score']:.4f}"
         self.bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
 
-
-class _Watching:
-    """Tells a watch of every checkpoint; put before the methods of the TrainerCallback."""
-
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
-
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.watch.epoch(state.log_history)
+        if self.watch is not None:
+            self.watch.epoch(state.log_history)
 
 
 class EpochOrder:
