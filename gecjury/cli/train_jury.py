@@ -6,43 +6,28 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_metrics, language_from, language_options
-from gecjury.cli.options import add_options as add_settings
+from gecjury.cli.inputs import language_from, language_options
 from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
-from gecjury.cli.train_options import add_check, add_inputs
+from gecjury.jury.training import JuryTraining, train_jury
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
-    from gecjury.cli.parsers import CommandParser
     from gecjury.jury.model import JuryModel, Member
     from gecjury.jury.pairs import TrainingPairs
-    from gecjury.jury.training import JuryTraining
     from gecjury.report.result import Table
     from gecjury.runtime import Runtime
 
-_EPILOG = """\
+EPILOG = """\
 example:
   gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json
 """
 
 
-def add_options(parser: CommandParser) -> None:
-    """Declare benchmarks, members and the model."""
-    from gecjury.jury.training import JuryTraining
-
-    parser.epilog = _EPILOG
-    add_inputs(parser, "one benchmark or several", "file for the jury")
-    add_metrics(
-        parser,
-        "a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
-        "the references of a set, e.g. gleu@10refs; repeat",
-    )
-    add_settings(parser, JuryTraining)
-    add_check(parser, read=False)
+OPTIONS = (JuryTraining,)
 
 
-def train(args: argparse.Namespace) -> int:
+def train(args: argparse.Namespace) -> None:
     """Score, train, write, print."""
     from dataclasses import replace
     from pathlib import Path
@@ -50,7 +35,6 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.jury.model import write_jury
-    from gecjury.jury.training import JuryTraining, train_jury
     from gecjury.report.tables import print_tables
     from gecjury.scoring.score_files import check_writable
 
@@ -82,7 +66,6 @@ def train(args: argparse.Namespace) -> int:
     write_jury(args.output, model)
     document = dict(model.record) | {"file": args.output}
     print_tables(_tables(args.output, model), document, args.format)
-    return 0
 
 
 def _members(names: list[str]) -> list[Member]:

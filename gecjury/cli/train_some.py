@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.options import refuse_useless
 from gecjury.cli.streams import tell
-from gecjury.cli.train_detection import StepData, detection_origin, labelled_text
-from gecjury.cli.train_options import (
+from gecjury.cli.train_data import (
+    StepData,
     data_folder,
-    recipe_of,
-    refuse_unread,
+    detection_origin,
+    labelled_text,
     told_of_reading,
     training_language,
-    training_result,
     warn_of_leaks,
 )
-from gecjury.cli.train_recipes import declare, refuse_without_detector
-from gecjury.cli.train_watching import Watching, job_options, print_training
+from gecjury.cli.train_watching import training_result
 from gecjury.refless.training.recipe import Recipe
 from gecjury.settings import option
 
 if TYPE_CHECKING:
-    from gecjury.cli.parsers import CommandParser
     from gecjury.corpus.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
@@ -81,24 +77,25 @@ class RatedData(StepData):
     grid: bool = False
 
 
-_OPTIONS = (RatedData, Recipe, Watching)
+OPTIONS = (RatedData, Recipe)
 
-
-def add_options(parser: CommandParser) -> None:
-    """Declare data, model and improvements beyond the paper."""
-    parser.epilog = """\
+EPILOG = """\
 examples:
   gecjury train some tmu-gfm -o my-some --recipe small
   gecjury train some ratings.tsv -o my-some --column output=hyp --column source=src \\
       --column grammaticality=g1,g2,g3
   torchrun --nproc_per_node 4 -m gecjury train some tmu-gfm -o my-some
 """
-    data = "tmu-gfm, gug, autojqe, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]"
-    declare(parser, data, *_OPTIONS)
 
 
-def train(args: argparse.Namespace) -> int:
-    """Read ratings, train, print."""
+def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) -> Result:
+    """Read ratings and train.
+
+    Args:
+        args: of the command.
+        recipe: how.
+        options: see `gecjury.cli.train_watching.job_options`.
+    """
     from gecjury.errors import OptionError
     from gecjury.refless.data.rated_sets import NAMED_SETS, SET_LANGUAGES
     from gecjury.refless.training.grid import train_grid
@@ -106,19 +103,13 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.some import train_some
 
-    # Whatever is wrong with the options is said before a file is read.
-    refuse_without_detector(args)
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     (name,) = args.inputs
-    refuse_useless(args, *_OPTIONS)
     if name in NAMED_SETS and not args.dev:
-        why = f"{name} has known columns and ratings"
-        refuse_unread(args, {"column": why, "scale": why})
-    recipe = recipe_of(Recipe, args)
+        _refuse_unread(args, ("column", "scale"), f"{name} has known columns and ratings")
     language = training_language(args, {name: SET_LANGUAGES.get(name)})
     _refuse_english(args, language)
-    told = job_options(args)
     data, split = _parts(args, language)
     extra = []
     if args.gug:
@@ -140,11 +131,22 @@ def train(args: argparse.Namespace) -> int:
             **detection_origin(args),
         },
         notes=notes,
-        **told,
+        **options,
     )
-    if args.grid:
-        return print_training(args, grid_result(args, *train_grid(job)))
-    return print_training(args, _result(args, train_some(job)))
+    return grid_result(args, *train_grid(job)) if args.grid else _result(args, train_some(job))
+
+
+def _refuse_unread(args: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    """Refuse options that were typed and would do nothing beside the data.
+
+    Raises:
+        OptionError: names the first such option, and why.
+    """
+    from gecjury.errors import OptionError
+
+    for name in names:
+        if getattr(args, name) != args.parser.get_default(name):
+            raise OptionError(f"--{name.replace('_', '-')} would do nothing: {why}")
 
 
 def _refuse_english(args: argparse.Namespace, language: Language) -> None:
@@ -183,7 +185,7 @@ def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, S
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     if data.names:
-        refuse_unread(args, {"split_seed": f"{name} has a split of its own"})
+        _refuse_unread(args, ("split_seed",), f"{name} has a split of its own")
     else:
         tell(f"split by source: {split}")
     return data, split

@@ -38,10 +38,10 @@ class WeightSearch:
 
     model: str | None = option(None, metavar="DIR")
     level: WeightsFor = "sentence"
-    share: float = option(1.0, metavar="X")
+    share: float = option(1.0, metavar="X", needs={"level system": ()})
     human: View | None = None
     systems: str = "base"
-    seed: int = option(0, least=0, most=2**32 - 1)
+    seed: int = option(0, least=0, most=2**32 - 1, needs={"level system": ()})
 
     def __post_init__(self) -> None:
         check(self)

@@ -394,7 +394,10 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
         (["impara", "--intermediate", "detection", "--detector", "y"], "--detector would do noth"),
         (["detector", "--seeds", "1", "2"], "--seeds 1 2: expected one"),
         (["detector", "--intermediate-epochs", "1"], "`train detector` does not read it"),
-        (["weights", "--level", "system", "--share", "0.5"], "--share would do nothing: over sys"),
+        (
+            ["weights", "--level", "system", "--share", "0.5"],
+            "--share would do nothing beside --level system",
+        ),
         (["weights", "--seed", "1"], "--seed would do nothing: it draws judgments, and --share"),
     ],
 )
