@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import GecjuryError, InputError, OutputError
@@ -203,6 +204,34 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
         for file in sorted(partial.iterdir()):
             file.replace(folder / file.name)
         partial.rmdir()
+
+
+def save_tensors(tensors: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """Write arrays as safetensors: all of them or nothing.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    from safetensors.numpy import save_file
+
+    with output_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.partial")
+        save_file(dict(tensors), partial)
+        partial.replace(path)
+
+
+@contextmanager
+def damaged_tensors(path: Path) -> Iterator[None]:
+    """Turn failures of reading a file of arrays, and of what is made of them, into `InputError`."""
+    try:
+        yield
+    except Exception as error:
+        # safetensors reports a damaged file by an error class of its own.
+        raise InputError(
+            f"{path}: absent or damaged ({type(error).__name__}: {error!s:.200}); copy or train "
+            "the model anew"
+        ) from None
 
 
 @contextmanager
