@@ -38,9 +38,6 @@ def labelled_language(name: str) -> str | None:
     return name.removeprefix("multiged-") if name in LABELLED_SETS else None
 
 
-_LABELS = {"c": False, "i": True}
-
-
 @dataclass(frozen=True)
 class LabelledSentence:
     """A sentence's tokens and, for each, whether it is wrong; and its language by its code."""
@@ -151,22 +148,16 @@ def _read_columns(lines: Sequence[str], path: str) -> list[LabelledSentence]:
                 found.append(LabelledSentence(tuple(tokens), tuple(wrong)))
             tokens, wrong = [], []
             continue
-        fields = line.split("\t")
-        if len(fields) != 2:
+        cell, tab, label = line.partition("\t")
+        token = " ".join(cell.replace('\\"', '"').split())
+        # Whatever stands behind a second tab makes another label than these two.
+        if not tab or not token or label.strip() not in ("c", "i"):
             raise InputError(
-                f"{path}, line {number}: {len(fields)} columns ({line!r:.60}); expected two, "
-                "TOKEN, tab, c or i, and a blank line between sentences (or an M2 file)"
+                f"{path}, line {number}: {line!r:.60}; expected TOKEN, tab, c (correct) or i "
+                "(incorrect), and a blank line between sentences (or an M2 file)"
             )
-        token, label = " ".join(fields[0].replace('\\"', '"').split()), fields[1].strip()
-        if label not in _LABELS:
-            raise InputError(
-                f"{path}, line {number}: label {fields[1]!r:.60}; expected c (correct) or i "
-                "(incorrect)"
-            )
-        if not token:
-            raise InputError(f"{path}, line {number}: a label without a token; remove the line")
         tokens.append(token)
-        wrong.append(_LABELS[label])
+        wrong.append(label.strip() == "i")
     return found
 
 
