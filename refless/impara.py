@@ -97,10 +97,10 @@ class IMPARA(MeanScorer):
         """The trained weights' hash, or name and commit on the hub; the encoder's files."""
         if not self.model:
             return {}
-        found = {"weights": weights_identity(self.model)}
+        identity = {"weights": weights_identity(self.model)}
         if self.threshold is None:
-            return found
-        return found | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
+            return identity
+        return identity | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; details say how often the filter decided."""

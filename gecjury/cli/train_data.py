@@ -161,9 +161,11 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
     )
 
     for name in names:
-        own = labelled_language(name)
-        if code != "mul" and own not in (None, code):
-            tell(f"warning: {name} is of another language ({own}) than what is trained ({code})")
+        language = labelled_language(name)
+        if code != "mul" and language not in (None, code):
+            tell(
+                f"warning: {name} is of another language ({language}) than what is trained ({code})"
+            )
     train = read_labelled(names, lambda: data_folder(args), language=code)
     refuse_one_class(train, ", ".join(names))
     if args.detection_dev:

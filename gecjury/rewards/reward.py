@@ -287,11 +287,11 @@ def _content(row: int, text: Any) -> str | None:
     return None if text is None else _line(where, text)
 
 
-def _references(given: Any, count: int) -> list[tuple[str, ...]]:
+def _references(references: Any, count: int) -> list[tuple[str, ...]]:
     """Return the references of each row."""
-    if given is None:
+    if references is None:
         return [()] * count
-    rows = _listed("references", given)
+    rows = _listed("references", references)
     if len(rows) != count:
         raise InputError(
             f"{len(rows)} rows of references for {count} texts: expected for each text one "

@@ -192,7 +192,7 @@ JQE_COLUMNS = ColumnMap("訂正", {QUALITY: ("個別評価",)}, "原文")
 
 
 def known_columns(names: Sequence[str]) -> ColumnMap:
-    """Return TMU-GFM's, autoJQE's or GUG's columns where they are these; else a map without names."""
+    """Return TMU-GFM's, autoJQE's or GUG's columns where they are these; else none."""
     if "grammer" in names and TMU_COLUMNS.output in names:
         return TMU_COLUMNS
     if {"原文", "訂正", "個別評価"} <= set(names):
@@ -313,12 +313,12 @@ def _by_rater(
     aspects: Sequence[str], single: Sequence[Sequence[Sequence[float]]]
 ) -> dict[str, FloatArray]:
     """The ratings of aspects of which every row has as many, and several; see `Annotations`."""
-    found = {}
+    tables = {}
     for column, aspect in enumerate(aspects):
         widths = {len(row[column]) for row in single}
         if len(widths) == 1 and min(widths) > 1:
-            found[aspect] = np.array([row[column] for row in single], dtype=np.float64)
-    return found
+            tables[aspect] = np.array([row[column] for row in single], dtype=np.float64)
+    return tables
 
 
 def joined(parts: Sequence[Annotations]) -> Annotations:
@@ -397,9 +397,9 @@ def _numbers(cell: object) -> list[float]:
     return numbers
 
 
-def _refuse_constant(path: str, found: Annotations) -> None:
-    for column, aspect in enumerate(found.aspects):
-        values = found.ratings[:, column]
+def _refuse_constant(path: str, data: Annotations) -> None:
+    for column, aspect in enumerate(data.aspects):
+        values = data.ratings[:, column]
         if len(values) > 1 and np.ptp(values) == 0:
             raise InputError(
                 f"{path}: all {len(values)} ratings of {aspect} are {values[0]:g}; "

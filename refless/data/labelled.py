@@ -95,7 +95,7 @@ def read_labelled(
         InputError: a file cannot be read or is malformed; names file, line and value.
         OptionError: a name is neither a set nor a file.
     """
-    found: list[LabelledSentence] = []
+    sentences: list[LabelledSentence] = []
     for name in names:
         path = name
         if name in LABELLED_SETS:
@@ -108,8 +108,8 @@ def read_labelled(
         lines = read_lines(path)
         read = _read_m2(lines, path) if looks_like_m2(lines) else _read_columns(lines, path)
         code = labelled_language(name) or language
-        found += [replace(sentence, language=code) for sentence in read]
-    return tuple(found)
+        sentences += [replace(sentence, language=code) for sentence in read]
+    return tuple(sentences)
 
 
 def dev_beside(name: str) -> str | None:
@@ -139,13 +139,13 @@ def refuse_one_class(sentences: Sequence[LabelledSentence], what: str) -> None:
 
 
 def _read_columns(lines: Sequence[str], path: str) -> list[LabelledSentence]:
-    found: list[LabelledSentence] = []
+    sentences: list[LabelledSentence] = []
     tokens: list[str] = []
     wrong: list[bool] = []
     for number, line in enumerate([*lines, ""], 1):
         if not line.strip():
             if tokens:
-                found.append(LabelledSentence(tuple(tokens), tuple(wrong)))
+                sentences.append(LabelledSentence(tuple(tokens), tuple(wrong)))
             tokens, wrong = [], []
             continue
         cell, tab, label = line.partition("\t")
@@ -158,11 +158,11 @@ def _read_columns(lines: Sequence[str], path: str) -> list[LabelledSentence]:
             )
         tokens.append(token)
         wrong.append(label.strip() == "i")
-    return found
+    return sentences
 
 
 def _read_m2(lines: Sequence[str], path: str) -> list[LabelledSentence]:
-    found = []
+    sentences = []
     for block in parse_m2(lines, path, overlaps="keep"):
         tokens = tuple(block.source.split())
         if not tokens:
@@ -171,5 +171,5 @@ def _read_m2(lines: Sequence[str], path: str) -> list[LabelledSentence]:
             tuple(map(bool, detection_labels(Correction(block.source, block.edits(annotator)))))
             for annotator in block.annotators or (0,)
         }
-        found += [LabelledSentence(tokens, wrong) for wrong in sorted(readings)]
-    return found
+        sentences += [LabelledSentence(tokens, wrong) for wrong in sorted(readings)]
+    return sentences

@@ -123,7 +123,7 @@ def read_parallel(
         OptionError: a name is neither a set nor files.
         MissingExtraError: `ua-gec` is named, and its package is not installed.
     """
-    found: list[Correction] = []
+    corrections: list[Correction] = []
     for name in names:
         if name in (_GECCC, _UA_GEC):
             # Fluency edits are among UA-GEC's, since what sounds better is better here.
@@ -132,7 +132,7 @@ def read_parallel(
                 if name == _GECCC
                 else read_ua_gec("train", "gec-fluency")
             )
-            found += [
+            corrections += [
                 _corrected(source, target, language_of(PARALLEL_LANGUAGES[name]))
                 for source, references in zip(text.sources, text.references, strict=True)
                 for target in references
@@ -142,7 +142,7 @@ def read_parallel(
             parts = PARALLEL_SETS[name]
             paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
             for source, references in parts:
-                found += _read_texts(paths[source], [paths[r] for r in references])
+                corrections += _read_texts(paths[source], [paths[r] for r in references])
             continue
         source_file, *reference_files = name.split(",")
         if not Path(source_file).exists():
@@ -151,15 +151,17 @@ def read_parallel(
                 "files; expected an M2 file or SOURCE,REF[,REF...]"
             )
         if reference_files:
-            found += _read_texts(Path(source_file), list(map(Path, reference_files)), language)
+            corrections += _read_texts(
+                Path(source_file), list(map(Path, reference_files)), language
+            )
         else:
-            found += _read_m2(source_file)
-    if not any(correction.edits for correction in found):
+            corrections += _read_m2(source_file)
+    if not any(correction.edits for correction in corrections):
         raise InputError(
             f"{', '.join(names)}: no sentence is corrected, so there is nothing to learn; check "
             "that sources and corrections are not the same file"
         )
-    return found
+    return corrections
 
 
 def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correction:
@@ -175,7 +177,7 @@ def _read_texts(
     source: Path, references: Sequence[Path], language: Language = ENGLISH
 ) -> list[Correction]:
     sources = read_sources(source)
-    found = []
+    corrections = []
     for path in references:
         for version in read_versions(path, overlaps="keep"):
             if len(version.lines) != len(sources):
@@ -183,10 +185,10 @@ def _read_texts(
                     f"{path} has {len(version.lines)} lines, but {source} has {len(sources)}: "
                     "line n of one must correct line n of the other"
                 )
-            found += [
+            corrections += [
                 _corrected(s, t, language) for s, t in zip(sources, version.lines, strict=True)
             ]
-    return found
+    return corrections
 
 
 def _read_m2(path: str) -> list[Correction]:
@@ -195,7 +197,7 @@ def _read_m2(path: str) -> list[Correction]:
         raise InputError(
             f"{path}: not an M2 file; parallel text is an M2 file or SOURCE,REF[,REF...]"
         )
-    found = []
+    corrections = []
     for block in parse_m2(lines, path, overlaps="keep"):
         for annotator in block.annotators or (0,):
             # Overlapping edits cannot be applied in part: the text they make is aligned anew.
@@ -203,8 +205,8 @@ def _read_m2(path: str) -> list[Correction]:
             apart = all(a.end <= b.start for a, b in itertools.pairwise(edits))
             if not apart:
                 edits = token_edits(block.source.split(), block.text(annotator).split())
-            found.append(Correction(" ".join(block.source.split()), edits))
-    return found
+            corrections.append(Correction(" ".join(block.source.split()), edits))
+    return corrections
 
 
 def token_edits(source: Sequence[str], target: Sequence[str], blank: str = " ") -> tuple[Edit, ...]:

@@ -42,8 +42,8 @@ class _Pooled:
         """Outputs, batch × outputs, as `logits`."""
         from transformers.modeling_outputs import SequenceClassifierOutput
 
-        found = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **others)
-        states = found.last_hidden_state.float()
+        outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **others)
+        states = outputs.last_hidden_state.float()
         mask = attention_mask.unsqueeze(-1).float()
         mean = (states * mask).sum(1) / mask.sum(1)
         return SequenceClassifierOutput(logits=self.classifier(self.dropout(mean)))

@@ -133,8 +133,8 @@ class _Reader:
                 max_length=self.probe.max_length,
                 dtype=self.probe.dtype,
             )
-            found = load_encoder(spec, self.runtime).encode_layers(lines, list(layers))
-            for layer, encoded in zip(layers, found, strict=True):
+            vectors = load_encoder(spec, self.runtime).encode_layers(lines, list(layers))
+            for layer, encoded in zip(layers, vectors, strict=True):
                 self._tables[name, layer] = rows, encoded.vectors
 
     def blocks(self, aspect: str, sources: Sequence[str], outputs: Sequence[str]) -> list[Block]:

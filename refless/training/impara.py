@@ -14,7 +14,6 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise
-from gecjury.errors import InputError
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
@@ -28,7 +27,12 @@ from gecjury.refless.nets.regressor import (
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
-from gecjury.refless.training.steps.detection import figures_in_words
+from gecjury.refless.training.steps.detection import (
+    LEAST,
+    drawn_groups,
+    figures_in_words,
+    refuse_few,
+)
 from gecjury.refless.training.steps.intermediate import (
     pair_accuracy,
     pair_examples,
@@ -38,7 +42,6 @@ from gecjury.refless.training.trainer import LearningTask, fit, is_main_process,
 from gecjury.refless.training.watching import Stage, Watch
 from gecjury.refless.training.worth import Worth, changed_tokens, worth_of, worth_table
 
-_LEAST = 8
 _ENCODER = "encoder"
 
 
@@ -46,15 +49,11 @@ def split_corrections(
     corrections: Sequence[Correction], seed: int, share: float = 0.1
 ) -> dict[str, list[Correction]]:
     """Draw train, dev and test with every source in one part; `share` each for dev and test."""
-    groups: dict[str, list[Correction]] = {}
-    for correction in corrections:
-        if correction.edits:
-            groups.setdefault(normalise(correction.source), []).append(correction)
-    keys = list(groups)
-    order = np.random.default_rng(seed).permutation(len(keys))
-    held = round(share * len(keys))
-    parts = {"dev": order[:held], "test": order[held : 2 * held], "train": order[2 * held :]}
-    return {name: [c for row in rows for c in groups[keys[row]]] for name, rows in parts.items()}
+    edited = [correction for correction in corrections if correction.edits]
+    groups = drawn_groups(edited, [normalise(correction.source) for correction in edited], seed)
+    held = round(share * len(groups))
+    parts = {"dev": groups[:held], "test": groups[held : 2 * held], "train": groups[2 * held :]}
+    return {name: [c for group in part for c in group] for name, part in parts.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,12 +227,9 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
         return load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64)
 
     for part, wanted in sizes.items():
-        pairs[part] = ranked_pairs(parts[part], rng, max(wanted, _LEAST), encode)
-        if len(pairs[part]) < _LEAST:
-            raise InputError(
-                f"the parallel text gives {len(pairs[part])} pairs for {part}, expected at least "
-                f"{_LEAST}: sentences need two or more edits; give more text"
-            )
+        pairs[part] = ranked_pairs(parts[part], rng, max(wanted, LEAST), encode)
+        why = f"pairs for {part}: sentences need two or more edits"
+        refuse_few(len(pairs[part]), why)
     return pairs
 
 

@@ -143,15 +143,15 @@ class TrainingJob:
             record: the manifest, without what all manifests hold.
             card: the model card.
         """
-        own = {"language": self.recipe.language}
-        own |= {"recipe": self.recipe_name} if self.recipe_name else {}
+        common = {"language": self.recipe.language}
+        common |= {"recipe": self.recipe_name} if self.recipe_name else {}
         labelled = None if self.steps is None else self.steps.labelled
         keys = {sentence_key(text) for text in texts if text}
         keys |= detection_keys(labelled, self.recipe.detector)
         write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
         write_text(self.folder / "README.md", card)
-        known = {name: value for name, value in {**record, **own}.items() if value is not None}
-        write_text(self.folder / MANIFEST, json.dumps(known, indent=1))
+        kept = {name: value for name, value in {**record, **common}.items() if value is not None}
+        write_text(self.folder / MANIFEST, json.dumps(kept, indent=1))
         shutil.rmtree(self.work, ignore_errors=True)
 
 

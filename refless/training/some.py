@@ -165,14 +165,20 @@ def _train_model(
     targets = data.ratings[:, columns] - added[:, columns]
     _start_at_mean(model, targets[split.train].mean(axis=0))
     inputs = _inputs(data, aspects, tokenizer, settings.max_length)
-    examples = [
-        {**inputs[group][row], "labels": [t if a in group else np.nan for a, t in
-                                          zip(aspects, targets[row].tolist(), strict=True)]}
-        for group in inputs
-        for row in split.train.tolist()
-    ]  # fmt: skip
+    examples = []
+    for group, encoded in inputs.items():
+        # A row teaches its lone reading what is rated of that, and the pair what is rated of pairs.
+        rated = [aspect in group for aspect in aspects]
+        for row in split.train.tolist():
+            labels = np.where(rated, targets[row], np.nan).tolist()
+            examples.append({**encoded[row], "labels": labels})
     for further in job.extra:
-        examples += _extra_examples(further, aspects, tokenizer, settings.max_length)
+        shared = [a if a in further.aspects and a not in PAIRED else "" for a in aspects]
+        if any(shared):
+            texts = tokenise(tokenizer, further.outputs, None, settings.max_length)
+            for one, row in zip(texts, further.ratings.tolist(), strict=True):
+                values = dict(zip(further.aspects, row, strict=True))
+                examples.append({**one, "labels": [values.get(a, np.nan) for a in shared]})
 
     def evaluate(model: Any) -> dict[str, float]:
         figures = {}
@@ -236,25 +242,6 @@ def _inputs(
             )
         inputs[compared] = tokenise(tokenizer, data.sources, data.outputs, max_length)
     return inputs
-
-
-def _extra_examples(
-    data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
-) -> list[dict[str, Any]]:
-    shared = [a for a in aspects if a in data.aspects and a not in PAIRED]
-    if not shared:
-        return []
-    encoded = tokenise(tokenizer, data.outputs, None, max_length)
-    return [
-        {
-            **inputs,
-            "labels": [
-                float(data.ratings[row, data.aspects.index(a)]) if a in shared else np.nan
-                for a in aspects
-            ],
-        }
-        for row, inputs in enumerate(encoded)
-    ]
 
 
 def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:

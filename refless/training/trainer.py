@@ -298,8 +298,8 @@ class _OurTraining:
             )
         )
 
-    def create_optimizer(self, *given: Any, **named: Any) -> Any:
-        optimizer = super().create_optimizer(*given, **named)  # type: ignore[misc]
+    def create_optimizer(self, *inputs: Any, **named: Any) -> Any:
+        optimizer = super().create_optimizer(*inputs, **named)  # type: ignore[misc]
         decay = self.settings.layer_decay
         if decay != 1:
             # Before the scheduler is made, which takes what stands here for the peak.

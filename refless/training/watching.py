@@ -207,11 +207,11 @@ def check_reporting(names: Sequence[str]) -> None:
     from transformers.integrations import get_available_reporting_integrations
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
-    known = sorted(INTEGRATION_TO_CALLBACK)
+    services = sorted(INTEGRATION_TO_CALLBACK)
     # Of flyte transformers does not ask whether it is there.
     there = {*get_available_reporting_integrations(), "flyte"}
     for name in names:
-        if known_name("service for --report-to", name, known) not in there:
+        if known_name("service for --report-to", name, services) not in there:
             package = {"azure_ml": "azureml-mlflow"}.get(name, name)
             raise MissingExtraError(
                 f"--report-to {name}: its package is not installed: pip install {package}"

@@ -129,12 +129,12 @@ def _draw(sentence: IntArray, share: float, seed: int) -> NDArray[np.bool_]:
 
 def _tau(gaps: FloatArray, grid: FloatArray) -> FloatArray:
     """(agree − disagree)/pairs for each row of weights."""
-    found = []
+    taus = []
     for start in range(0, len(grid), _BLOCK):
         # Differences below rounding are ties.
         scores = (gaps @ grid[start : start + _BLOCK].T).round(9)
-        found.append(np.sign(scores).mean(axis=0))
-    return np.concatenate(found)
+        taus.append(np.sign(scores).mean(axis=0))
+    return np.concatenate(taus)
 
 
 def _rows(

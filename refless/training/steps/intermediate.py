@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.errors import InputError
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.noise import spoil
@@ -43,6 +42,7 @@ from gecjury.refless.training.steps.detection import (
     average_precision,
     labelled_examples,
     labelled_figures,
+    refuse_few,
     step_figures,
     with_dev,
 )
@@ -182,8 +182,7 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     examples = list(detection_examples(items, tokenizer, step.settings.max_length))
     order = rng.permutation(len(examples))
     examples = [examples[row] for row in order]
-    if len(examples) < 8:
-        raise InputError(f"{len(examples)} sentences are too few to learn error detection from")
+    refuse_few(len(examples), "sentences to learn error detection from")
     held = _held_out(len(examples))
     dev, rest = examples[:held], examples[held:]
     model = load_model(step.start, ("kept", "edited"), kind="detection")
@@ -212,8 +211,7 @@ def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, An
 def _ranking(step: Step, tokenizer: Any) -> Prepared:
     rng = np.random.default_rng(step.settings.seed)
     pairs = ranked_pairs(step.data.corrections, rng, max(len(step.data.corrections), 1))
-    if len(pairs) < 8:
-        raise InputError(f"{len(pairs)} pairs are too few to learn ranking from; give more text")
+    refuse_few(len(pairs), "pairs to learn ranking from")
     held = _held_out(len(pairs))
     model = load_model(step.start, ("rank",))
     examples = pair_examples(tokenizer, pairs[held:], step.settings.max_length)
@@ -278,13 +276,12 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
         mean: dict[str, list[float]] = {}
         for text, value in zip(rated.outputs, (values - values.mean()) / deviation, strict=True):
             mean.setdefault(text, []).append(float(value))
-        for text, found in mean.items():
+        for text, scores in mean.items():
             label = np.full(heads, np.nan)
-            label[column] = np.mean(found)
+            label[column] = np.mean(scores)
             texts.append(text)
             rows.append(label)
-    if len(texts) < 8:
-        raise InputError(f"{len(texts)} rated sentences are too few for the step `ratings`")
+    refuse_few(len(texts), "rated sentences for the step `ratings`")
     order = rng.permutation(len(texts))
     labels = np.array(rows)[order]
     encoded = tokenise(tokenizer, [texts[row] for row in order], None, step.settings.max_length)
@@ -300,11 +297,11 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
         outputs = predict(model, tokenizer, encoded[:held], step.runtime)
         if not np.isfinite(outputs).all():
             return {"score": float("nan")}
-        found = []
+        scores = []
         for column in range(heads):
             labelled = ~np.isnan(labels[:held, column])
             rho = spearman(labels[:held, column][labelled], outputs[labelled, column])
-            found.append(0.0 if np.isnan(rho) else rho)
-        return {"score": float(np.mean(found))}
+            scores.append(0.0 if np.isnan(rho) else rho)
+        return {"score": float(np.mean(scores))}
 
     return model, examples, evaluate
