@@ -199,7 +199,7 @@ def _read(
 ) -> Annotations:
     """Read rated sentences by name of a set or from a file, of some aspects or of all."""
     from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
-    from gecjury.refless.data.rated_sets import NAMED_SETS, choose_aspects, read_named
+    from gecjury.refless.data.rated_sets import NAMED_SETS, read_named, refuse_absent
 
     if name in NAMED_SETS:
         data = read_named(name, data_folder(args), aspects)
@@ -208,7 +208,8 @@ def _read(
         data = read_annotations(name, columns, Scale.parse(args.scale), aspects, language)
     for note in data.notes:
         tell(f"{name}: {note}")
-    return choose_aspects(data, aspects)
+    refuse_absent(data, aspects or ())
+    return data
 
 
 def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> IntermediateData:
@@ -251,16 +252,10 @@ def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> Inte
 
 
 def _result(args: argparse.Namespace, report: Report) -> Result:
+    from gecjury.refless.training.model_card import figure_rows
     from gecjury.report.result import Column, Table
 
-    # Both ways together first, then each alone where there are two.
-    named = {"both": report.figures, **{f"{n} alone": f for n, f in report.alone.items()}}
-    rows = [
-        {"what": what, "part": part, "aspect": aspect, **figures}
-        for what, parts in named.items()
-        for part, aspects in parts.items()
-        for aspect, figures in aspects.items()
-    ]
+    rows = figure_rows(report.figures, report.alone)
     columns = [Column("what")] * bool(report.alone)
     columns += [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))

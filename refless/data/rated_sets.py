@@ -49,24 +49,14 @@ def read_named(name: str, folder: DataFolder, aspects: Sequence[str] | None = No
     return replace(joined(parts), notes=notes)
 
 
-def choose_aspects(data: Annotations, wanted: Sequence[str] | None) -> Annotations:
-    """The annotations with some aspects only, in the order of `ASPECTS`.
+def refuse_absent(data: Annotations, aspects: Sequence[str]) -> None:
+    """Refuse data that lacks aspects which it was read for.
 
     Raises:
         OptionError: the data does not rate one of them.
     """
-    if not wanted:
-        return data
-    absent = [aspect for aspect in wanted if aspect not in data.aspects]
-    if absent:
+    if absent := [aspect for aspect in aspects if aspect not in data.aspects]:
         raise OptionError(f"--aspects {absent[0]}: the data rates {', '.join(data.aspects)} only")
-    columns = [column for column, aspect in enumerate(data.aspects) if aspect in wanted]
-    return replace(
-        data,
-        aspects=tuple(data.aspects[column] for column in columns),
-        ratings=data.ratings[:, columns],
-        raters={a: table for a, table in data.raters.items() if a in wanted},
-    )
 
 
 def join_parts(

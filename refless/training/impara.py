@@ -126,26 +126,26 @@ def train_impara(job: RankerJob) -> RankerReport:
     pooled = recipe.pooling == "mean"
     model = fresh_pooled(start, ("rank",)) if pooled else load_model(start, ("rank",))
 
-    def accuracy(model: Any, part: str) -> float:
-        return pair_accuracy(model, tokenizer, pairs[part], settings, job.runtime)
+    def gaps(model: Any, part: str) -> FloatArray:
+        return pair_gaps(model, tokenizer, pairs[part], settings, job.runtime)
 
     task = LearningTask(
         model=model,
         tokenizer=tokenizer,
         examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
-        evaluate=lambda model: {"score": accuracy(model, "dev")},
+        evaluate=lambda model: {"score": pair_accuracy(gaps(model, "dev"))},
         objective="ranking",
         label="impara: training",
     )
     with watch.ledger.stage("training"):
         place = job.work if job.steps is None else job.work / "ranker"
         result = fit(task, settings, place, job.runtime, watch.of("ranker"))
+    reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
-        {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
-        for part in ("dev", "test")
+        {"part": part, "accuracy": pair_accuracy(values), "pairs": len(values)}
+        for part, values in reached.items()
     ]
-    gaps = pair_gaps(result.model, tokenizer, pairs["test"], settings, job.runtime)
-    report = RankerReport(tuple(figures), _worth(gaps, pairs, recipe.language))
+    report = RankerReport(tuple(figures), _worth(reached["test"], pairs, recipe.language))
     if is_main_process():
         (save_pooled if pooled else save_model)(result.model, tokenizer, job.folder)
         effort = watch.ledger.rounded()

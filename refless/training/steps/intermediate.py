@@ -217,7 +217,8 @@ def _ranking(step: Step, tokenizer: Any) -> Prepared:
     examples = pair_examples(tokenizer, pairs[held:], step.settings.max_length)
 
     def evaluate(model: Any) -> dict[str, float]:
-        return {"score": pair_accuracy(model, tokenizer, pairs[:held], step.settings, step.runtime)}
+        gaps = pair_gaps(model, tokenizer, pairs[:held], step.settings, step.runtime)
+        return {"score": pair_accuracy(gaps)}
 
     return model, examples, evaluate
 
@@ -231,15 +232,12 @@ def pair_examples(
     return [{"better": b, "worse": w} for b, w in zip(better, worse, strict=True)]
 
 
-def pair_accuracy(
-    model: Any,
-    tokenizer: Any,
-    pairs: Sequence[RankedPair],
-    settings: TrainSettings,
-    runtime: Runtime,
-) -> float:
-    """Share of pairs whose better sentence has the higher output; equal outputs count half."""
-    gaps = pair_gaps(model, tokenizer, pairs, settings, runtime)
+def pair_accuracy(gaps: FloatArray) -> float:
+    """Return the share of pairs whose better sentence has the higher output; equal ones are half.
+
+    Args:
+        gaps: see `pair_gaps`.
+    """
     if not np.isfinite(gaps).all():
         return float("nan")
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
