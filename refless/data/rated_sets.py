@@ -136,9 +136,7 @@ def read_treebank_text(path: str | Path) -> list[str]:
     return sentences
 
 
-def split_by_source(
-    data: Annotations, seed: int = 0, *, dev: float = 0.1, test: float = 0.1
-) -> Split:
+def split_by_source(data: Annotations, seed: int = 0) -> Split:
     """Draw a split in which each source, and so all its corrections, stands in one part.
 
     Rows without a source are grouped by their own text; see `gecjury.corpus.splits.split_sources`.
@@ -146,16 +144,13 @@ def split_by_source(
     Args:
         data: what to split.
         seed: of the draw.
-        dev: share of dev.
-        test: share of test.
 
     Raises:
         InputError: a part would hold fewer than two rows.
     """
     keys = [source or output for source, output in zip(data.sources, data.outputs, strict=True)]
     sources = len(set(map(normalise, keys)))
-    split = split_sources(keys, seed, dev=dev, test=test)
-    return _checked(split, f"{len(data)} rows of {sources} sources")
+    return _checked(split_sources(keys, seed), f"{len(data)} rows of {sources} sources")
 
 
 def split_as_named(data: Annotations) -> Split:

@@ -144,29 +144,25 @@ def predict(model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runti
     return result
 
 
-def load_model(
-    location: str, aspects: Sequence[str] | None = None, *, kind: str = "regression"
-) -> Any:
-    """Load a model, with fresh heads where `aspects` are given.
+def load_model(location: str, names: Sequence[str], *, kind: NetworkKind = "sentences") -> Any:
+    """Load a model with fresh heads.
 
     Args:
         location: folder or hub name, or `embedded`.
-        aspects: names of the outputs that fresh heads are made for; None keeps the heads.
-        kind: `regression` or `detection` (one label a token); only with `aspects`.
+        names: of the outputs.
+        kind: `sentences` for regression, or `word-pieces` for one label a token.
 
     Raises:
         GecjuryError: see `gecjury.models.checkpoints.resolve` and
             `gecjury.models.networks.read_network`.
     """
     checkpoint = resolve(location)
-    if aspects is None:
-        return read_network(checkpoint, read_config(checkpoint), "sentences")[0]
-    heads = head_config(aspects)
-    outputs: NetworkKind = "word-pieces" if kind == "detection" else "sentences"
-    if kind == "regression":
+    heads = head_config(names)
+    if kind == "sentences":
         heads["problem_type"] = "regression"
     config = read_config(checkpoint, **heads)
-    return read_network(checkpoint, config, outputs, ignore_mismatched_sizes=True)[0]
+    # A detector that is started from has a head of another size, which is thrown away.
+    return read_network(checkpoint, config, kind, ignore_mismatched_sizes=True)[0]
 
 
 def head_config(names: Sequence[str]) -> dict[str, Any]:

@@ -45,13 +45,11 @@ from gecjury.refless.training.worth import Worth, changed_tokens, worth_of, wort
 _ENCODER = "encoder"
 
 
-def split_corrections(
-    corrections: Sequence[Correction], seed: int, share: float = 0.1
-) -> dict[str, list[Correction]]:
-    """Draw train, dev and test with every source in one part; `share` each for dev and test."""
+def split_corrections(corrections: Sequence[Correction], seed: int) -> dict[str, list[Correction]]:
+    """Draw train, dev and test with every source in one part; a tenth each for dev and test."""
     edited = [correction for correction in corrections if correction.edits]
     groups = drawn_groups(edited, [normalise(correction.source) for correction in edited], seed)
-    held = round(share * len(groups))
+    held = round(0.1 * len(groups))
     parts = {"dev": groups[:held], "test": groups[held : 2 * held], "train": groups[2 * held :]}
     return {name: [c for group in part for c in group] for name, part in parts.items()}
 

@@ -156,7 +156,7 @@ def _held_out(count: int) -> int:
 def _labelled_detection(step: Step, tokenizer: Any, text: LabelledText) -> Prepared:
     settings = step.settings
     text = with_dev(text, settings.seed)
-    model = load_model(step.start, LABELS, kind="detection")
+    model = load_model(step.start, LABELS, kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return labelled_figures(model, tokenizer, text.dev, settings, step.runtime)
@@ -185,7 +185,7 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     refuse_few(len(examples), "sentences to learn error detection from")
     held = _held_out(len(examples))
     dev, rest = examples[:held], examples[held:]
-    model = load_model(step.start, ("kept", "edited"), kind="detection")
+    model = load_model(step.start, ("kept", "edited"), kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return {"score": _average_precision(model, tokenizer, dev)}
