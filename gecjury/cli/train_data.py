@@ -168,6 +168,7 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
             )
     train = read_labelled(names, lambda: data_folder(args), language=code)
     refuse_one_class(train, ", ".join(names))
+    # A dev part that nobody names may stand beside the training part, as MultiGED's do.
     if args.detection_dev:
         place = [args.detection_dev]
         dev = read_labelled(place, lambda: data_folder(args), part="dev", language=code)

@@ -31,6 +31,7 @@ def train(args: argparse.Namespace, recipe: DetectorRecipe, options: Mapping[str
 
     language = labelled_code(args, args.inputs)
     text = labelled_text(args, args.inputs, language)
+    # Nobody can say which words an encoder ought to know of text in several languages.
     if language not in ("en", "mul"):
         read = [sentence.text for sentence in text.train]
         told_of_reading(args.encoder, read, language_of(language))

@@ -48,6 +48,7 @@ def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, 
     notes = warn_of_leaks(args, texts, name)
     notes += told_of_reading(args.encoder, texts, language)
     notes += _known_to_detector(args, [c.source for c in corrections])
+    # The detector learns from labelled text where there is some, else from the parallel text.
     steps = None
     if args.detection:
         steps = IntermediateData(labelled=labelled_text(args, args.detection, language.code))
@@ -74,6 +75,7 @@ def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str
     from gecjury.refless.training.steps.detection import detection_keys
 
     keys = detection_keys(None, args.detector)
+    # A source that several annotators corrected is counted once.
     distinct = set(sources)
     count = sum(sentence_key(source) in keys for source in distinct)
     if not count:

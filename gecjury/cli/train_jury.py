@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import language_from, language_options
+from gecjury.cli.inputs import language_from, named_benchmark
 from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
 from gecjury.jury.training import JuryTraining, train_jury
@@ -44,6 +44,7 @@ def train(args: argparse.Namespace) -> None:
         raise OptionError("train jury: name the file for the jury with -o FILE.json")
     if Path(args.output).is_dir():
         raise OptionError(f"{args.output} is a folder; a jury is one file: -o FILE.json")
+    # Scoring may take hours: a place that cannot be written is told before it.
     check_writable(Path(args.output).parent)
     runtime = runtime_from(args)
     if settings.scores:
@@ -61,6 +62,7 @@ def train(args: argparse.Namespace) -> None:
         seed=settings.seed,
         like=like,
     )
+    # The file says what was left out, so that a jury's figures can be judged without its command.
     named = {"exclude": list(settings.exclude), "like_of": list(settings.like)}
     model = replace(model, record={**model.record, **named})
     write_jury(args.output, model)
@@ -89,21 +91,12 @@ def _members(names: list[str]) -> list[Member]:
 def _collect(
     args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
 ) -> list[TrainingPairs]:
-    from gecjury.benchmarks.load import load_benchmark
     from gecjury.jury.pairs import collect_pairs
 
     excluded = _excluded(args, settings.exclude)
     parts = []
     for name in args.inputs:
-        benchmark = load_benchmark(
-            name,
-            systems=settings.systems,
-            references=settings.references,
-            view=settings.human,
-            data=args.data,
-            cache=args.cache,
-            **language_options(args),
-        )
+        benchmark = named_benchmark(args, name, references=settings.references, view=settings.human)
         part = collect_pairs(benchmark, members, benchmark.view, excluded, runtime)
         parts.append(part)
         for label, why in part.record["absent"].items():
@@ -115,7 +108,6 @@ def _like(
     args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
 ) -> FloatArray:
     """Return the members' scores of the outputs that training pairs are to be like."""
-    from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.reading import read_corpus
     from gecjury.jury.pairs import scores_of
 
@@ -124,14 +116,8 @@ def _like(
         files = (first, outputs, settings.like_references)
         corpus = read_corpus(*files, language=language_from(args))
     else:
-        corpus = load_benchmark(
-            first,
-            systems=settings.systems,
-            references=settings.like_references or settings.references,
-            data=args.data,
-            cache=args.cache,
-            **language_options(args),
-        ).corpus
+        references = settings.like_references or settings.references
+        corpus = named_benchmark(args, first, references=references).corpus
     scores, absent = scores_of(corpus, members, runtime)
     for label, why in absent.items():
         tell(f"--like {first}: {label} cannot score it ({why})")
@@ -174,6 +160,7 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
     sets = [Column(key) for key in ("benchmark", "pairs", "sources")]
     sets += [Column("ties", "ties left out"), Column("excluded_sources", "excluded sources")]
     sets += [Column("accuracy", digits=4), Column("from_others", "trained on others", 4)]
+    # What was read of a benchmark, and how well its pairs are ordered, are one row.
     merged = [
         {**part, **figures}
         for part, figures in zip(record["benchmarks"], record["by_benchmark"], strict=True)

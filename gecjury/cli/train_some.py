@@ -108,6 +108,8 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
     (name,) = args.inputs
     if name in NAMED_SETS and not args.dev:
         _refuse_unread(args, ("column", "scale"), f"{name} has known columns and ratings")
+    # The data decides the language, and some options are of English alone: nothing more can be
+    # said of the options before the set is known by name.
     language = training_language(args, {name: SET_LANGUAGES.get(name)})
     _refuse_english(args, language)
     data, split = _parts(args, language)
@@ -116,7 +118,9 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
         if "grammaticality" not in data.aspects:
             raise OptionError("--gug rates grammaticality, which is not among the aspects trained")
         gug = _read(args, "gug", language)
+        # GUG's own dev and test parts stay unseen, so that others may still be tried on them.
         extra = [gug.take([row for row, part in enumerate(gug.names) if part == "train"])]
+    # What is learnt is looked for in benchmarks, which the model will be compared on.
     notes = warn_of_leaks(args, [*data.sources, *data.outputs], shown_name(name))
     notes += told_of_reading(args.encoder, data.outputs, language)
     job = Job(
@@ -156,6 +160,7 @@ def _refuse_english(args: argparse.Namespace, language: Language) -> None:
     if language.code == "en":
         return
     clean = f"--recipe {args.recipe} sets --clean, which" if args.recipe else "--clean"
+    # Labelled text takes the place of parallel text in detection alone.
     from_parallel = {"ranking"} if args.detection else {"ranking", "detection"}
     reasons = {
         "--gug is English": args.gug,

@@ -120,6 +120,7 @@ def training_result(
     from gecjury.report.result import Column, Result, Table
 
     notes = [model]
+    # The verdict comes first, and the model's name last, where it is looked for.
     if worth is not None:
         if not worth.above_changes and args.encoder == "embedded" and not args.recipe:
             notes.insert(0, "the best measured settings for the packaged encoder: --recipe small")

@@ -255,6 +255,8 @@ class Encoder:
                 f"encoder {self.spec.name}: layer {over[0]} is not among those up to "
                 f"{self.layer}, which this one computes"
             )
+        # Three levels keep the work small: texts, then word pieces (texts that differ in what the
+        # tokenizer drops share theirs), then vectors known from memory or disk.
         distinct = list(dict.fromkeys(texts))
         pieces, truncated = self.tokenise(distinct)
         width = int(self._model.config.hidden_size)
@@ -273,12 +275,14 @@ class Encoder:
                 stored |= self._cache.read(unknown, width)
             todo |= {place: None for key, place in place_of.items() if key not in stored}
             keys_of[layer], vector_of[layer] = keys, stored
+        # One pass gives all layers, so that a text is read if any layer lacks it.
         places = list(todo)
         fresh = self._pooled([pieces[place] for place in places], tuple(keys_of))
         results = []
         for layer, computed in zip(keys_of, fresh, strict=True):
             keys, row_of = keys_of[layer], vector_of[layer]
             new = {keys[place]: row for place, row in zip(places, computed, strict=True)}
+            # Other layers may have had this text already; what is stored is not written again.
             new = {key: vector for key, vector in new.items() if key not in row_of}
             if self._cache is not None:
                 self._cache.write(new)

@@ -141,6 +141,7 @@ class Reward:
         rewarded = [cast(str, contents[row]) for row in rows]
         versions = [lists[row] for row in rows]
         asked = [lines[row] for row in rows]
+        # Penalties come after the scale, or z-scores would shrink them with the batch's spread.
         scaled = self._scaled(self._scores(asked, rewarded, versions))
         lost = self._penalties(asked, rewarded, versions, columns.get("log_metric"))
         rewards: list[float | None] = [None] * len(contents)

@@ -229,10 +229,13 @@ def read_annotations(
     if not rows:
         raise InputError(f"{path}: holds no row; expected one rated sentence a row")
     names = list(rows[0].cells)
+    # Columns that are known from released data sets rate aspects even where nobody named them:
+    # the user is told of those which are left.
     usual = known_columns(names).aspects
     asked = "--aspects says" if aspects else "--column says" if columns else "its columns say"
     columns = (columns or known_columns(names)).completed(str(path), names)
     rated = {*columns.aspects, *usual, *names}
+    # Only what is trained is read, so that a flaw in another column refuses nothing.
     if aspects and set(aspects) & set(columns.aspects):
         chosen = {a: cells for a, cells in columns.aspects.items() if a in aspects}
         columns = replace(columns, aspects=chosen)
@@ -240,6 +243,7 @@ def read_annotations(
         if name not in names:
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(names)}")
     data = _collect(str(path), rows, columns, scale or Scale(), language)
+    # Correlations with a constant are undefined, and no epoch could be chosen by them.
     _refuse_constant(str(path), data)
     left = [a for a in RATED if a in rated and a not in columns.aspects]
     if not left:

@@ -289,6 +289,7 @@ def ranked_pairs(
                 seen.add((pair.better, pair.worse))
             if len(pairs) == count:
                 break
+        # A whole round without a new pair: the text gives no more.
         if len(pairs) == before:
             break
     return pairs

@@ -98,6 +98,7 @@ class Bundle:
         Returns:
             T or P numbers an aspect.
         """
+        # Only aspects that both ways predict are mixed; the others have one prediction.
         tuned, fitted = self.parts(texts, pairs, runtime, aspects)
         mixed = {
             aspect: (1 - share) * tuned[aspect] + share * fitted[aspect]
@@ -218,6 +219,7 @@ def aspect_weights(aspects: Sequence[str]) -> dict[str, float]:
     }
     if len(kept) == len(ASPECTS):
         return kept
+    # A model of quality has none of the paper's aspects.
     if not kept:
         return dict.fromkeys(aspects, 1 / len(aspects))
     # To two digits, the heaviest taking what rounding leaves.

@@ -227,6 +227,7 @@ def _pair(source: str, hypothesis: str, english: bool) -> dict[str, float]:
             gap = max(gap, k - i, m - j)
             changes.append((kind, "".join(left[i:k]), "".join(right[j:m])))
     count = Counter(kind for kind, _, _ in changes)
+    # A replacement by something spelt alike is a spelling correction rather than another word.
     close = sum(kind == "replace" and indel_ratio(a, b) > 0.7 for kind, a, b in changes)
     values = {
         "word_f1": 2 * exact / max(len(old) + len(new), 1),

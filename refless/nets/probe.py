@@ -246,6 +246,7 @@ def fit_probe(
             f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads them: "
             "name the column of the sources (--column source=...)"
         )
+    # The reader needs to know how inputs are read, which a probe without regressions says as well.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
     numbers: dict[str, int] = {}
     keys = [normalise(s or o) for s, o in zip(data.sources, data.outputs, strict=True)]
@@ -254,12 +255,14 @@ def fit_probe(
     models: dict[str, KernelModel] = {}
     chosen = {}
     curves: dict[str, dict[int, float]] = {}
+    # Sources are drawn, not rows: corrections of one source tell nearly the same.
     order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
     for column, aspect in enumerate(data.aspects):
         blocks = reader.blocks(aspect, data.sources, data.outputs)
         models[aspect], chosen[aspect] = fit_kernel(
             blocks, data.ratings[:, column], split.train, split.dev, groups=groups, within=within
         )
+        # Each share takes the beginning of one order, so that larger ones contain smaller ones.
         for share in shares:
             kept = order[: max(1, round(share * len(order)))]
             rows = split.train[np.isin(groups[split.train], kept)]
@@ -267,6 +270,7 @@ def fit_probe(
                 blocks, data.ratings[:, column], rows, split.dev, groups=groups, within=within
             )
             curves.setdefault(aspect, {})[len(rows)] = part[1]["score"]
+        # The whole training part is the curve's last point, and is not fitted twice.
         if shares:
             curves[aspect][len(split.train)] = chosen[aspect]["score"]
     probe = Probe(models, encoder, base, max_length, paired, language=language)

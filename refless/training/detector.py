@@ -53,6 +53,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     recipe, settings = job.recipe, job.recipe.settings
     text = with_dev(job.text, settings.seed)
     weight = recipe.detection_weight
+    # In the order of earlier versions, whose folders are still recognised by this fingerprint.
     choices = {"frozen": settings.freeze_embeddings, "error_weight": weight}
     decided = json.dumps(settings.recorded() | choices)
     run = fingerprint([recipe.encoder, text.print, decided])
@@ -77,6 +78,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         save_model(result.model, tokenizer, job.folder)
         effort = watch.ledger.rounded()
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(recipe.encoder), "run": run}
+        # The dev part chose the epoch: a model must not be tried on it either.
         texts = [sentence.text for part in (text.train, text.dev) for sentence in part]
         card = _card(job, text, figures, effort)
         job.finish(texts, record | {"figures": figures, "effort": effort}, card)

@@ -84,6 +84,7 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
             alone["kernel"][part] = _by_aspect(ratings, fitted)
             predicted = {a: (1 - s) * tuned[a] + s * fitted[a] for a, s in shares.items()}
         figures[part] = _by_aspect(ratings, predicted)
+    # `chosen` and `predicted` are now those of the test part, which the loop ends with.
     language = job.recipe.language
     beside = figures_beside(chosen, predicted[QUALITY], language) if QUALITY in predicted else ()
     train = job.data.take(job.split.train)
@@ -140,6 +141,7 @@ def some_card(job: Job, report: Report) -> str:
             "Case, spelling and edit features are added by gecjury; plain transformers gives the "
             "model's part alone, on the same scale"
         )
+    # Plain transformers knows no kernel regression: whoever loads the folder so must be told.
     if job.recipe.kernel:
         notes.append(
             "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
@@ -149,6 +151,7 @@ def some_card(job: Job, report: Report) -> str:
             + ("models" if job.recipe.fine_tune else "encoders")
             + " alone"
         )
+    # See `Probe.paired`: this reading orders sources rather than corrections of one source.
     if job.recipe.read_source:
         notes.append(
             "Grammaticality and fluency read the source as well, and may rate what a correction "

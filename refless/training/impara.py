@@ -113,6 +113,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     if (earlier := job.finished(job.run, RankerReport)) is not None:
         return earlier
     watch = job.watch()
+    # Impacts are measured by the encoder as it comes, before anything is trained.
     with watch.ledger.stage("weighing of edits"):
         pairs = _make_pairs(job)
     start, detected = _detect(job, watch)
@@ -154,6 +155,7 @@ def train_impara(job: RankerJob) -> RankerReport:
             with output_errors(job.folder / _ENCODER):
                 shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)
             encoder = _ENCODER
+        # The format tells older versions to keep off a head that they would misread.
         record = {
             "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
             "encoder": encoder,

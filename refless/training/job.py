@@ -147,6 +147,7 @@ class TrainingJob:
         common |= {"recipe": self.recipe_name} if self.recipe_name else {}
         labelled = None if self.steps is None else self.steps.labelled
         keys = {sentence_key(text) for text in texts if text}
+        # A detector has learnt from sentences, too, which the model thereby knows.
         keys |= detection_keys(labelled, self.recipe.detector)
         write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
         write_text(self.folder / "README.md", card)

@@ -56,6 +56,8 @@ def train_some(job: Job) -> Report:
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
     watch = job.watch()
+    # Steps, fine-tuning and regression each start from what the one before has left on disk:
+    # a run that was killed passes over what is finished.
     start, steps = _run_steps(job, watch)
     trained: dict[str, Mapping[str, float]] = {}
     members: list[Member] = []

@@ -101,6 +101,7 @@ def fit(
             than are to be frozen.
     """
     quiet_transformers()
+    # What is frozen must be so before the optimiser is made, which takes what requires gradients.
     if settings.freeze_embeddings:
         freeze_embeddings(task.model)
     freeze_lowest(task.model, settings.freeze_layers)
@@ -115,8 +116,10 @@ def fit(
             trainer.add_callback(callback)
         with output_errors(folder):
             trainer.train(resume_from_checkpoint=last)
+    # The model that is returned is saved and tried as any other: its layers are whole again.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
+    # The Trainer's log mixes losses and dev figures; ours are marked by `eval_`.
     history = tuple(
         {key.removeprefix("eval_"): value for key, value in entry.items()}
         for entry in trainer.state.log_history

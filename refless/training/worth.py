@@ -147,6 +147,8 @@ def worth_of(
             changes are taken for better, or fewer.
         judged: what says which correction is better, for tables.
     """
+    # The direction is learnt from the training part: chosen on the test part, it would flatter
+    # counting, which the model is to beat.
     more = float(np.sign(known_changes).sum()) >= 0
     _, numbers = np.unique([normalise(source) for source in sources], return_inverse=True)
     count = int(numbers.max()) + 1 if len(numbers) else 0

@@ -171,6 +171,7 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     items: list[Correction] = []
     for correction in step.data.corrections:
         if correction.edits:
+            # Partly corrected sources: a detector must find few errors as well as many.
             share = rng.choice([0.0, 0.3, 0.6])
             partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
             items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
@@ -178,6 +179,7 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     # The rules that spoil are of English.
     if step.data.language == "en":
         items += [spoil(text, rng) for text in [*clean, *step.data.clean]]
+    # Some sentences without any error, or every text would hold one.
     items += [Correction(text, ()) for text in clean[::6]]
     examples = list(detection_examples(items, tokenizer, step.settings.max_length))
     order = rng.permutation(len(examples))
