@@ -90,6 +90,7 @@ class Asano(WeighedAspects):
                     "grammaticality (`gecjury train some gug`), or leave it out with alpha=0"
                 )
             notes = bundle.origin.notes(corpus)
+            # A regression that reads the source as well rates pairs, not lone sentences.
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
             aspect = "grammaticality"

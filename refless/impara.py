@@ -165,6 +165,7 @@ def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Re
     check_dtype(dtype, device)
     manifest = _manifest(location)
     checkpoint = resolve(location, packaged=False)
+    # Links in a folder of strangers must not lead out of it.
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
     if manifest is not None and manifest.format == IMPARA_POOLED_FORMAT:

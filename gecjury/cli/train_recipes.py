@@ -108,6 +108,7 @@ def chosen_recipe(args: argparse.Namespace) -> str:
     if not args.recipe:
         return ""
     values = RECIPES[args.target][args.recipe]
+    # The card must not claim a recipe whose figures another option has spoilt.
     changed = [name for name, value in values.items() if getattr(args, name) != value]
     if getattr(args, "parallel", None):
         changed.append("parallel")

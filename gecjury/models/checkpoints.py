@@ -179,6 +179,7 @@ def named_within(folder: Path, name: str) -> str:
     """
     if name == EMBEDDED:
         return name
+    # A name of the hub that is a folder here as well could be either: nobody is to guess.
     if _HUB_NAME.match(name) and not (folder / name).is_dir():
         if not Path(name).is_dir():
             return name
@@ -215,6 +216,7 @@ def weights_print(folder: str | Path) -> str:
     for config in (file for file in below if file.name == "config.json"):
         # A model's `.bin` is read where it has no safetensors.
         files += [file for file in _weights(config.parent) if file.suffix == ".bin"]
+    # A training that goes on writes there, and the model beside it stays the same.
     kept = [file for file in files if "checkpoints" not in file.relative_to(path).parts]
     return _hash(_stamps(sorted(kept)))[:16]
 
@@ -267,6 +269,7 @@ def _local(name: str, folder: Path) -> Checkpoint:
             + f"expected {_SAFE[0]} or {_PICKLED[0]}: the copy or download is incomplete, or the "
             "model is to be saved by model.save_pretrained where you trust its file"
         )
+    # The tokenizer and the configuration decide the numbers as much as the weights do.
     others = [folder / "config.json", *sorted(folder.glob("tokenizer*")), *folder.glob("vocab*")]
     files = [path for path in (*weights, *others) if path.is_file()]
     label = name if name == EMBEDDED else folder.name
@@ -289,6 +292,7 @@ def _hash(stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 @lru_cache(maxsize=64)
 def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
+    # Safetensors first: pickled weights are not even fetched where these are to be had.
     for patterns in (_SAFE, _PICKLED):
         folder = _download(name, revision, packaged, allow_patterns=[*_SMALL, *patterns])
         if _weights(folder):

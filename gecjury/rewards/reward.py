@@ -111,6 +111,7 @@ class Reward:
             InputError: no sources or no texts, lists of different lengths, a value that is no
                 text, or references that the metric needs and that are missing.
         """
+        # Trainers name the lists by their own columns, loops by position.
         column = sources if sources is not None else columns.get("source")
         texts = hypotheses if hypotheses is not None else completions
         if texts is None:
@@ -160,6 +161,7 @@ class Reward:
                 f"{self.scorer.name} needs references, and row {without[0]} has none: give "
                 "references=..., or a data set with a column `references`"
             )
+        # Every sentence of a corpus has as many references: rows of one count are scored together.
         for count in sorted({len(gold) for gold in references}) if needs else [0]:
             rows = [row for row, gold in enumerate(references) if not needs or len(gold) == count]
             # A policy often writes the same text; what weighs texts together gets them all.

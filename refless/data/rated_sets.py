@@ -85,6 +85,7 @@ def join_parts(
             )
     sizes = np.cumsum([0, len(train), len(dev), len(test)])
     rows = [np.arange(a, b) for a, b in itertools.pairwise(sizes)]
+    # Names of parts would be those of the files' own columns, which the files overrule.
     whole = replace(joined([train, dev, test]), names=(), notes=train.notes)
     return whole, _checked(Split(*rows), "the files")
 

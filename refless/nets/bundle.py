@@ -266,6 +266,7 @@ def _encoders_elsewhere(folder: Path, manifest: SomeManifest) -> dict[str, str]:
     """Return the encoders of kernel regression that lie outside the folder, by their use."""
     if manifest.kernel is None:
         return {}
+    # Without steps both are one, which is named once.
     names = {"encoder": manifest.kernel.encoder, "base": manifest.kernel.base}
     if names["base"] == names["encoder"]:
         del names["base"]

@@ -341,6 +341,7 @@ def fit_features(
         scaled = (features - mean) / deviation
         x, y = scaled[split.train], data.ratings[split.train, column]
         best = (-np.inf, np.zeros(x.shape[1]))
+        # The dev part chooses by Spearman, as it chooses epochs: the order of outputs counts.
         for penalty in _RIDGES:
             gram = x.T @ x + penalty * np.eye(x.shape[1])
             weights = np.linalg.solve(gram, x.T @ (y - y.mean()))

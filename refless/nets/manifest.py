@@ -136,6 +136,7 @@ def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | 
     Raises:
         InputError: the manifest is of another kind, or damaged.
     """
+    # A shared folder could name a file of the reader's own machine by a link.
     path = inside(folder, MANIFEST)
     if not path.exists():
         return None

@@ -155,6 +155,7 @@ def model_card(
         citation: BibTeX of the metric's paper.
     """
     base = job.recipe.encoder
+    # Hubs link the base model by its name, which a folder of this machine has not.
     hub = not Path(base).is_dir() and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
     head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
@@ -164,6 +165,7 @@ def model_card(
     if hub:
         head.append(f"base_model: {base}")
     origin = job.origin.get("data", "")
+    # Only data of a hub has a name that a hub can link.
     if origin.startswith("hf:"):
         head.append(f"datasets: [{_quoted(origin.split(':')[1])}]")
     if figures:

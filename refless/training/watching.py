@@ -79,6 +79,7 @@ class History:
             for e in log
             if "eval_score" in e
         ]
+        # Of equal scores the first epoch, as the Trainer keeps it.
         best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
         self.content["models"][model] = {
             "losses": losses,
