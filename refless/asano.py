@@ -64,12 +64,12 @@ class Asano(WeighedAspects):
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hashes of both models in use, or their names and commits on the hub."""
-        found: dict[str, str] = {}
+        identity: dict[str, str] = {}
         if self.model and self.alpha:
-            found |= bundle_identity(self.model)
+            identity |= bundle_identity(self.model)
         if self.beta:
-            found["language-model"] = weights_identity(self.language_model)
-        return found
+            identity["language-model"] = weights_identity(self.language_model)
+        return identity
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The three parts, systems × sentences × 3; an empty hypothesis has fluency 0."""
@@ -90,6 +90,7 @@ class Asano(WeighedAspects):
                     "grammaticality (`gecjury train some gug`), or leave it out with alpha=0"
                 )
             notes = bundle.origin.notes(corpus)
+            # A regression that reads the source as well rates pairs, not lone sentences.
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
             aspect = "grammaticality"

@@ -97,10 +97,10 @@ class IMPARA(MeanScorer):
         """The trained weights' hash, or name and commit on the hub; the encoder's files."""
         if not self.model:
             return {}
-        found = {"weights": weights_identity(self.model)}
+        identity = {"weights": weights_identity(self.model)}
         if self.threshold is None:
-            return found
-        return found | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
+            return identity
+        return identity | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; details say how often the filter decided."""
@@ -165,6 +165,7 @@ def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Re
     check_dtype(dtype, device)
     manifest = _manifest(location)
     checkpoint = resolve(location, packaged=False)
+    # Links in a folder of strangers must not lead out of it.
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
     if manifest is not None and manifest.format == IMPARA_POOLED_FORMAT:

@@ -68,6 +68,7 @@ class Scribendi(Scorer):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The scores, systems × sentences."""
         _, (sources, hypotheses), _, pair_of = distinct_pairs(corpus)
+        # Unchanged hypotheses score 0 by definition: no model reads them.
         changed = [
             row for row, (s, h) in enumerate(zip(sources, hypotheses, strict=True)) if s != h
         ]

@@ -146,6 +146,7 @@ class SOME(WeighedAspects):
             if aspect in predicted:
                 rows = pair_of if aspect in bundle.pair_aspects else text_of
                 values[:, :, column] = predicted[aspect][rows]
+        # Aspects without a model stay 0, which their weight of 0 makes harmless.
         low, high = bundle.scale
         present = [c for c, aspect in enumerate(aspects) if aspect in predicted]
         values[:, :, present] = (values[:, :, present] - low) / (high - low)

@@ -283,8 +283,7 @@ def _ratings(
 ) -> list[Claim]:
     """Pearson with TMU-GFM's ratings, before and after."""
     from gecjury.refless.data.annotations import read_annotations
-    from gecjury.refless.data.rated_sets import NAMED_SETS
-    from gecjury.refless.data.splits import split_by_source
+    from gecjury.refless.data.rated_sets import NAMED_SETS, split_by_source
     from gecjury.stats.correlation import pearson
 
     rated = read_annotations(Path(data) / NAMED_SETS["tmu-gfm"][0])

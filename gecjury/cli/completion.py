@@ -64,7 +64,7 @@ def _words_of_all() -> list[_Words]:
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.cli import command_parser
     from gecjury.refless.data.labelled import LABELLED_SETS
-    from gecjury.refless.data.pairs import PARALLEL_NAMES
+    from gecjury.refless.data.pairs import PARALLEL_LANGUAGES
     from gecjury.refless.data.rated_sets import NAMED_SETS
     from gecjury.scoring.registry import metric_names
     from gecjury.studies.maege.references import CORPORA
@@ -74,7 +74,7 @@ def _words_of_all() -> list[_Words]:
         "benchmark": tuple(BENCHMARKS),
         "dataset": (*DATASETS, "all"),
         "rated": tuple(NAMED_SETS),
-        "parallel": PARALLEL_NAMES,
+        "parallel": tuple(PARALLEL_LANGUAGES),
         "labelled": tuple(LABELLED_SETS),
         "annotated": CORPORA,
     }

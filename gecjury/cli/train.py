@@ -1,21 +1,74 @@
-"""`gecjury train`: each target handed to the module that reads its options and trains it."""
+"""`gecjury train`: options in, the module of a target trains, its result printed."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
+from gecjury.cli.options import add_options
 from gecjury.cli.parsers import CommandParser, add_actions
+from gecjury.errors import OptionError
+
+if TYPE_CHECKING:
+    from gecjury.studies.study import Need
+
+
+@dataclass(frozen=True)
+class Target:
+    """What `train` makes.
+
+    Its module is gecjury.cli.train_TARGET. There stand `EPILOG`, of the help; `OPTIONS`, the
+    settings classes whose fields are its options; and `train`. A target with recipes has its
+    recipe's class last among the options, and `train(args, recipe, job)` returns a result; the
+    others print theirs.
+
+    Attributes:
+        summary: line of the help.
+        data: what DATA may be.
+        output: what -o names.
+        needs: which shared options it reads.
+        metrics: use of metrics; empty for targets that take none.
+    """
+
+    summary: str
+    data: str
+    output: str = "folder for the trained model"
+    needs: tuple[Need, ...] = ("data", "models", "language")
+    metrics: str = ""
+
 
 TARGETS = {
-    "some": "regressors of grammaticality, fluency and meaning, or of quality, on rated sentences",
-    "weights": "weights α, β, γ of a trained SOME, found on a benchmark",
-    "impara": "a ranker on parallel text",
-    "detector": "an encoder that tells wrong tokens, for SOME and IMPARA to start from",
-    "jury": "any metrics combined by a model of human preferences (see docs/jury.md)",
+    "some": Target(
+        "regressors of grammaticality, fluency and meaning, or of quality, on rated sentences",
+        "tmu-gfm, gug, autojqe, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]",
+    ),
+    "weights": Target(
+        "weights α, β, γ of a trained SOME, found on a benchmark",
+        "a benchmark",
+        "folder of score files to read and add to",
+        ("data", "models"),
+    ),
+    "impara": Target(
+        "a ranker on parallel text",
+        "jfleg, gmeg-dev, geccc-dev, ua-gec, an M2 file or SOURCE,REF[,REF...]",
+    ),
+    "detector": Target(
+        "an encoder that tells wrong tokens, for SOME and IMPARA to start from",
+        "multiged-en (-cs, -de, -it, -sv), two-column files (TOKEN, tab, c or i) or M2 files",
+    ),
+    "jury": Target(
+        "any metrics combined by a model of human preferences (see docs/jury.md)",
+        "one benchmark or several",
+        "file for the jury",
+        ("data", "judges", "texts"),
+        "a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
+        "the references of a set, e.g. gleu@10refs; repeat",
+    ),
 }
-"""Each target's module is gecjury.cli.train_TARGET, with `add_options(parser)`, `train(args)`."""
 
 _EPILOG = """\
 examples:
@@ -32,18 +85,30 @@ A run that was killed goes on where it stopped when the same command is given ag
 def add_arguments(parser: CommandParser) -> None:
     """Declare the targets."""
     parser.epilog = _EPILOG
-    targets = {name: (summary, _declare) for name, summary in TARGETS.items()}
+    targets = {name: (target.summary, _declare) for name, target in TARGETS.items()}
     add_actions(parser, "target", "TARGET", targets)
 
 
 def _declare(parser: CommandParser) -> None:
-    target = parser.path.rpartition(" ")[2]
-    parser.needs = ("data", "models", "language")
-    if target == "weights":
-        parser.needs = ("data", "models")
-    elif target == "jury":
-        parser.needs = ("data", "judges", "texts")
-    _module(parser.path.rpartition(" ")[2]).add_options(parser)
+    from gecjury.cli.inputs import add_metrics
+    from gecjury.cli.train_recipes import RECIPES, add_recipes
+    from gecjury.cli.train_watching import Watching
+
+    name = parser.path.rpartition(" ")[2]
+    target, module = TARGETS[name], _module(name)
+    parser.needs = target.needs
+    parser.epilog = module.EPILOG
+    parser.add_argument("inputs", nargs="+", metavar="DATA", help=target.data)
+    parser.add_argument("-o", "--output", metavar="PATH", help=target.output)
+    if target.metrics:
+        add_metrics(parser, target.metrics)
+    add_options(parser, *module.OPTIONS)
+    if name in RECIPES:
+        add_options(parser, Watching)
+        add_recipes(parser, RECIPES[name])
+    else:
+        # These check nothing for leakage: an empty --check, which says so, is no error.
+        parser.add_argument("--check", nargs="*", help=argparse.SUPPRESS)
 
 
 def _module(target: str) -> ModuleType:
@@ -52,25 +117,37 @@ def _module(target: str) -> ModuleType:
 
 def run(args: argparse.Namespace) -> int:
     """Train or search; results on stdout."""
-    train = _module(args.target).train
-    if args.target == "jury":
-        return int(train(args))
     from gecjury.scoring.registry import missing_extra
 
-    _check_folder(args)
-    try:
-        return int(train(args))
-    except ModuleNotFoundError as error:
-        raise missing_extra("training", "refless", error) from None
-
-
-def _check_folder(args: argparse.Namespace) -> None:
-    """Refuse to train before it is known where the model goes."""
-    from pathlib import Path
-
-    from gecjury.errors import OptionError
-
+    if args.target == "jury":
+        _module("jury").train(args)
+        return 0
+    # It must be known where the model goes before anything is trained.
     if args.target != "weights" and not args.output:
         raise OptionError(f"train {args.target}: name the folder for the model with -o DIR")
     if args.output and Path(args.output).is_file():
         raise OptionError(f"{args.output} is a file; -o names a folder for the model or scores")
+    try:
+        return _train(args)
+    except ModuleNotFoundError as error:
+        raise missing_extra("training", "refless", error) from None
+
+
+def _train(args: argparse.Namespace) -> int:
+    from gecjury.cli.options import refuse_useless, settings_of
+    from gecjury.cli.train_recipes import RECIPES, refuse_without_detector
+    from gecjury.cli.train_watching import Watching, job_options, print_training
+
+    module = _module(args.target)
+    if args.target not in RECIPES:
+        refuse_useless(args, *module.OPTIONS)
+        module.train(args)
+        return 0
+    # Whatever is wrong with the options is said before a file is read.
+    refuse_without_detector(args)
+    refuse_useless(args, *module.OPTIONS, Watching)
+    if getattr(args, "detection", None) and "detection" not in args.intermediate:
+        # Labelled text is learnt from in a step, which nobody has to name.
+        args.intermediate = ["detection", *args.intermediate]
+    recipe = settings_of(module.OPTIONS[-1], args)
+    return print_training(args, module.train(args, recipe, job_options(args)))

@@ -3,62 +3,52 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.options import refuse_useless
 from gecjury.cli.streams import tell
-from gecjury.cli.train_detection import StepData, detection_origin, labelled_text
-from gecjury.cli.train_options import (
+from gecjury.cli.train_data import (
+    StepData,
     data_folder,
-    recipe_of,
+    detection_origin,
+    labelled_text,
     told_of_reading,
     training_language,
-    training_result,
     warn_of_leaks,
 )
-from gecjury.cli.train_recipes import declare, refuse_without_detector
-from gecjury.cli.train_watching import Watching, job_options, print_training
+from gecjury.cli.train_watching import training_result
 from gecjury.refless.training.recipe import RankerRecipe
 
 if TYPE_CHECKING:
-    from gecjury.cli.parsers import CommandParser
+    from gecjury.report.result import Result
 
-_OPTIONS = (StepData, RankerRecipe, Watching)
+OPTIONS = (StepData, RankerRecipe)
 
-
-def add_options(parser: CommandParser) -> None:
-    """Declare data and model."""
-    parser.epilog = """\
+EPILOG = """\
 examples:
   gecjury train impara jfleg gmeg-dev -o my-impara --recipe small
   gecjury train impara jfleg gmeg-dev -o my-impara-ged --encoder embedded \\
       --detection multiged-en --pooling mean
 """
-    data = "jfleg, gmeg-dev, geccc-dev, ua-gec, an M2 file or SOURCE,REF[,REF...]"
-    declare(parser, data, *_OPTIONS)
 
 
-def train(args: argparse.Namespace) -> int:
-    """Read parallel text, train, print."""
-    from gecjury.refless.data.pairs import parallel_language, read_parallel
+def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, Any]) -> Result:
+    """Read parallel text and train; see `gecjury.cli.train_some.train`."""
+    from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.steps.intermediate import IntermediateData
     from gecjury.report.result import Column, Table
 
-    # Whatever is wrong with the options is said before a file is read.
-    refuse_without_detector(args)
-    refuse_useless(args, *_OPTIONS)
-    recipe = recipe_of(RankerRecipe, args)
-    told = job_options(args)
-    language = training_language(args, {name: parallel_language(name) for name in args.inputs})
+    language = training_language(args, {n: PARALLEL_LANGUAGES.get(n) for n in args.inputs})
     corrections = read_parallel(args.inputs, lambda: data_folder(args), language)
     texts = [text for c in corrections for text in (c.source, c.text())]
     name = " ".join(map(shown_name, args.inputs))
     notes = warn_of_leaks(args, texts, name)
     notes += told_of_reading(args.encoder, texts, language)
     notes += _known_to_detector(args, [c.source for c in corrections])
+    # The detector learns from labelled text where there is some, else from the parallel text.
     steps = None
     if args.detection:
         steps = IntermediateData(labelled=labelled_text(args, args.detection, language.code))
@@ -70,13 +60,13 @@ def train(args: argparse.Namespace) -> int:
         steps=steps,
         origin={"data": name, **detection_origin(args)},
         notes=notes,
-        **told,
+        **options,
     )
     report = train_impara(job)
     columns = [Column(key) for key in ("part", "accuracy", "pairs")]
     tables = [Table(columns, report.figures, name="rows")]
     model = f"model: {args.output}; score with -m {ranker_metric(args.output, recipe.pooling)}"
-    return print_training(args, training_result(args, tables, {}, report.worth, model))
+    return training_result(args, tables, {}, report.worth, model)
 
 
 def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str]:
@@ -85,6 +75,7 @@ def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str
     from gecjury.refless.training.steps.detection import detection_keys
 
     keys = detection_keys(None, args.detector)
+    # A source that several annotators corrected is counted once.
     distinct = set(sources)
     count = sum(sentence_key(source) in keys for source in distinct)
     if not count:

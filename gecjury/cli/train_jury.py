@@ -6,43 +6,28 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_metrics, language_from, language_options
-from gecjury.cli.options import add_options as add_settings
+from gecjury.cli.inputs import language_from, named_benchmark
 from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
-from gecjury.cli.train_options import add_check, add_inputs
+from gecjury.jury.training import JuryTraining, train_jury
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
-    from gecjury.cli.parsers import CommandParser
     from gecjury.jury.model import JuryModel, Member
     from gecjury.jury.pairs import TrainingPairs
-    from gecjury.jury.training import JuryTraining
     from gecjury.report.result import Table
     from gecjury.runtime import Runtime
 
-_EPILOG = """\
+EPILOG = """\
 example:
   gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json
 """
 
 
-def add_options(parser: CommandParser) -> None:
-    """Declare benchmarks, members and the model."""
-    from gecjury.jury.training import JuryTraining
-
-    parser.epilog = _EPILOG
-    add_inputs(parser, "one benchmark or several", "file for the jury")
-    add_metrics(
-        parser,
-        "a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
-        "the references of a set, e.g. gleu@10refs; repeat",
-    )
-    add_settings(parser, JuryTraining)
-    add_check(parser, read=False)
+OPTIONS = (JuryTraining,)
 
 
-def train(args: argparse.Namespace) -> int:
+def train(args: argparse.Namespace) -> None:
     """Score, train, write, print."""
     from dataclasses import replace
     from pathlib import Path
@@ -50,7 +35,6 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.jury.model import write_jury
-    from gecjury.jury.training import JuryTraining, train_jury
     from gecjury.report.tables import print_tables
     from gecjury.scoring.score_files import check_writable
 
@@ -60,6 +44,7 @@ def train(args: argparse.Namespace) -> int:
         raise OptionError("train jury: name the file for the jury with -o FILE.json")
     if Path(args.output).is_dir():
         raise OptionError(f"{args.output} is a folder; a jury is one file: -o FILE.json")
+    # Scoring may take hours: a place that cannot be written is told before it.
     check_writable(Path(args.output).parent)
     runtime = runtime_from(args)
     if settings.scores:
@@ -68,12 +53,12 @@ def train(args: argparse.Namespace) -> int:
     parts = _collect(args, settings, members, runtime)
     like = _like(args, settings, members, runtime) if settings.like else None
     model = train_jury(parts, members, runtime, settings, like)
+    # The file says what was left out, so that a jury's figures can be judged without its command.
     named = {"exclude": list(settings.exclude), "like_of": list(settings.like)}
     model = replace(model, record={**model.record, **named})
     write_jury(args.output, model)
     document = dict(model.record) | {"file": args.output}
     print_tables(_tables(args.output, model), document, args.format)
-    return 0
 
 
 def _members(names: list[str]) -> list[Member]:
@@ -97,21 +82,12 @@ def _members(names: list[str]) -> list[Member]:
 def _collect(
     args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
 ) -> list[TrainingPairs]:
-    from gecjury.benchmarks.load import load_benchmark
     from gecjury.jury.pairs import collect_pairs
 
     excluded = _excluded(args, settings.exclude)
     parts = []
     for name in args.inputs:
-        benchmark = load_benchmark(
-            name,
-            systems=settings.systems,
-            references=settings.references,
-            view=settings.human,
-            data=args.data,
-            cache=args.cache,
-            **language_options(args),
-        )
+        benchmark = named_benchmark(args, name, references=settings.references, view=settings.human)
         part = collect_pairs(benchmark, members, benchmark.view, excluded, runtime)
         parts.append(part)
         for label, why in part.record["absent"].items():
@@ -123,7 +99,6 @@ def _like(
     args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
 ) -> FloatArray:
     """Return the members' scores of the outputs that training pairs are to be like."""
-    from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.reading import read_corpus
     from gecjury.jury.pairs import scores_of
 
@@ -132,14 +107,8 @@ def _like(
         files = (first, outputs, settings.like_references)
         corpus = read_corpus(*files, language=language_from(args))
     else:
-        corpus = load_benchmark(
-            first,
-            systems=settings.systems,
-            references=settings.like_references or settings.references,
-            data=args.data,
-            cache=args.cache,
-            **language_options(args),
-        ).corpus
+        references = settings.like_references or settings.references
+        corpus = named_benchmark(args, first, references=references).corpus
     scores, absent = scores_of(corpus, members, runtime)
     for label, why in absent.items():
         tell(f"--like {first}: {label} cannot score it ({why})")
@@ -182,6 +151,7 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
     sets = [Column(key) for key in ("benchmark", "pairs", "sources")]
     sets += [Column("ties", "ties left out"), Column("excluded_sources", "excluded sources")]
     sets += [Column("accuracy", digits=4), Column("from_others", "trained on others", 4)]
+    # What was read of a benchmark, and how well its pairs are ordered, are one row.
     merged = [
         {**part, **figures}
         for part, figures in zip(record["benchmarks"], record["by_benchmark"], strict=True)

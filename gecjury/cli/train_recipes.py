@@ -10,8 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gecjury.cli.options import add_options
-from gecjury.cli.train_options import add_inputs
+from gecjury.errors import OptionError
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
@@ -71,17 +70,13 @@ _ABOUT = {
 }
 
 
-def declare(parser: CommandParser, data: str, *settings: type) -> None:
-    """Declare data, output and options of a target, and --recipe with what each recipe sets.
+def add_recipes(parser: CommandParser, recipes: Mapping[str, Mapping[str, object]]) -> None:
+    """Declare --recipe with what each recipe sets.
 
     Args:
         parser: of the target.
-        data: what DATA may be.
-        *settings: whose fields are options.
+        recipes: of the target, by name.
     """
-    add_inputs(parser, data, "folder for the trained model")
-    add_options(parser, *settings)
-    recipes = RECIPES[parser.path.rpartition(" ")[2]]
     lines = []
     for name, values in recipes.items():
         lines += [f"{name}: {_ABOUT[name]}", *_typed(values)]
@@ -113,6 +108,7 @@ def chosen_recipe(args: argparse.Namespace) -> str:
     if not args.recipe:
         return ""
     values = RECIPES[args.target][args.recipe]
+    # The card must not claim a recipe whose figures another option has spoilt.
     changed = [name for name, value in values.items() if getattr(args, name) != value]
     if getattr(args, "parallel", None):
         changed.append("parallel")
@@ -126,8 +122,8 @@ def refuse_without_detector(args: argparse.Namespace) -> None:
     Raises:
         OptionError: says how to make one.
     """
-    from gecjury.errors import OptionError
-
+    if args.target == "detector":
+        return
     if args.recipe == "base" and not (args.detector or args.detection):
         raise OptionError(
             "--recipe base starts from an error detector: make one with `gecjury train detector "

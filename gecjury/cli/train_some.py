@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.options import refuse_useless
 from gecjury.cli.streams import tell
-from gecjury.cli.train_detection import StepData, detection_origin, labelled_text
-from gecjury.cli.train_options import (
+from gecjury.cli.train_data import (
+    StepData,
     data_folder,
-    recipe_of,
-    refuse_unread,
+    detection_origin,
+    labelled_text,
     told_of_reading,
     training_language,
-    training_result,
     warn_of_leaks,
 )
-from gecjury.cli.train_recipes import declare, refuse_without_detector
-from gecjury.cli.train_watching import Watching, job_options, print_training
+from gecjury.cli.train_watching import training_result
 from gecjury.refless.training.recipe import Recipe
 from gecjury.settings import option
 
 if TYPE_CHECKING:
-    from gecjury.cli.parsers import CommandParser
     from gecjury.corpus.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
@@ -81,24 +77,25 @@ class RatedData(StepData):
     grid: bool = False
 
 
-_OPTIONS = (RatedData, Recipe, Watching)
+OPTIONS = (RatedData, Recipe)
 
-
-def add_options(parser: CommandParser) -> None:
-    """Declare data, model and improvements beyond the paper."""
-    parser.epilog = """\
+EPILOG = """\
 examples:
   gecjury train some tmu-gfm -o my-some --recipe small
   gecjury train some ratings.tsv -o my-some --column output=hyp --column source=src \\
       --column grammaticality=g1,g2,g3
   torchrun --nproc_per_node 4 -m gecjury train some tmu-gfm -o my-some
 """
-    data = "tmu-gfm, gug, autojqe, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]"
-    declare(parser, data, *_OPTIONS)
 
 
-def train(args: argparse.Namespace) -> int:
-    """Read ratings, train, print."""
+def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) -> Result:
+    """Read ratings and train.
+
+    Args:
+        args: of the command.
+        recipe: how.
+        options: see `gecjury.cli.train_watching.job_options`.
+    """
     from gecjury.errors import OptionError
     from gecjury.refless.data.rated_sets import NAMED_SETS, SET_LANGUAGES
     from gecjury.refless.training.grid import train_grid
@@ -106,26 +103,24 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.some import train_some
 
-    # Whatever is wrong with the options is said before a file is read.
-    refuse_without_detector(args)
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     (name,) = args.inputs
-    refuse_useless(args, *_OPTIONS)
     if name in NAMED_SETS and not args.dev:
-        why = f"{name} has known columns and ratings"
-        refuse_unread(args, {"column": why, "scale": why})
-    recipe = recipe_of(Recipe, args)
+        _refuse_unread(args, ("column", "scale"), f"{name} has known columns and ratings")
+    # The data decides the language, and some options are of English alone: nothing more can be
+    # said of the options before the set is known by name.
     language = training_language(args, {name: SET_LANGUAGES.get(name)})
     _refuse_english(args, language)
-    told = job_options(args)
     data, split = _parts(args, language)
     extra = []
     if args.gug:
         if "grammaticality" not in data.aspects:
             raise OptionError("--gug rates grammaticality, which is not among the aspects trained")
         gug = _read(args, "gug", language)
+        # GUG's own dev and test parts stay unseen, so that others may still be tried on them.
         extra = [gug.take([row for row, part in enumerate(gug.names) if part == "train"])]
+    # What is learnt is looked for in benchmarks, which the model will be compared on.
     notes = warn_of_leaks(args, [*data.sources, *data.outputs], shown_name(name))
     notes += told_of_reading(args.encoder, data.outputs, language)
     job = Job(
@@ -140,11 +135,22 @@ def train(args: argparse.Namespace) -> int:
             **detection_origin(args),
         },
         notes=notes,
-        **told,
+        **options,
     )
-    if args.grid:
-        return print_training(args, grid_result(args, *train_grid(job)))
-    return print_training(args, _result(args, train_some(job)))
+    return grid_result(args, *train_grid(job)) if args.grid else _result(args, train_some(job))
+
+
+def _refuse_unread(args: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    """Refuse options that were typed and would do nothing beside the data.
+
+    Raises:
+        OptionError: names the first such option, and why.
+    """
+    from gecjury.errors import OptionError
+
+    for name in names:
+        if getattr(args, name) != args.parser.get_default(name):
+            raise OptionError(f"--{name.replace('_', '-')} would do nothing: {why}")
 
 
 def _refuse_english(args: argparse.Namespace, language: Language) -> None:
@@ -154,6 +160,7 @@ def _refuse_english(args: argparse.Namespace, language: Language) -> None:
     if language.code == "en":
         return
     clean = f"--recipe {args.recipe} sets --clean, which" if args.recipe else "--clean"
+    # Labelled text takes the place of parallel text in detection alone.
     from_parallel = {"ranking"} if args.detection else {"ranking", "detection"}
     reasons = {
         "--gug is English": args.gug,
@@ -171,8 +178,7 @@ def _refuse_english(args: argparse.Namespace, language: Language) -> None:
 def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, Split]:
     """Return the rated sentences and their split: by files, by column, or drawn."""
     from gecjury.errors import InputError
-    from gecjury.refless.data.rated_sets import join_parts
-    from gecjury.refless.data.splits import split_as_named, split_by_source
+    from gecjury.refless.data.rated_sets import join_parts, split_as_named, split_by_source
 
     (name,) = args.inputs
     data = _read(args, name, language, args.aspects)
@@ -184,7 +190,7 @@ def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, S
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     if data.names:
-        refuse_unread(args, {"split_seed": f"{name} has a split of its own"})
+        _refuse_unread(args, ("split_seed",), f"{name} has a split of its own")
     else:
         tell(f"split by source: {split}")
     return data, split
@@ -198,7 +204,7 @@ def _read(
 ) -> Annotations:
     """Read rated sentences by name of a set or from a file, of some aspects or of all."""
     from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
-    from gecjury.refless.data.rated_sets import NAMED_SETS, choose_aspects, read_named
+    from gecjury.refless.data.rated_sets import NAMED_SETS, read_named, refuse_absent
 
     if name in NAMED_SETS:
         data = read_named(name, data_folder(args), aspects)
@@ -207,7 +213,8 @@ def _read(
         data = read_annotations(name, columns, Scale.parse(args.scale), aspects, language)
     for note in data.notes:
         tell(f"{name}: {note}")
-    return choose_aspects(data, aspects)
+    refuse_absent(data, aspects or ())
+    return data
 
 
 def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> IntermediateData:
@@ -250,16 +257,10 @@ def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> Inte
 
 
 def _result(args: argparse.Namespace, report: Report) -> Result:
+    from gecjury.refless.training.model_card import figure_rows
     from gecjury.report.result import Column, Table
 
-    # Both ways together first, then each alone where there are two.
-    named = {"both": report.figures, **{f"{n} alone": f for n, f in report.alone.items()}}
-    rows = [
-        {"what": what, "part": part, "aspect": aspect, **figures}
-        for what, parts in named.items()
-        for part, aspects in parts.items()
-        for aspect, figures in aspects.items()
-    ]
+    rows = figure_rows(report.figures, report.alone)
     columns = [Column("what")] * bool(report.alone)
     columns += [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))

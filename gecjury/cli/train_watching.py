@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from gecjury.cli.streams import tell
 from gecjury.settings import option
 
 if TYPE_CHECKING:
-    from gecjury.report.result import Result
+    from gecjury.refless.training.worth import Worth
+    from gecjury.report.result import Result, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,3 +99,36 @@ def print_training(args: argparse.Namespace, result: Result) -> int:
     elif args.figure is not None:
         tell(f"no figure: {args.output} was trained without a history")
     return shown(result, args.format)
+
+
+def training_result(
+    args: argparse.Namespace,
+    tables: Sequence[Table],
+    facts: Mapping[str, Any],
+    worth: Worth | None,
+    model: str,
+) -> Result:
+    """Return the result of a training, with the table of the held-out pairs and its verdict.
+
+    Args:
+        args: of the target.
+        tables: one or more.
+        facts: what else JSON has.
+        worth: None for folders of earlier versions, which do not have it.
+        model: the note that names the model, which stands last.
+    """
+    from gecjury.report.result import Column, Result, Table
+
+    notes = [model]
+    # The verdict comes first, and the model's name last, where it is looked for.
+    if worth is not None:
+        if not worth.above_changes and args.encoder == "embedded" and not args.recipe:
+            notes.insert(0, "the best measured settings for the packaged encoder: --recipe small")
+        notes.insert(0, worth.verdict)
+    shown = list(tables)
+    if worth is not None and worth.rows:
+        title = f"Held-out pairs of corrections of one source, by {worth.judged}"
+        columns = [Column("what"), Column("accuracy", "in the right order", interval="interval")]
+        shown.append(Table(columns, [vars(row) for row in worth.rows], title))
+    shown[-1] = replace(shown[-1], notes=[*shown[-1].notes, *notes])
+    return Result(tuple(shown), {**facts, "worth": worth and asdict(worth)}, tuple(notes))

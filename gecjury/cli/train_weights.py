@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from gecjury.cli.options import add_options as add_settings
 from gecjury.cli.options import settings_of
-from gecjury.cli.train_options import add_check, add_inputs, refuse_unread
+from gecjury.errors import OptionError
+from gecjury.refless.training.weights import WeightSearch, search_weights
 
-if TYPE_CHECKING:
-    from gecjury.cli.parsers import CommandParser
+OPTIONS = (WeightSearch,)
 
-
-def add_options(parser: CommandParser) -> None:
-    """Declare the model and the judgments that are searched on."""
-    from gecjury.refless.training.weights import WeightSearch
-
-    parser.epilog = "example:\n  gecjury train weights gjg15 --model my-some --share 0.1"
-    add_inputs(parser, "a benchmark", "folder of score files to read and add to")
-    add_settings(parser, WeightSearch)
-    add_check(parser, read=False)
+EPILOG = "example:\n  gecjury train weights gjg15 --model my-some --share 0.1"
 
 
-def train(args: argparse.Namespace) -> int:
+def train(args: argparse.Namespace) -> None:
     """Score, search, print."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.cli.inputs import runtime_from
-    from gecjury.errors import OptionError
-    from gecjury.refless.training.weights import WeightSearch, search_weights
     from gecjury.report.result import Column, Table
     from gecjury.report.tables import print_tables
     from gecjury.scoring.registry import load
@@ -37,11 +25,8 @@ def train(args: argparse.Namespace) -> int:
     if len(args.inputs) > 1:
         raise OptionError("train weights takes one benchmark")
     search = settings_of(WeightSearch, args)
-    if search.level == "system":
-        why = "over systems (--level system) every judgment is searched on"
-        refuse_unread(args, {"share": why, "seed": why})
-    elif search.share == 1:
-        refuse_unread(args, {"seed": "it draws judgments, and --share takes all"})
+    if search.seed and search.share == 1:
+        raise OptionError("--seed would do nothing: it draws judgments, and --share takes all")
     benchmark = load_benchmark(
         args.inputs[0], systems=search.systems, view=search.human, data=args.data, cache=args.cache
     )
@@ -65,4 +50,3 @@ def train(args: argparse.Namespace) -> int:
         "rows": rows,
     }
     print_tables([Table(columns, rows, notes=notes)], document, args.format)
-    return 0

@@ -94,15 +94,16 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
         DataError: the hub does not know it, or cannot be reached and the cache lacks it.
         MissingExtraError: a package is not installed.
     """
-    if name == EMBEDDED:
-        _no_revision(name, revision)
-        return _local(name, _embedded_folder())
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        _no_revision(name, revision)
-        return _local(name, folder)
-    _refuse_no_name(name, packaged)
-    return _from_hub(name, revision, packaged)
+    folder = _embedded_folder() if name == EMBEDDED else Path(name).expanduser()
+    if not folder.is_dir():
+        _refuse_no_name(name, packaged)
+        return _from_hub(name, revision, packaged)
+    if revision is not None:
+        raise OptionError(
+            f"model {name}: revision={revision} is for models of the hub; this one is pinned by "
+            "the hash of its files"
+        )
+    return _local(name, folder)
 
 
 def repository(name: str) -> Repository:
@@ -178,6 +179,7 @@ def named_within(folder: Path, name: str) -> str:
     """
     if name == EMBEDDED:
         return name
+    # A name of the hub that is a folder here as well could be either: nobody is to guess.
     if _HUB_NAME.match(name) and not (folder / name).is_dir():
         if not Path(name).is_dir():
             return name
@@ -214,6 +216,7 @@ def weights_print(folder: str | Path) -> str:
     for config in (file for file in below if file.name == "config.json"):
         # A model's `.bin` is read where it has no safetensors.
         files += [file for file in _weights(config.parent) if file.suffix == ".bin"]
+    # A training that goes on writes there, and the model beside it stays the same.
     kept = [file for file in files if "checkpoints" not in file.relative_to(path).parts]
     return _hash(_stamps(sorted(kept)))[:16]
 
@@ -234,14 +237,6 @@ def _files_below(folder: Path) -> list[Path]:
                 f"{folder}: more than {_MOST_FILES} files in it and below: not a model's folder"
             )
     return files
-
-
-def _no_revision(name: str, revision: str | None) -> None:
-    if revision is not None:
-        raise OptionError(
-            f"model {name}: revision={revision} is for models of the hub; this one is pinned by "
-            "the hash of its files"
-        )
 
 
 def _embedded_folder() -> Path:
@@ -267,25 +262,18 @@ def _local(name: str, folder: Path) -> Checkpoint:
         raise InputError(f"{folder}: not a model folder (no config.json)")
     weights = _weights(folder)
     if not weights:
-        raise _no_weights(folder)
+        pickled = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
+        raise InputError(
+            f"{folder}: no weights; "
+            + (f"{pickled[0]} is a pickled file of a name that is not read; " if pickled else "")
+            + f"expected {_SAFE[0]} or {_PICKLED[0]}: the copy or download is incomplete, or the "
+            "model is to be saved by model.save_pretrained where you trust its file"
+        )
+    # The tokenizer and the configuration decide the numbers as much as the weights do.
     others = [folder / "config.json", *sorted(folder.glob("tokenizer*")), *folder.glob("vocab*")]
     files = [path for path in (*weights, *others) if path.is_file()]
     label = name if name == EMBEDDED else folder.name
     return Checkpoint(name, folder, f"{label}@{_hash(_stamps(files))[:_COMMIT]}", weights)
-
-
-def _no_weights(folder: Path) -> InputError:
-    """Return the error for a folder without weights, or with weights that need unpickling."""
-    expected = " or ".join((_SAFE[0], _PICKLED[0]))
-    pickled = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
-    if pickled:
-        return InputError(
-            f"{folder}: no weights; {pickled[0]} is a pickled file of a name that is not read; "
-            f"expected {expected}: save the model by model.save_pretrained where you trust the file"
-        )
-    return InputError(
-        f"{folder}: no weights; expected {expected}: the copy or download is incomplete"
-    )
 
 
 def _stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
@@ -304,6 +292,7 @@ def _hash(stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 @lru_cache(maxsize=64)
 def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
+    # Safetensors first: pickled weights are not even fetched where these are to be had.
     for patterns in (_SAFE, _PICKLED):
         folder = _download(name, revision, packaged, allow_patterns=[*_SMALL, *patterns])
         if _weights(folder):
@@ -402,52 +391,38 @@ _SAFE_UNPICKLING = (2, 10)
 
 
 def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Read all weights without running anything that a pickle may hold.
+    """Read the weights of a `.bin` without running anything that a pickle may hold.
 
     Raises:
-        InputError: a `.bin` that would need full unpickling, or a file that cannot be read.
-        OptionError: a `.bin`, and the installed torch is too old to read one safely.
+        InputError: it would need full unpickling.
+        OptionError: the installed torch is too old to read one safely.
     """
-    weights: dict[str, Any] = {}
-    for path in checkpoint.weights:
-        try:
-            if path.suffix == ".safetensors":
-                from safetensors.torch import load_file
-
-                weights |= load_file(path)
-            else:
-                weights |= _unpickled(path)
-        except OptionError:
-            raise
-        except Exception as error:
-            # The pickle module is never imported here, not even for the name of its error.
-            if type(error).__name__ == "UnpicklingError":
-                raise InputError(
-                    f"{path}: refused: reading it would need full unpickling, which can run any "
-                    "code that the file holds; use a checkpoint with safetensors, or convert "
-                    "this one where you trust it"
-                ) from None
-            raise InputError(
-                f"{path}: damaged weights ({type(error).__name__}: {error}); fetch the model anew"
-            ) from None
-    return weights
-
-
-def _unpickled(path: Path) -> dict[str, Any]:
-    """Return the weights of a `.bin`, read by weights-only loading."""
     import torch
 
-    release = tuple(int(part) for part in torch.__version__.split(".")[:2])
-    if release < _SAFE_UNPICKLING:
-        wanted = ".".join(map(str, _SAFE_UNPICKLING))
-        raise OptionError(
-            f"{path}: refused: torch {torch.__version__} does not read pickled weights safely; use "
-            f"a checkpoint with safetensors, or a newer torch: pip install 'torch>={wanted}'"
-        )
-    with warnings.catch_warnings():
-        # torch warns of old kinds of pickles before it refuses them.
-        warnings.simplefilter("ignore")
-        weights: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    weights: dict[str, Any] = {}
+    for path in checkpoint.weights:
+        release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+        if release < _SAFE_UNPICKLING:
+            wanted = ".".join(map(str, _SAFE_UNPICKLING))
+            raise OptionError(
+                f"{path}: refused: torch {torch.__version__} does not read pickled weights safely; "
+                "use a checkpoint with safetensors, or a newer torch: pip install "
+                f"'torch>={wanted}'"
+            )
+        try:
+            with warnings.catch_warnings():
+                # torch warns of old kinds of pickles before it refuses them.
+                warnings.simplefilter("ignore")
+                weights |= torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as error:
+            # The pickle module is never imported here, not even for the name of its error.
+            if type(error).__name__ != "UnpicklingError":
+                raise
+            raise InputError(
+                f"{path}: refused: reading it would need full unpickling, which can run any code "
+                "that the file holds; use a checkpoint with safetensors, or convert this one where "
+                "you trust it"
+            ) from None
     return weights
 
 

@@ -153,6 +153,7 @@ class Encoder:
         spec: settings that decide the vectors.
         checkpoint: the model's files.
         device: device that it runs on.
+        layer: index of the hidden states that are taken, counted from 0 for the embeddings.
         limit: word pieces read of a sentence.
         batch_size: texts read at once; changes speed alone.
     """
@@ -169,9 +170,9 @@ class Encoder:
         self._memory: dict[bytes, Float32Array] = {}
         self._held = 0
         self._tokenizer, self._model = read_model(spec, checkpoint, device)
-        self._layer = hidden_index(spec, self._model.config)
+        self.layer = hidden_index(spec, self._model.config)
         # Whether the model's last layer is the one wanted.
-        self._whole = self._layer == int(self._model.config.num_hidden_layers)
+        self._whole = self.layer == int(self._model.config.num_hidden_layers)
         self._drop_layers()
         self._passing = threading.local()
         self._watched = self._watch_layers()
@@ -190,18 +191,13 @@ class Encoder:
     @property
     def identity(self) -> str:
         """A string of everything that decides a vector besides the text."""
-        return self._identity(self._layer)
+        return self._identity(self.layer)
 
     def _identity(self, layer: int) -> str:
         spec = self.spec
         # Vectors kept by an earlier version came of networks that were wholly of 16 bits.
         numbers = spec.dtype if spec.dtype == "float32" else f"{spec.dtype} products"
         return f"{self.checkpoint.identity}|{spec.pooling}|layer={layer}|{self.limit}|{numbers}"
-
-    @property
-    def layer(self) -> int:
-        """Index of the hidden states that are taken, counted from 0 for the embeddings."""
-        return self._layer
 
     @property
     def special_ids(self) -> frozenset[int]:
@@ -240,7 +236,7 @@ class Encoder:
         Args:
             texts: any number, in any order, repeated or not.
         """
-        return self.encode_layers(texts, (self._layer,))[0]
+        return self.encode_layers(texts, (self.layer,))[0]
 
     def encode_layers(self, texts: Sequence[str], layers: Sequence[int]) -> list[Encoded]:
         """Return vectors of several layers from one pass over the texts.
@@ -254,11 +250,13 @@ class Encoder:
         Raises:
             OptionError: the encoder does not compute such a layer.
         """
-        if over := [layer for layer in layers if not 0 <= layer <= self._layer]:
+        if over := [layer for layer in layers if not 0 <= layer <= self.layer]:
             raise OptionError(
                 f"encoder {self.spec.name}: layer {over[0]} is not among those up to "
-                f"{self._layer}, which this one computes"
+                f"{self.layer}, which this one computes"
             )
+        # Three levels keep the work small: texts, then word pieces (texts that differ in what the
+        # tokenizer drops share theirs), then vectors known from memory or disk.
         distinct = list(dict.fromkeys(texts))
         pieces, truncated = self.tokenise(distinct)
         width = int(self._model.config.hidden_size)
@@ -277,12 +275,14 @@ class Encoder:
                 stored |= self._cache.read(unknown, width)
             todo |= {place: None for key, place in place_of.items() if key not in stored}
             keys_of[layer], vector_of[layer] = keys, stored
+        # One pass gives all layers, so that a text is read if any layer lacks it.
         places = list(todo)
         fresh = self._pooled([pieces[place] for place in places], tuple(keys_of))
         results = []
         for layer, computed in zip(keys_of, fresh, strict=True):
             keys, row_of = keys_of[layer], vector_of[layer]
             new = {keys[place]: row for place, row in zip(places, computed, strict=True)}
+            # Other layers may have had this text already; what is stored is not written again.
             new = {key: vector for key, vector in new.items() if key not in row_of}
             if self._cache is not None:
                 self._cache.write(new)
@@ -302,7 +302,7 @@ class Encoder:
         result: list[tuple[Float32Array, list[int]]] = [
             (np.empty((0, 0), dtype=np.float32), ids) for ids in pieces
         ]
-        layers = (self._layer,)
+        layers = (self.layer,)
         for places, states in self._states(pieces, layers, lambda states: states.float()):
             for place, table in zip(places, states[0], strict=True):
                 result[place] = (table.copy(), pieces[place])
@@ -359,7 +359,7 @@ class Encoder:
         """
         import torch
 
-        below = tuple(layer for layer in layers if layer != self._layer)
+        below = tuple(layer for layer in layers if layer != self.layer)
         recorded = not self._whole or (below and not self._watched)
 
         def read(ids: torch.Tensor) -> torch.Tensor:
@@ -367,7 +367,7 @@ class Encoder:
                 states = self._model(input_ids=ids, output_hidden_states=True).hidden_states
                 return torch.stack([reduce(states[layer]) for layer in layers])
             passing = self._passing.states = dict.fromkeys(below)
-            passing[self._layer] = self._model(input_ids=ids).last_hidden_state
+            passing[self.layer] = self._model(input_ids=ids).last_hidden_state
             return torch.stack([reduce(passing[layer]) for layer in layers])
 
         # Recording the states of all layers is not known to be safe in several threads.
@@ -401,8 +401,8 @@ class Encoder:
     def _drop_layers(self) -> None:
         """Leave out layers above the one wanted, where the model's layout is the usual one."""
         layers = self._layers()
-        if layers is not None and 0 < self._layer < len(layers):
-            self._model.encoder.layer = layers[: self._layer]
+        if layers is not None and 0 < self.layer < len(layers):
+            self._model.encoder.layer = layers[: self.layer]
             self._whole = True
 
     def _watch_layers(self) -> bool:

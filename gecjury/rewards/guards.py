@@ -302,24 +302,24 @@ Guards = str | Guard | Sequence[str | Guard] | Mapping[str, float] | None
 """Guards to apply: `all`, `none` (None), names, rules of one's own, or penalties by name."""
 
 
-def guards_from(given: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:
+def guards_from(asked: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:
     """Return the guards that were asked for, each once.
 
     Args:
-        given: a value of `Guards`.
+        asked: a value of `Guards`.
         penalty: factor of the penalties of the table, where none is named.
 
     Raises:
         OptionError: an unknown guard, or a penalty that is no number from 0.
     """
-    if given is None or (isinstance(given, str) and given == "none"):
+    if asked is None or (isinstance(asked, str) and asked == "none"):
         return ()
-    if isinstance(given, Mapping):
-        guards = [_named(name, value) for name, value in given.items()]
-    elif isinstance(given, str) and given == "all":
+    if isinstance(asked, Mapping):
+        guards = [_named(name, value) for name, value in asked.items()]
+    elif isinstance(asked, str) and asked == "all":
         guards = [_named(guard.name, penalty * guard.penalty) for guard in _TABLE]
     else:
-        wanted = [given] if isinstance(given, str | Guard) else list(given)
+        wanted = [asked] if isinstance(asked, str | Guard) else list(asked)
         guards = [guard if isinstance(guard, Guard) else _named(guard, penalty * _usual(guard))
                  for guard in wanted]  # fmt: skip
     names = [guard.name for guard in guards]

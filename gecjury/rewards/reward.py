@@ -111,6 +111,7 @@ class Reward:
             InputError: no sources or no texts, lists of different lengths, a value that is no
                 text, or references that the metric needs and that are missing.
         """
+        # Trainers name the lists by their own columns, loops by position.
         column = sources if sources is not None else columns.get("source")
         texts = hypotheses if hypotheses is not None else completions
         if texts is None:
@@ -141,6 +142,7 @@ class Reward:
         rewarded = [cast(str, contents[row]) for row in rows]
         versions = [lists[row] for row in rows]
         asked = [lines[row] for row in rows]
+        # Penalties come after the scale, or z-scores would shrink them with the batch's spread.
         scaled = self._scaled(self._scores(asked, rewarded, versions))
         lost = self._penalties(asked, rewarded, versions, columns.get("log_metric"))
         rewards: list[float | None] = [None] * len(contents)
@@ -159,6 +161,7 @@ class Reward:
                 f"{self.scorer.name} needs references, and row {without[0]} has none: give "
                 "references=..., or a data set with a column `references`"
             )
+        # Every sentence of a corpus has as many references: rows of one count are scored together.
         for count in sorted({len(gold) for gold in references}) if needs else [0]:
             rows = [row for row, gold in enumerate(references) if not needs or len(gold) == count]
             # A policy often writes the same text; what weighs texts together gets them all.
@@ -287,11 +290,11 @@ def _content(row: int, text: Any) -> str | None:
     return None if text is None else _line(where, text)
 
 
-def _references(given: Any, count: int) -> list[tuple[str, ...]]:
+def _references(references: Any, count: int) -> list[tuple[str, ...]]:
     """Return the references of each row."""
-    if given is None:
+    if references is None:
         return [()] * count
-    rows = _listed("references", given)
+    rows = _listed("references", references)
     if len(rows) != count:
         raise InputError(
             f"{len(rows)} rows of references for {count} texts: expected for each text one "

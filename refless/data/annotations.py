@@ -46,13 +46,11 @@ class Scale:
         try:
             scale = cls(float(low), float(high), float(low) > 0)
         except ValueError:
+            scale = cls(math.nan, math.nan)
+        if not -math.inf < scale.low < scale.high < math.inf:
             raise OptionError(
-                f"--scale {text!r} is not LOW:HIGH, two numbers such as 1:4"
-            ) from None
-        if not (math.isfinite(scale.low) and math.isfinite(scale.high)):
-            raise OptionError(f"--scale {text!r:.60} is not LOW:HIGH, two numbers such as 1:4")
-        if not scale.low < scale.high:
-            raise OptionError(f"--scale {text!r}: the lowest rating must be below the highest")
+                f"--scale {text!r:.60} is not LOW:HIGH, two numbers such as 1:4, the lower first"
+            )
         return scale
 
 
@@ -85,7 +83,7 @@ class Annotations:
         return len(self.outputs)
 
     def take(self, rows: Sequence[int] | IntArray) -> Annotations:
-        """Some rows, in the order given."""
+        """Return some rows, in that order."""
         chosen = [int(row) for row in rows]
         return replace(
             self,
@@ -123,10 +121,16 @@ class ColumnMap:
     source: str = ""
     split: str = ""
 
+    @property
+    def names(self) -> list[str]:
+        """All columns that are named."""
+        named = (self.output, self.source, self.split, *sum(self.aspects.values(), ()))
+        return [column for column in named if column]
+
     @classmethod
     def parse(cls, assignments: Sequence[str]) -> ColumnMap:
         """Read `role=column` assignments; an aspect may name several columns (`fluency=f1,f2`)."""
-        given: dict[str, str] = {}
+        named: dict[str, str] = {}
         for text in assignments:
             role, separator, column = text.partition("=")
             if not separator or not column:
@@ -138,41 +142,38 @@ class ColumnMap:
                 )
             if role in RATED and "" in column.split(","):
                 raise OptionError(f"--column {text!r:.60}: a comma without a column beside it")
-            given[role] = column
-        aspects = {a: tuple(given[a].split(",")) for a in RATED if a in given}
+            named[role] = column
+        aspects = {a: tuple(named[a].split(",")) for a in RATED if a in named}
         if QUALITY in aspects and len(aspects) > 1:
             raise OptionError(
                 f"--column: {QUALITY} is one rating of a correction as a whole and is trained by "
                 f"itself; leave out {', '.join(a for a in aspects if a != QUALITY)}, or {QUALITY}"
             )
-        named = (given.get(role, "") for role in ("output", "source", "split"))
-        output, source, split = named
-        return cls(output, aspects, source, split)
+        roles = {role: named.get(role, "") for role in ("output", "source", "split")}
+        return cls(aspects=aspects, **roles)
 
-    def completed(self, path: str, known: Sequence[str]) -> ColumnMap:
-        """With the columns that are called what they hold, where no other is named.
+    def completed(self, path: str, names: Sequence[str]) -> ColumnMap:
+        """Return it with the columns that are called what they hold, where no other is named.
 
         Raises:
             InputError: there is no sentence, or no rating, among the columns.
         """
         # Who names an aspect wants that one, not whatever else the file rates.
-        aspects = self.aspects or {a: (a,) for a in ASPECTS if a in known}
-        if not aspects and QUALITY in known:
+        aspects = self.aspects or {a: (a,) for a in ASPECTS if a in names}
+        if not aspects and QUALITY in names:
             aspects = {QUALITY: (QUALITY,)}
-        output, source, split = (
-            given or (role if role in known else "")
-            for role, given in zip(
-                ("output", "source", "split"), (self.output, self.source, self.split), strict=True
-            )
-        )
-        if not output or not aspects:
-            lost = "the rated sentence (output)" if not output else "a rating"
+        roles = {
+            role: getattr(self, role) or (role if role in names else "")
+            for role in ("output", "source", "split")
+        }
+        if not roles["output"] or not aspects:
+            lost = "a rating" if roles["output"] else "the rated sentence (output)"
             raise InputError(
-                f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's, and none is "
+                f"{path}: columns {', '.join(names)} are neither TMU-GFM's nor GUG's, and none is "
                 f"called, or said to hold, {lost}; say which is which with --column output=... and "
                 "at least one of " + ", ".join(f"--column {aspect}=..." for aspect in RATED)
             )
-        return ColumnMap(output, aspects, source, split)
+        return ColumnMap(aspects=aspects, **roles)
 
 
 TMU_COLUMNS = ColumnMap(
@@ -190,13 +191,13 @@ JQE_COLUMNS = ColumnMap("訂正", {QUALITY: ("個別評価",)}, "原文")
 """autoJQE as released: three ratings of a correction in one cell; 0 is left out of its means."""
 
 
-def known_columns(known: Sequence[str]) -> ColumnMap:
-    """TMU-GFM's, autoJQE's or GUG's columns where they are these, else a map that names none."""
-    if "grammer" in known and TMU_COLUMNS.output in known:
+def known_columns(names: Sequence[str]) -> ColumnMap:
+    """Return TMU-GFM's, autoJQE's or GUG's columns where they are these; else none."""
+    if "grammer" in names and TMU_COLUMNS.output in names:
         return TMU_COLUMNS
-    if {"原文", "訂正", "個別評価"} <= set(known):
+    if {"原文", "訂正", "個別評価"} <= set(names):
         return JQE_COLUMNS
-    return GUG_COLUMNS if GUG_COLUMNS.output in known else ColumnMap("", {})
+    return GUG_COLUMNS if GUG_COLUMNS.output in names else ColumnMap("", {})
 
 
 def read_annotations(
@@ -224,28 +225,29 @@ def read_annotations(
         InputError: a column is absent, or a rating is missing, not a number or outside the scale
             (names row and column); no row is left; all ratings of an aspect are equal.
     """
-    scale = scale or Scale()
     rows = _rows(str(path))
     if not rows:
         raise InputError(f"{path}: holds no row; expected one rated sentence a row")
-    known = list(rows[0].cells)
-    given = columns
-    columns = (columns or known_columns(known)).completed(str(path), known)
-    rated = {*columns.aspects, *known_columns(known).aspects, *known}
+    names = list(rows[0].cells)
+    # Columns that are known from released data sets rate aspects even where nobody named them:
+    # the user is told of those which are left.
+    usual = known_columns(names).aspects
+    asked = "--aspects says" if aspects else "--column says" if columns else "its columns say"
+    columns = (columns or known_columns(names)).completed(str(path), names)
+    rated = {*columns.aspects, *usual, *names}
+    # Only what is trained is read, so that a flaw in another column refuses nothing.
     if aspects and set(aspects) & set(columns.aspects):
         chosen = {a: cells for a, cells in columns.aspects.items() if a in aspects}
         columns = replace(columns, aspects=chosen)
-    wanted = [columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ())]
-    for name in wanted:
-        if name and name not in known:
-            raise InputError(f"{path}: has no column {name!r}; it has {', '.join(known)}")
-    found = _collect(str(path), rows, columns, scale, language)
-    _refuse_constant(str(path), found)
+    for name in columns.names:
+        if name not in names:
+            raise InputError(f"{path}: has no column {name!r}; it has {', '.join(names)}")
+    data = _collect(str(path), rows, columns, scale or Scale(), language)
+    # Correlations with a constant are undefined, and no epoch could be chosen by them.
+    _refuse_constant(str(path), data)
     left = [a for a in RATED if a in rated and a not in columns.aspects]
     if not left:
-        return found
-    asked = "--aspects says" if aspects else "--column says" if given else "its columns say"
-    usual = known_columns(known).aspects
+        return data
     more = (f"--column {a}={','.join(usual.get(a, (a,)))}" for a in left)
     hint = "name them with --aspects as well" if aspects else f"add {' '.join(more)}"
     note = (
@@ -253,7 +255,7 @@ def read_annotations(
         f"{', '.join(columns.aspects)}, as {asked}; "
         f"left: {', '.join(left)} (to train {'it' if len(left) == 1 else 'them'} too, {hint})"
     )
-    return replace(found, notes=(*found.notes, note))
+    return replace(data, notes=(*data.notes, note))
 
 
 def _rows(path: str) -> Sequence[Row]:
@@ -269,11 +271,9 @@ def _collect(
     scale: Scale,
     language: Language,
 ) -> Annotations:
-    outputs, sources, ratings, names = [], [], [], []
-    single: list[list[list[float]]] = []
+    kept: list[tuple[str, str, list[float], list[list[float]], str]] = []
     others = elsewhere = 0
-    named = (columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ()))
-    wanted = [column for column in named if column]
+    wanted = columns.names
     for row in rows:
         # Of JSON lines and data sets, each row brings its own columns.
         lacking = [column for column in wanted if column not in row.cells]
@@ -287,32 +287,29 @@ def _collect(
             continue
         output = _text(row, columns.output, language)
         source = _text(row, columns.source, language) if columns.source else ""
-        found = [_row_ratings(row, cells, scale) for cells in columns.aspects.values()]
-        means = [_mean_rating(values) for values in found]
+        single = [_row_ratings(row, cells, scale) for cells in columns.aspects.values()]
+        means = [_mean_rating(values) for values in single]
         if any(math.isnan(mean) for mean in means):
             others += 1
             continue
-        outputs.append(output)
-        sources.append(source)
-        ratings.append(means)
-        single.append(found)
-        names.append(name)
-    if not outputs:
+        kept.append((output, source, means, single, name))
+    if not kept:
         raise InputError(f"{path}: no rated sentence is left ({others} marked 0, other)")
     notes = []
     if others:
         notes.append(f"{others} rows left out: most raters marked them 0 (other)")
     if elsewhere:
         notes.append(f"{elsewhere} rows left out: in no split by the column {columns.split}")
+    outputs, sources, ratings, by_rater, names = zip(*kept, strict=True)
     return Annotations(
         tuple(columns.aspects),
-        tuple(outputs),
-        tuple(sources),
+        outputs,
+        sources,
         np.array(ratings, dtype=np.float64),
         scale,
-        tuple(names) if columns.split else (),
+        names if columns.split else (),
         tuple(notes),
-        _by_rater(tuple(columns.aspects), single),
+        _by_rater(tuple(columns.aspects), by_rater),
     )
 
 
@@ -320,12 +317,12 @@ def _by_rater(
     aspects: Sequence[str], single: Sequence[Sequence[Sequence[float]]]
 ) -> dict[str, FloatArray]:
     """The ratings of aspects of which every row has as many, and several; see `Annotations`."""
-    found = {}
+    tables = {}
     for column, aspect in enumerate(aspects):
         widths = {len(row[column]) for row in single}
         if len(widths) == 1 and min(widths) > 1:
-            found[aspect] = np.array([row[column] for row in single], dtype=np.float64)
-    return found
+            tables[aspect] = np.array([row[column] for row in single], dtype=np.float64)
+    return tables
 
 
 def joined(parts: Sequence[Annotations]) -> Annotations:
@@ -404,9 +401,9 @@ def _numbers(cell: object) -> list[float]:
     return numbers
 
 
-def _refuse_constant(path: str, found: Annotations) -> None:
-    for column, aspect in enumerate(found.aspects):
-        values = found.ratings[:, column]
+def _refuse_constant(path: str, data: Annotations) -> None:
+    for column, aspect in enumerate(data.aspects):
+        values = data.ratings[:, column]
         if len(values) > 1 and np.ptp(values) == 0:
             raise InputError(
                 f"{path}: all {len(values)} ratings of {aspect} are {values[0]:g}; "

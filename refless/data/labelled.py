@@ -38,9 +38,6 @@ def labelled_language(name: str) -> str | None:
     return name.removeprefix("multiged-") if name in LABELLED_SETS else None
 
 
-_LABELS = {"c": False, "i": True}
-
-
 @dataclass(frozen=True)
 class LabelledSentence:
     """A sentence's tokens and, for each, whether it is wrong; and its language by its code."""
@@ -98,7 +95,7 @@ def read_labelled(
         InputError: a file cannot be read or is malformed; names file, line and value.
         OptionError: a name is neither a set nor a file.
     """
-    found: list[LabelledSentence] = []
+    sentences: list[LabelledSentence] = []
     for name in names:
         path = name
         if name in LABELLED_SETS:
@@ -111,8 +108,8 @@ def read_labelled(
         lines = read_lines(path)
         read = _read_m2(lines, path) if looks_like_m2(lines) else _read_columns(lines, path)
         code = labelled_language(name) or language
-        found += [replace(sentence, language=code) for sentence in read]
-    return tuple(found)
+        sentences += [replace(sentence, language=code) for sentence in read]
+    return tuple(sentences)
 
 
 def dev_beside(name: str) -> str | None:
@@ -142,36 +139,30 @@ def refuse_one_class(sentences: Sequence[LabelledSentence], what: str) -> None:
 
 
 def _read_columns(lines: Sequence[str], path: str) -> list[LabelledSentence]:
-    found: list[LabelledSentence] = []
+    sentences: list[LabelledSentence] = []
     tokens: list[str] = []
     wrong: list[bool] = []
     for number, line in enumerate([*lines, ""], 1):
         if not line.strip():
             if tokens:
-                found.append(LabelledSentence(tuple(tokens), tuple(wrong)))
+                sentences.append(LabelledSentence(tuple(tokens), tuple(wrong)))
             tokens, wrong = [], []
             continue
-        fields = line.split("\t")
-        if len(fields) != 2:
+        cell, tab, label = line.partition("\t")
+        token = " ".join(cell.replace('\\"', '"').split())
+        # Whatever stands behind a second tab makes another label than these two.
+        if not tab or not token or label.strip() not in ("c", "i"):
             raise InputError(
-                f"{path}, line {number}: {len(fields)} columns ({line!r:.60}); expected two, "
-                "TOKEN, tab, c or i, and a blank line between sentences (or an M2 file)"
+                f"{path}, line {number}: {line!r:.60}; expected TOKEN, tab, c (correct) or i "
+                "(incorrect), and a blank line between sentences (or an M2 file)"
             )
-        token, label = " ".join(fields[0].replace('\\"', '"').split()), fields[1].strip()
-        if label not in _LABELS:
-            raise InputError(
-                f"{path}, line {number}: label {fields[1]!r:.60}; expected c (correct) or i "
-                "(incorrect)"
-            )
-        if not token:
-            raise InputError(f"{path}, line {number}: a label without a token; remove the line")
         tokens.append(token)
-        wrong.append(_LABELS[label])
-    return found
+        wrong.append(label.strip() == "i")
+    return sentences
 
 
 def _read_m2(lines: Sequence[str], path: str) -> list[LabelledSentence]:
-    found = []
+    sentences = []
     for block in parse_m2(lines, path, overlaps="keep"):
         tokens = tuple(block.source.split())
         if not tokens:
@@ -180,5 +171,5 @@ def _read_m2(lines: Sequence[str], path: str) -> list[LabelledSentence]:
             tuple(map(bool, detection_labels(Correction(block.source, block.edits(annotator)))))
             for annotator in block.annotators or (0,)
         }
-        found += [LabelledSentence(tokens, wrong) for wrong in sorted(readings)]
-    return found
+        sentences += [LabelledSentence(tokens, wrong) for wrong in sorted(readings)]
+    return sentences

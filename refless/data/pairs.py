@@ -47,16 +47,9 @@ PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 _GECCC, _UA_GEC = "geccc-dev", "ua-gec"
 
-_LANGUAGES = {"jfleg": "en", "gmeg-dev": "en", _GECCC: "cs", _UA_GEC: "uk"}
-
-PARALLEL_NAMES = tuple(_LANGUAGES)
-"""Parallel text that is known by name: `PARALLEL_SETS`, GECCC's dev part, UA-GEC's train part."""
-
-
-def parallel_language(name: str) -> str | None:
-    """The language of parallel text that is known by name; None for files."""
-    return _LANGUAGES.get(name)
-
+PARALLEL_LANGUAGES = {"jfleg": "en", "gmeg-dev": "en", _GECCC: "cs", _UA_GEC: "uk"}
+"""The language of parallel text that is known by name: `PARALLEL_SETS`, GECCC's dev part, UA-GEC's
+train part."""
 
 Encode = Callable[[Sequence[str]], FloatArray]
 """Vectors of sentences, N × D."""
@@ -86,10 +79,8 @@ class Correction:
         return self.source.split() if self.blank else list(self.source)
 
     def text(self, kept: Sequence[bool] | None = None) -> str:
-        """The sentence with all edits, or with those kept."""
-        edits = (
-            self.edits if kept is None else [e for e, k in zip(self.edits, kept, strict=True) if k]
-        )
+        """Return the sentence with all edits, or with those kept."""
+        edits = self.edits if kept is None else list(itertools.compress(self.edits, kept))
         if self.blank:
             return self.blank.join(apply_edits(self.tokens, edits))
         # Blanks within a correction are characters like others.
@@ -119,7 +110,7 @@ def read_parallel(
     M2 files the annotators'. No tagger has a part in either.
 
     Args:
-        names: each one of `PARALLEL_NAMES`, an M2 file, or `SOURCE,REF[,REF...]` (text files).
+        names: each one of `PARALLEL_LANGUAGES`, an M2 file, or `SOURCE,REF[,REF...]` (text files).
         folder: where named sets are found; called only if one is named.
         language: of text files, which are folded as it says: characters are the tokens of those
             that write no blanks, for all others what stands between blanks.
@@ -132,7 +123,7 @@ def read_parallel(
         OptionError: a name is neither a set nor files.
         MissingExtraError: `ua-gec` is named, and its package is not installed.
     """
-    found: list[Correction] = []
+    corrections: list[Correction] = []
     for name in names:
         if name in (_GECCC, _UA_GEC):
             # Fluency edits are among UA-GEC's, since what sounds better is better here.
@@ -141,8 +132,8 @@ def read_parallel(
                 if name == _GECCC
                 else read_ua_gec("train", "gec-fluency")
             )
-            found += [
-                _corrected(source, target, language_of(_LANGUAGES[name]))
+            corrections += [
+                _corrected(source, target, language_of(PARALLEL_LANGUAGES[name]))
                 for source, references in zip(text.sources, text.references, strict=True)
                 for target in references
             ]
@@ -151,24 +142,26 @@ def read_parallel(
             parts = PARALLEL_SETS[name]
             paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
             for source, references in parts:
-                found += _read_texts(paths[source], [paths[r] for r in references])
+                corrections += _read_texts(paths[source], [paths[r] for r in references])
             continue
         source_file, *reference_files = name.split(",")
         if not Path(source_file).exists():
             raise OptionError(
-                f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_NAMES)}) nor files; "
-                "expected an M2 file or SOURCE,REF[,REF...]"
+                f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_LANGUAGES)}) nor "
+                "files; expected an M2 file or SOURCE,REF[,REF...]"
             )
         if reference_files:
-            found += _read_texts(Path(source_file), list(map(Path, reference_files)), language)
+            corrections += _read_texts(
+                Path(source_file), list(map(Path, reference_files)), language
+            )
         else:
-            found += _read_m2(source_file)
-    if not any(correction.edits for correction in found):
+            corrections += _read_m2(source_file)
+    if not any(correction.edits for correction in corrections):
         raise InputError(
             f"{', '.join(names)}: no sentence is corrected, so there is nothing to learn; check "
             "that sources and corrections are not the same file"
         )
-    return found
+    return corrections
 
 
 def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correction:
@@ -184,7 +177,7 @@ def _read_texts(
     source: Path, references: Sequence[Path], language: Language = ENGLISH
 ) -> list[Correction]:
     sources = read_sources(source)
-    found = []
+    corrections = []
     for path in references:
         for version in read_versions(path, overlaps="keep"):
             if len(version.lines) != len(sources):
@@ -192,10 +185,10 @@ def _read_texts(
                     f"{path} has {len(version.lines)} lines, but {source} has {len(sources)}: "
                     "line n of one must correct line n of the other"
                 )
-            found += [
+            corrections += [
                 _corrected(s, t, language) for s, t in zip(sources, version.lines, strict=True)
             ]
-    return found
+    return corrections
 
 
 def _read_m2(path: str) -> list[Correction]:
@@ -204,7 +197,7 @@ def _read_m2(path: str) -> list[Correction]:
         raise InputError(
             f"{path}: not an M2 file; parallel text is an M2 file or SOURCE,REF[,REF...]"
         )
-    found = []
+    corrections = []
     for block in parse_m2(lines, path, overlaps="keep"):
         for annotator in block.annotators or (0,):
             # Overlapping edits cannot be applied in part: the text they make is aligned anew.
@@ -212,8 +205,8 @@ def _read_m2(path: str) -> list[Correction]:
             apart = all(a.end <= b.start for a, b in itertools.pairwise(edits))
             if not apart:
                 edits = token_edits(block.source.split(), block.text(annotator).split())
-            found.append(Correction(" ".join(block.source.split()), edits))
-    return found
+            corrections.append(Correction(" ".join(block.source.split()), edits))
+    return corrections
 
 
 def token_edits(source: Sequence[str], target: Sequence[str], blank: str = " ") -> tuple[Edit, ...]:
@@ -257,63 +250,28 @@ def edit_impacts(corrections: Sequence[Correction], encode: Encode) -> list[Floa
     return [1.0 - vectors[rows[1:]] @ vectors[rows[0]] for rows in wanted]
 
 
-def impact_pairs(
+def ranked_pairs(
     corrections: Sequence[Correction],
-    encode: Encode,
     rng: np.random.Generator,
+    count: int,
+    encode: Encode | None = None,
     *,
-    count: int = 4096,
     tries: int = 30,
 ) -> list[RankedPair]:
-    """IMPARA's pairs: two random subsets of edits, the larger summed impact is the better.
+    """Return pairs of two random subsets of a correction's edits.
+
+    With an encoder these are IMPARA's pairs: the larger summed impact is the better. Without one
+    they are nested: the worse lacks some of the better one's edits.
 
     Args:
         corrections: parallel text.
-        encode: see `edit_impacts`.
         rng: of the draws.
         count: pairs wanted; fewer are made where the text does not give them.
+        encode: see `edit_impacts`; None for nested pairs.
         tries: draws a correction before it is passed over.
     """
     edited = [correction for correction in corrections if correction.edits]
     impacts: dict[int, FloatArray] = {}
-
-    def prepare(rows: Sequence[int]) -> None:
-        unknown = [row for row in rows if row not in impacts]
-        found = edit_impacts([edited[row] for row in unknown], encode) if unknown else []
-        impacts.update(zip(unknown, found, strict=True))
-
-    def judge(row: int, first: FloatArray, second: FloatArray) -> float:
-        return float(impacts[row] @ (first - second))
-
-    return _draw(edited, rng, count, tries, judge, prepare, nested=False)
-
-
-def nested_pairs(
-    corrections: Sequence[Correction],
-    rng: np.random.Generator,
-    *,
-    count: int = 4096,
-    tries: int = 30,
-) -> list[RankedPair]:
-    """Pairs of which the worse lacks some of the better one's edits; see `impact_pairs`."""
-    edited = [correction for correction in corrections if correction.edits]
-
-    def judge(_: int, first: FloatArray, second: FloatArray) -> float:
-        return float(first.sum() - second.sum())
-
-    return _draw(edited, rng, count, tries, judge, lambda _: None, nested=True)
-
-
-def _draw(
-    edited: Sequence[Correction],
-    rng: np.random.Generator,
-    count: int,
-    tries: int,
-    judge: Callable[[int, FloatArray, FloatArray], float],
-    prepare: Callable[[Sequence[int]], None],
-    *,
-    nested: bool,
-) -> list[RankedPair]:
     pairs: list[RankedPair] = []
     seen: set[tuple[str, str]] = set()
     while len(pairs) < count:
@@ -321,14 +279,17 @@ def _draw(
         order = rng.permutation(len(edited)).tolist()
         for place, row in enumerate(order):
             # Only what is drawn is weighed: parallel text mostly holds more than is wanted.
-            if place % _BLOCK == 0:
-                prepare(order[place : place + _BLOCK])
-            pair = _try(edited[row], row, rng, tries, judge, seen, nested)
+            if encode is not None and place % _BLOCK == 0:
+                unknown = [r for r in order[place : place + _BLOCK] if r not in impacts]
+                weighed = edit_impacts([edited[r] for r in unknown], encode) if unknown else []
+                impacts.update(zip(unknown, weighed, strict=True))
+            pair = _try(edited[row], impacts.get(row), rng, tries, seen)
             if pair is not None:
                 pairs.append(pair)
                 seen.add((pair.better, pair.worse))
             if len(pairs) == count:
                 break
+        # A whole round without a new pair: the text gives no more.
         if len(pairs) == before:
             break
     return pairs
@@ -336,25 +297,23 @@ def _draw(
 
 def _try(
     correction: Correction,
-    row: int,
+    impacts: FloatArray | None,
     rng: np.random.Generator,
     tries: int,
-    judge: Callable[[int, FloatArray, FloatArray], float],
     seen: set[tuple[str, str]],
-    nested: bool,
 ) -> RankedPair | None:
+    """Return a new pair of a correction, nested where no impacts are told; None without luck."""
     size = len(correction.edits)
     for _ in range(tries):
         first, second = rng.integers(0, 2, (2, size)).astype(np.float64)
-        if nested:
+        if impacts is None:
             second = second * first
-        gap = judge(row, first, second)
+        gap = float((np.ones(size) if impacts is None else impacts) @ (first - second))
         if gap == 0:
             continue
         if gap < 0:
             first, second, gap = second, first, -gap
-        better = correction.text([bool(kept) for kept in first])
-        worse = correction.text([bool(kept) for kept in second])
+        better, worse = (correction.text([bool(k) for k in kept]) for kept in (first, second))
         if better != worse and better and worse and (better, worse) not in seen:
             return RankedPair(better, worse, gap, correction.source)
     return None

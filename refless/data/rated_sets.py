@@ -1,4 +1,4 @@
-"""Where training data comes from besides one table: parts in files, rated sets, clean text."""
+"""Training data besides one table: splits by source, parts in files, rated sets, clean text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.autojqe import AUTOJQE_FILES
 from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import normalise
-from gecjury.corpus.splits import Split
+from gecjury.corpus.splits import Split, split_sources
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations, Scale, joined, read_annotations
 from gecjury.textfiles import read_lines
@@ -31,6 +31,7 @@ SET_LANGUAGES = {"tmu-gfm": "en", "gug": "en", "autojqe": "ja"}
 
 _RATED_BENCHMARKS = ("gmeg-dev-fce", "gmeg-dev-wiki")
 _LENGTHS = range(5, 46)
+_LEAST = 2  # rows of a part
 
 
 def read_named(name: str, folder: DataFolder, aspects: Sequence[str] | None = None) -> Annotations:
@@ -48,24 +49,14 @@ def read_named(name: str, folder: DataFolder, aspects: Sequence[str] | None = No
     return replace(joined(parts), notes=notes)
 
 
-def choose_aspects(data: Annotations, wanted: Sequence[str] | None) -> Annotations:
-    """The annotations with some aspects only, in the order of `ASPECTS`.
+def refuse_absent(data: Annotations, aspects: Sequence[str]) -> None:
+    """Refuse data that lacks aspects which it was read for.
 
     Raises:
         OptionError: the data does not rate one of them.
     """
-    if not wanted:
-        return data
-    absent = [aspect for aspect in wanted if aspect not in data.aspects]
-    if absent:
+    if absent := [aspect for aspect in aspects if aspect not in data.aspects]:
         raise OptionError(f"--aspects {absent[0]}: the data rates {', '.join(data.aspects)} only")
-    columns = [column for column, aspect in enumerate(data.aspects) if aspect in wanted]
-    return replace(
-        data,
-        aspects=tuple(data.aspects[column] for column in columns),
-        ratings=data.ratings[:, columns],
-        raters={a: table for a, table in data.raters.items() if a in wanted},
-    )
 
 
 def join_parts(
@@ -84,8 +75,6 @@ def join_parts(
                 f"the {name} file rates {', '.join(part.aspects)}, the train file "
                 f"{', '.join(train.aspects)}: all parts must rate the same"
             )
-        if len(part) < 2:
-            raise InputError(f"the {name} file holds {len(part)} rows; expected 2 or more")
         keys[name] = {normalise(s or o) for s, o in zip(part.sources, part.outputs, strict=True)}
     for first, second in (("train", "dev"), ("train", "test"), ("dev", "test")):
         shared = keys[first] & keys[second]
@@ -96,8 +85,9 @@ def join_parts(
             )
     sizes = np.cumsum([0, len(train), len(dev), len(test)])
     rows = [np.arange(a, b) for a, b in itertools.pairwise(sizes)]
+    # Names of parts would be those of the files' own columns, which the files overrule.
     whole = replace(joined([train, dev, test]), names=(), notes=train.notes)
-    return whole, Split(*rows)
+    return whole, _checked(Split(*rows), "the files")
 
 
 def read_rated_sets(
@@ -145,3 +135,42 @@ def read_treebank_text(path: str | Path) -> list[str]:
         if fields[0].isdecimal():
             tokens.append(fields[1])
     return sentences
+
+
+def split_by_source(data: Annotations, seed: int = 0) -> Split:
+    """Draw a split in which each source, and so all its corrections, stands in one part.
+
+    Rows without a source are grouped by their own text; see `gecjury.corpus.splits.split_sources`.
+
+    Args:
+        data: what to split.
+        seed: of the draw.
+
+    Raises:
+        InputError: a part would hold fewer than two rows.
+    """
+    keys = [source or output for source, output in zip(data.sources, data.outputs, strict=True)]
+    sources = len(set(map(normalise, keys)))
+    return _checked(split_sources(keys, seed), f"{len(data)} rows of {sources} sources")
+
+
+def split_as_named(data: Annotations) -> Split:
+    """The split that the data brings along (`Annotations.names`).
+
+    Raises:
+        InputError: a part holds fewer than two rows.
+    """
+    names = np.array(data.names, dtype=np.str_)
+    parts = {part: np.flatnonzero(names == part) for part in ("train", "dev", "test")}
+    return _checked(Split(**parts), "the split column")
+
+
+def _checked(split: Split, what: str) -> Split:
+    for part in ("train", "dev", "test"):
+        rows = getattr(split, part)
+        if len(rows) < _LEAST:
+            raise InputError(
+                f"too few rows for a split: {what} leave {len(rows)} for {part}, "
+                f"expected at least {_LEAST}; give more data, or the parts as files (--dev, --test)"
+            )
+    return split

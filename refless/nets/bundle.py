@@ -29,6 +29,7 @@ from gecjury.refless.nets.features import Linear, aspect_features, aspect_names,
 from gecjury.refless.nets.manifest import (
     BUNDLE_FORMAT,
     MANIFEST,
+    Member,
     Origin,
     SomeManifest,
     read_manifest,
@@ -97,6 +98,7 @@ class Bundle:
         Returns:
             T or P numbers an aspect.
         """
+        # Only aspects that both ways predict are mixed; the others have one prediction.
         tuned, fitted = self.parts(texts, pairs, runtime, aspects)
         mixed = {
             aspect: (1 - share) * tuned[aspect] + share * fitted[aspect]
@@ -182,9 +184,7 @@ def open_bundle(
     """
     check_dtype(dtype, pick_device(device))
     folder = _repository(location).folder
-    manifest = read_manifest(folder, SomeManifest, (BUNDLE_FORMAT,))
-    if manifest is None:
-        return _foreign(folder, location, max_length or 128, device, dtype)
+    manifest = _manifest(folder) or _foreign(folder, location)
     return assemble(folder, manifest, max_length, device, location, dtype)
 
 
@@ -219,6 +219,7 @@ def aspect_weights(aspects: Sequence[str]) -> dict[str, float]:
     }
     if len(kept) == len(ASPECTS):
         return kept
+    # A model of quality has none of the paper's aspects.
     if not kept:
         return dict.fromkeys(aspects, 1 / len(aspects))
     # To two digits, the heaviest taking what rounding leaves.
@@ -239,7 +240,7 @@ def bundle_identity(location: str) -> dict[str, str]:
         fine-tuned models have a part as well, `kernel`, its shares by aspect.
     """
     trained = _repository(location)
-    manifest = read_manifest(trained.folder, SomeManifest, (BUNDLE_FORMAT,))
+    manifest = _manifest(trained.folder)
     identity = {"weights": trained.identity}
     if manifest is not None:
         names = _encoders_elsewhere(trained.folder, manifest)
@@ -256,7 +257,7 @@ def bundle_models(location: str) -> tuple[str, ...]:
         InputError: the folder is damaged.
     """
     folder = Path(location).expanduser()
-    manifest = read_manifest(folder, SomeManifest, (BUNDLE_FORMAT,)) if folder.is_dir() else None
+    manifest = _manifest(folder) if folder.is_dir() else None
     named = () if manifest is None else _encoders_elsewhere(folder, manifest).values()
     return (location, *named)
 
@@ -265,6 +266,7 @@ def _encoders_elsewhere(folder: Path, manifest: SomeManifest) -> dict[str, str]:
     """Return the encoders of kernel regression that lie outside the folder, by their use."""
     if manifest.kernel is None:
         return {}
+    # Without steps both are one, which is named once.
     names = {"encoder": manifest.kernel.encoder, "base": manifest.kernel.base}
     if names["base"] == names["encoder"]:
         del names["base"]
@@ -314,20 +316,23 @@ def _repository(location: str) -> Repository:
     return repository(location)
 
 
-def _foreign(folder: Path, location: str, max_length: int, device: str, dtype: DType) -> Bundle:
-    """Load models that others trained: one folder an aspect, each with a single output."""
-    members = []
-    for aspect, names in _FOLDERS.items():
-        there = [name for name in names if (folder / name / "config.json").exists()]
-        if there:
-            place = inside(folder, there[0])
-            members.append(_member(place, (aspect,), max_length, device, dtype))
+def _manifest(folder: Path) -> SomeManifest | None:
+    return read_manifest(folder, SomeManifest, (BUNDLE_FORMAT,))
+
+
+def _foreign(folder: Path, location: str) -> SomeManifest:
+    """Return a manifest of models that others trained: one folder an aspect, with one output."""
+    members = tuple(
+        Member(there[0], (aspect,))
+        for aspect, names in _FOLDERS.items()
+        if (there := [name for name in names if (folder / name / "config.json").exists()])
+    )
     if not members:
         raise InputError(
             f"{location}: holds neither {MANIFEST} nor folders grammaticality, fluency, meaning: "
             "not a trained SOME. Train one, e.g. `gecjury train some tmu-gfm -o my-some`"
         )
-    return Bundle(tuple(members), origin=Origin(location))
+    return SomeManifest((1.0, 4.0), 128, members, language="und")
 
 
 def _member(

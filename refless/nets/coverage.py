@@ -20,9 +20,9 @@ def unknown_share(tokenizer: Any, texts: Sequence[str]) -> float:
     unknown = getattr(tokenizer, "unk_token_id", None)
     if unknown is None:
         return 0.0
-    found = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-    count = sum(ids.count(unknown) for ids in found)
-    return float(count / max(sum(map(len, found)), 1))
+    pieces = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    count = sum(ids.count(unknown) for ids in pieces)
+    return float(count / max(sum(map(len, pieces)), 1))
 
 
 def reading_notes(tokenizer: Any, texts: Sequence[str], encoder: str) -> list[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -29,7 +30,7 @@ from gecjury.refless.similarity import Meteor, align_words, indel_ratio, words_o
 from gecjury.stats.correlation import spearman
 
 SENTENCE_FEATURES = (
-    "log_length", "lower_start", "no_end_mark", "lower_i", "inner_capitals", "pieces_per_word",
+    "log_words", "lower_start", "no_end_mark", "lower_i", "inner_capitals", "pieces_per_word",
     "split_words", "repeated_word", "a_before_vowel", "an_before_consonant", "doubled_mark",
     "commas", "numbers", "long_words", "unknown_letters",
 )  # fmt: skip
@@ -58,7 +59,11 @@ _Pieces = Callable[[str], int]
 """How many word pieces the encoder makes of a word."""
 
 _RIDGES = (10.0, 30.0, 100.0, 300.0)
-_METEORS = (Meteor(), Meteor(0.85, 0.2, 0.6, 0.6), Meteor(0.5, 1.0, 0.5, 0.5))
+_METEORS = {
+    "meteor": Meteor(),
+    "meteor_tuned": Meteor(0.85, 0.2, 0.6, 0.6),
+    "meteor_even": Meteor(0.5, 1.0, 0.5, 0.5),
+}
 _FUNCTION_WORDS = frozenset(
     """
     a an the this that these those my your his her its our their some any no of in on at by for
@@ -119,7 +124,7 @@ def aspect_features(
     return sentence_features(texts, pieces, language)
 
 
-def _names(paired: bool, language: str = "en") -> tuple[str, ...]:
+def _names(paired: bool, language: str) -> tuple[str, ...]:
     """Return the names of the columns of features.
 
     Args:
@@ -129,6 +134,12 @@ def _names(paired: bool, language: str = "en") -> tuple[str, ...]:
     if language == "en":
         return PAIR_FEATURES if paired else SENTENCE_FEATURES
     return FOREIGN_PAIR_FEATURES if paired else FOREIGN_SENTENCE_FEATURES
+
+
+def _table(rows: Sequence[Mapping[str, float]], paired: bool, language: str) -> FloatArray:
+    names = _names(paired, language)
+    values = [[row[name] for name in names] for row in rows]
+    return np.array(values, dtype=np.float64).reshape(len(rows), len(names))
 
 
 def sentence_features(texts: Sequence[str], pieces: _Pieces, language: str = "en") -> FloatArray:
@@ -142,34 +153,48 @@ def sentence_features(texts: Sequence[str], pieces: _Pieces, language: str = "en
     Returns:
         N × `SENTENCE_FEATURES`, or what takes their place in other languages.
     """
-    of_one = _sentence if language == "en" else _foreign_sentence
-    names = _names(False, language)
-    return np.array([of_one(text, pieces) for text in texts]).reshape(len(texts), len(names))
+    return _table([_sentence(text, pieces, language == "en") for text in texts], False, language)
 
 
-def _sentence(text: str, pieces: _Pieces) -> list[float]:
-    words = words_of(text)
-    plain = [word for word in words if word[0].isalnum()]
-    counts = [pieces(word.lower()) for word in plain]
+def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
+    """Return the features of a lone sentence by name."""
+    words = words_of(text) if english else words_of_any(text)
+    plain = [word for word in words if _is_word(word)]
+    # Lower-casing is not every encoder's way, nor every language's.
+    counts = [pieces(word.lower() if english else word) for word in plain]
     size = max(len(plain), 1)
     follow = list(itertools.pairwise(words))
-    return [
-        float(np.log1p(len(words))),
-        float(bool(plain) and plain[0][0].islower()),
-        float(not words or words[-1] not in (".", "?", "!", '"', ")", "”")),
-        float("i" in words),
-        sum(word[0].isupper() and word != "I" for word in plain[1:]) / size,
-        sum(counts) / size,
-        sum(count > 1 for count in counts) / size,
-        float(sum(a.lower() == b.lower() and a[0].isalpha() for a, b in follow)),
-        float(sum(a.lower() == "a" and b[0].lower() in "aeio" for a, b in follow)),
-        float(sum(a.lower() == "an" and b[0].lower() not in "aeiouh" for a, b in follow)),
-        float(sum(not a[0].isalnum() and not b[0].isalnum() and a == b for a, b in follow)),
-        words.count(",") / size,
-        sum(word[0].isdigit() for word in plain) / size,
-        sum(len(word) > 9 for word in plain) / size,
-        float(any(not character.isascii() for character in text)),
-    ]
+    values = {
+        "log_words": np.log1p(len(words)),
+        "lower_start": bool(plain) and plain[0][0].islower(),
+        "pieces_per_word": sum(counts) / size,
+        "split_words": sum(count > 1 for count in counts) / size,
+        "doubled_mark": sum(a == b and not _is_word(a) for a, b in follow),
+        "numbers": sum(word[0].isdigit() for word in plain) / size,
+        "long_words": sum(len(word) > 9 for word in plain) / size,
+    }
+    if english:
+        return values | {
+            "no_end_mark": not words or words[-1] not in _ENGLISH_END_MARKS,
+            "lower_i": "i" in words,
+            "inner_capitals": sum(w[0].isupper() and w != "I" for w in plain[1:]) / size,
+            "repeated_word": sum(a.lower() == b.lower() and a[0].isalpha() for a, b in follow),
+            "a_before_vowel": sum(a.lower() == "a" and b[0].lower() in "aeio" for a, b in follow),
+            "an_before_consonant": sum(
+                a.lower() == "an" and b[0].lower() not in "aeiouh" for a, b in follow
+            ),
+            "commas": words.count(",") / size,
+            "unknown_letters": not text.isascii(),
+        }
+    return values | {
+        "log_characters": np.log1p(len("".join(words))),
+        "no_end_mark": not words or words[-1][-1] not in _END_MARKS,
+        "inner_capitals": sum(word[0].isupper() for word in plain[1:]) / size,
+        "repeated_word": sum(a == b and _is_word(a) for a, b in follow),
+        "marks": (len(words) - len(plain)) / size,
+        "scripts": _scripts(text),
+        "ideographs": _ideographs(text) / max(len(text), 1),
+    }
 
 
 def pair_features(
@@ -180,52 +205,69 @@ def pair_features(
     Returns:
         N × `PAIR_FEATURES`, or what takes their place in other languages.
     """
-    of_one = _pair if language == "en" else _foreign_pair
-    rows = [of_one(s, h) for s, h in zip(sources, hypotheses, strict=True)]
-    return np.array(rows).reshape(len(rows), len(_names(True, language)))
+    pairs = zip(sources, hypotheses, strict=True)
+    return _table([_pair(s, h, language == "en") for s, h in pairs], True, language)
 
 
-def _pair(source: str, hypothesis: str) -> list[float]:
-    old, new = words_of(source), words_of(hypothesis)
+def _pair(source: str, hypothesis: str, english: bool) -> dict[str, float]:
+    """Return the features of a pair by name."""
+    old, new = (words_of(t) if english else words_of_any(t) for t in (source, hypothesis))
     low_old, low_new = [w.lower() for w in old], [w.lower() for w in new]
     plain_old, plain_new = " ".join(low_old), " ".join(low_new)
     # Words are matched in lower case: a change of case alone has a feature of its own.
-    matched = align_words(low_old, low_new)
+    matched = align_words(low_old, low_new, stems=english)
     exact = sum(low_old[i] == low_new[j] for i, j in matched)
-    kept_old, kept_new = {i for i, _ in matched}, {j for _, j in matched}
     size = max(len(old), 1)
-    inserted = deleted = replaced = gap = close = 0
+    gap = 0
+    changes: list[tuple[str, str, str]] = []
+    # Letters are compared as they stand in languages whose case is not folded everywhere.
+    left, right = (low_old, low_new) if english else (old, new)
     for kind, i, k, j, m in SequenceMatcher(None, low_old, low_new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
-        gap = max(gap, k - i, m - j)
-        inserted += kind == "insert"
-        deleted += kind == "delete"
-        if kind == "replace":
-            replaced += 1
-            close += indel_ratio("".join(low_old[i:k]), "".join(low_new[j:m])) > 0.7
-    lost = [low_old[i] for i in range(len(old)) if i not in kept_old]
-    made = [low_new[j] for j in range(len(new)) if j not in kept_new]
-    return [
-        *(meteor.score(plain_old, plain_new) for meteor in _METEORS),
-        indel_ratio(plain_old, plain_new),
-        2 * exact / max(len(old) + len(new), 1),
-        float(old == new),
-        float(np.log((len(new) + 1) / (len(old) + 1))),
-        inserted / size,
-        deleted / size,
-        replaced / size,
-        sum(map(_content, lost)) / size,
-        sum(map(_content, made)) / size,
-        (len(matched) - exact) / size,
-        gap / size,
-        float([w for w in low_old if w[0].isdigit()] != [w for w in low_new if w[0].isdigit()]),
-        float(sum(w in _NEGATIONS for w in low_old) != sum(w in _NEGATIONS for w in low_new)),
-        float(low_old == low_new and old != new),
-        close / size,
-        float(np.log1p(len(old))),
-        sum(b < a for (_, a), (_, b) in itertools.pairwise(matched)) / size,
-    ]
+        if kind != "equal":
+            gap = max(gap, k - i, m - j)
+            changes.append((kind, "".join(left[i:k]), "".join(right[j:m])))
+    count = Counter(kind for kind, _, _ in changes)
+    # A replacement by something spelt alike is a spelling correction rather than another word.
+    close = sum(kind == "replace" and indel_ratio(a, b) > 0.7 for kind, a, b in changes)
+    values = {
+        "word_f1": 2 * exact / max(len(old) + len(new), 1),
+        "unchanged": old == new,
+        "log_ratio": np.log((len(new) + 1) / (len(old) + 1)),
+        "longest_gap": gap / size,
+        "numbers_differ": [w for w in left if w[0].isdigit()]
+        != [w for w in right if w[0].isdigit()],
+        "case_only": low_old == low_new and old != new,
+        "close_spelling": close / size,
+        "log_source_length": np.log1p(len(old)),
+        "moved": sum(b < a for (_, a), (_, b) in itertools.pairwise(matched)) / size,
+    }
+    kinds = {"inserted": "insert", "deleted": "delete", "replaced": "replace"}
+    if english:
+        kept_old, kept_new = {i for i, _ in matched}, {j for _, j in matched}
+        lost = sum(_content(w) for i, w in enumerate(low_old) if i not in kept_old)
+        made = sum(_content(w) for j, w in enumerate(low_new) if j not in kept_new)
+        negations = [sum(w in _NEGATIONS for w in words) for words in (low_old, low_new)]
+        return values | {
+            **{name: meteor.score(plain_old, plain_new) for name, meteor in _METEORS.items()},
+            "character_ratio": indel_ratio(plain_old, plain_new),
+            **{name: count[kind] / size for name, kind in kinds.items()},
+            "content_lost": lost / size,
+            "content_new": made / size,
+            "stem_only": (len(matched) - exact) / size,
+            "negation_differs": negations[0] != negations[1],
+        }
+    of_words = [[w for w in words if _is_word(w)] for words in (old, new)]
+    return values | {
+        "meteor": Meteor(stems=False).score(plain_old, plain_new),
+        "character_ratio": indel_ratio("".join(old), "".join(new)),
+        **{name: np.log1p(count[kind]) for name, kind in kinds.items()},
+        **{f"{name}_rate": count[kind] / size for name, kind in kinds.items()},
+        "characters_changed": np.log1p(sum(max(len(a), len(b)) for _, a, b in changes)),
+        "marks_only": of_words[0] == of_words[1] and old != new,
+        "ideographs_changed": np.log1p(
+            sum(max(_ideographs(a), _ideographs(b)) for _, a, b in changes)
+        ),
+    }
 
 
 def _content(word: str) -> bool:
@@ -233,6 +275,7 @@ def _content(word: str) -> bool:
 
 
 _END_MARKS = frozenset(".?!…。．？！」』）)\"'”’»“♪〜～")
+_ENGLISH_END_MARKS = frozenset('.?!")”')
 
 
 def _is_word(word: str) -> bool:
@@ -240,87 +283,13 @@ def _is_word(word: str) -> bool:
 
 
 def _scripts(text: str) -> int:
-    """How many scripts a text mixes: Latin, Cyrillic, ...; kana and ideographs are one."""
-    found = set()
-    for character in text:
-        if character.isalpha():
-            name = unicodedata.name(character, "?").split()[0].split("-")[0]
-            found.add("CJK" if name in ("HIRAGANA", "KATAKANA", "CJK", "IDEOGRAPHIC") else name)
-    return len(found)
+    """Return how many scripts a text mixes: Latin, Cyrillic, ...; kana and ideographs are one."""
+    names = {re.split("[ -]", unicodedata.name(c, "?"))[0] for c in text if c.isalpha()}
+    return len({"CJK" if n in ("HIRAGANA", "KATAKANA", "IDEOGRAPHIC") else n for n in names})
 
 
 def _ideographs(text: str) -> int:
     return sum("\u3400" <= character <= "\u9fff" for character in text)
-
-
-def _foreign_sentence(text: str, pieces: _Pieces) -> list[float]:
-    words = words_of_any(text)
-    plain = [word for word in words if _is_word(word)]
-    # Words as they are: lower-casing is not every encoder's way, nor every language's.
-    counts = [pieces(word) for word in plain]
-    size = max(len(plain), 1)
-    follow = list(itertools.pairwise(words))
-    return [
-        float(np.log1p(len(words))),
-        float(np.log1p(len("".join(words)))),
-        float(not words or words[-1][-1] not in _END_MARKS),
-        float(bool(plain) and plain[0][0].islower()),
-        sum(word[0].isupper() for word in plain[1:]) / size,
-        sum(counts) / size,
-        sum(count > 1 for count in counts) / size,
-        float(sum(a == b and _is_word(a) for a, b in follow)),
-        float(sum(a == b and not _is_word(a) for a, b in follow)),
-        (len(words) - len(plain)) / size,
-        sum(word[0].isdigit() for word in plain) / size,
-        sum(len(word) > 9 for word in plain) / size,
-        float(_scripts(text)),
-        _ideographs(text) / max(len(text), 1),
-    ]
-
-
-def _foreign_pair(source: str, hypothesis: str) -> list[float]:
-    old, new = words_of_any(source), words_of_any(hypothesis)
-    low_old, low_new = [w.lower() for w in old], [w.lower() for w in new]
-    plain_old, plain_new = " ".join(low_old), " ".join(low_new)
-    matched = align_words(low_old, low_new, stems=False)
-    size = max(len(old), 1)
-    inserted = deleted = replaced = gap = close = changed = ideographs = 0
-    for kind, i, k, j, m in SequenceMatcher(None, low_old, low_new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
-        gap = max(gap, k - i, m - j)
-        before, after = "".join(old[i:k]), "".join(new[j:m])
-        changed += max(len(before), len(after))
-        ideographs += max(_ideographs(before), _ideographs(after))
-        inserted += kind == "insert"
-        deleted += kind == "delete"
-        if kind == "replace":
-            replaced += 1
-            close += indel_ratio(before, after) > 0.7
-    of_words = [[w for w in words if _is_word(w)] for words in (old, new)]
-    digits = [[w for w in words if w[0].isdigit()] for words in (old, new)]
-    return [
-        Meteor(stems=False).score(plain_old, plain_new),
-        indel_ratio("".join(old), "".join(new)),
-        2 * len(matched) / max(len(old) + len(new), 1),
-        float(old == new),
-        float(np.log((len(new) + 1) / (len(old) + 1))),
-        float(np.log1p(inserted)),
-        float(np.log1p(deleted)),
-        float(np.log1p(replaced)),
-        inserted / size,
-        deleted / size,
-        replaced / size,
-        float(np.log1p(changed)),
-        gap / size,
-        float(digits[0] != digits[1]),
-        float(low_old == low_new and old != new),
-        float(of_words[0] == of_words[1] and old != new),
-        close / size,
-        float(np.log1p(len(old))),
-        sum(b < a for (_, a), (_, b) in itertools.pairwise(matched)) / size,
-        float(np.log1p(ideographs)),
-    ]
 
 
 @dataclass(frozen=True)
@@ -372,6 +341,7 @@ def fit_features(
         scaled = (features - mean) / deviation
         x, y = scaled[split.train], data.ratings[split.train, column]
         best = (-np.inf, np.zeros(x.shape[1]))
+        # The dev part chooses by Spearman, as it chooses epochs: the order of outputs counts.
         for penalty in _RIDGES:
             gram = x.T @ x + penalty * np.eye(x.shape[1])
             weights = np.linalg.solve(gram, x.T @ (y - y.mean()))

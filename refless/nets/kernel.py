@@ -50,11 +50,11 @@ class KernelModel:
     def __call__(self, inputs: FloatArray) -> FloatArray:
         """Predicted ratings of rows, rounded to five digits: encoders' last bits vary."""
         rows = _place(inputs, self.mean, self.deviation, self.factor)
-        found = np.empty(len(rows))
+        ratings = np.empty(len(rows))
         for start in range(0, len(rows), _ROWS):
             part = rows[start : start + _ROWS]
-            found[start : start + _ROWS] = np.exp(-_distances(part, self.points)) @ self.weights
-        return (found + self.bias).round(_DIGITS)
+            ratings[start : start + _ROWS] = np.exp(-_distances(part, self.points)) @ self.weights
+        return (ratings + self.bias).round(_DIGITS)
 
     def arrays(self) -> dict[str, FloatArray]:
         """Everything as arrays, for a file."""
@@ -143,11 +143,11 @@ def _solve(
 
     if groups is None or within == 0:
         ridge = kernel + penalty * np.eye(len(kernel))
-        found: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)
-        return found
+        weights: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)
+        return weights
     left = kernel + within * _deviations(kernel, groups) + penalty * np.eye(len(kernel))
-    found = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
-    return found
+    weights = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
+    return weights
 
 
 def _deviations(values: FloatArray, groups: IntArray) -> FloatArray:

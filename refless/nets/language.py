@@ -58,15 +58,15 @@ def mean_log_probabilities(
     )["input_ids"]
 
     def compute(places: list[int]) -> FloatArray:
-        found = np.full((len(places), 1), np.nan)
+        means = np.full((len(places), 1), np.nan)
         lengths = [len(encoded[place]) for place in places]
         for batch in runtime.track(
             padded_batches(lengths, runtime.batch_size), f"{model}: probabilities"
         ):
             kept = [row for row in batch if lengths[row] > 1]
             if kept:
-                found[kept, 0] = _score(network, [encoded[places[row]] for row in kept])
-        return found
+                means[kept, 0] = _score(network, [encoded[places[row]] for row in kept])
+        return means
 
     # Sentences of the same pieces must have the very same number, whatever batch they are in.
     identity = f"{checkpoint.identity}|mean log probability|{dtype}"

@@ -136,15 +136,16 @@ def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | 
     Raises:
         InputError: the manifest is of another kind, or damaged.
     """
+    # A shared folder could name a file of the reader's own machine by a link.
     path = inside(folder, MANIFEST)
     if not path.exists():
         return None
     record = read_json(path, "the manifest of a trained model; train or copy the model anew")
-    found = record.get("format") if isinstance(record, dict) else record
+    version = record.get("format") if isinstance(record, dict) else record
     # A text alone may read like the format.
-    if found not in formats or not isinstance(record, dict):
+    if version not in formats or not isinstance(record, dict):
         raise InputError(
-            f"{path}: not a finished model of this kind and version (format {found!s:.60}, "
+            f"{path}: not a finished model of this kind and version (format {version!s:.60}, "
             f"expected {formats[0]!r}); an interrupted training is finished by running its command "
             "again, a SOME is used with -m some:model=..., an IMPARA with -m impara:model=..."
         )

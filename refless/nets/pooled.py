@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.errors import InputError
 from gecjury.models.checkpoints import Checkpoint, inside, resolve
 from gecjury.models.networks import read_config, read_network, refuse_missing
-from gecjury.refless.nets.regressor import head_config, output_errors, save_model
+from gecjury.refless.nets.regressor import damaged_tensors, head_config, save_model, save_tensors
 
 HEAD_FILE = "head.safetensors"
 
@@ -43,8 +42,8 @@ class _Pooled:
         """Outputs, batch × outputs, as `logits`."""
         from transformers.modeling_outputs import SequenceClassifierOutput
 
-        found = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **others)
-        states = found.last_hidden_state.float()
+        outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **others)
+        states = outputs.last_hidden_state.float()
         mask = attention_mask.unsqueeze(-1).float()
         mean = (states * mask).sum(1) / mask.sum(1)
         return SequenceClassifierOutput(logits=self.classifier(self.dropout(mean)))
@@ -96,17 +95,12 @@ def save_pooled(model: Any, tokenizer: Any, folder: Path) -> None:
     Raises:
         OutputError: the folder cannot be written.
     """
-    from safetensors.torch import save_file
-
     save_model(model.encoder, tokenizer, folder)
-    head = {
-        name: values.detach().float().cpu().contiguous()
-        for name, values in model.classifier.state_dict().items()
-    }
-    with output_errors(folder):
-        partial = folder / f"{HEAD_FILE}.partial"
-        save_file(head, partial)
-        partial.replace(folder / HEAD_FILE)
+    head = model.classifier.state_dict()
+    save_tensors(
+        {name: values.float().cpu().contiguous().numpy() for name, values in head.items()},
+        folder / HEAD_FILE,
+    )
 
 
 def open_pooled(checkpoint: Checkpoint, config: Any) -> Any:
@@ -119,22 +113,16 @@ def open_pooled(checkpoint: Checkpoint, config: Any) -> Any:
     from safetensors.numpy import load_file
 
     path = inside(checkpoint.folder, HEAD_FILE)
-    try:
+    width = int(config.hidden_size)
+    with damaged_tensors(path):
         tensors = load_file(path)
         weight, bias = (np.asarray(tensors[name], dtype=np.float32) for name in ("weight", "bias"))
-    except Exception as error:
-        # safetensors reports a damaged file by an error class of its own.
-        raise InputError(
-            f"{path}: absent or damaged ({type(error).__name__}: {error!s:.200}); copy or train "
-            "the model anew"
-        ) from None
-    width = int(config.hidden_size)
-    shaped = weight.shape == (config.num_labels, width) and bias.shape == (config.num_labels,)
-    if not shaped or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-        raise InputError(
-            f"{path}: damaged (weight of shape {weight.shape}, expected finite numbers, "
-            f"{config.num_labels} × {width}); copy or train the model anew"
-        )
+        shaped = weight.shape == (config.num_labels, width) and bias.shape == (config.num_labels,)
+        if not shaped or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(
+                f"weight of shape {weight.shape}, expected finite numbers, "
+                f"{config.num_labels} × {width}"
+            )
     model = _joined(_encoder(checkpoint, config), int(config.num_labels))
     with torch.no_grad():
         model.classifier.weight.copy_(torch.from_numpy(weight))

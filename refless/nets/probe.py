@@ -10,7 +10,7 @@ of `gecjury.refless.nets.features`; where there is no source, those of the hypot
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
 from gecjury.refless.nets.manifest import Kernel
-from gecjury.refless.nets.regressor import load_tokenizer, output_errors
+from gecjury.refless.nets.regressor import damaged_tensors, load_tokenizer, save_tensors
 from gecjury.runtime import Runtime
 
 KERNEL_FILE = "kernel.safetensors"
@@ -106,9 +106,8 @@ class _Reader:
     def __init__(self, probe: Probe, runtime: Runtime) -> None:
         self.probe = probe
         self.runtime = runtime
-        self._count: Callable[[str], int] | None = None
         self._tables: dict[tuple[str, int], _Table] = {}
-        self._made: dict[tuple[str, tuple[Sequence[str], ...]], FloatArray] = {}
+        self._made: dict[tuple[tuple[str, ...], ...], FloatArray] = {}
 
     def read(self, inputs: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
         """Compute the states that the blocks of some aspects need, in one pass an encoder.
@@ -134,8 +133,8 @@ class _Reader:
                 max_length=self.probe.max_length,
                 dtype=self.probe.dtype,
             )
-            found = load_encoder(spec, self.runtime).encode_layers(lines, list(layers))
-            for layer, encoded in zip(layers, found, strict=True):
+            vectors = load_encoder(spec, self.runtime).encode_layers(lines, list(layers))
+            for layer, encoded in zip(layers, vectors, strict=True):
                 self._tables[name, layer] = rows, encoded.vectors
 
     def blocks(self, aspect: str, sources: Sequence[str], outputs: Sequence[str]) -> list[Block]:
@@ -147,19 +146,17 @@ class _Reader:
             before, after = (self._states(places[0], texts) for texts in (old, new))
             size = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
             cosine = (before * after).sum(axis=1) / np.where(size > 0, size, 1.0)
-            features = np.column_stack([self._of_pairs(sources, outputs), cosine])
+            features = np.column_stack([self._features(sources, outputs), cosine])
             return [(features, _FEATURES), (after - before, _CHANGE)]
         weights = (_STATES, _BASE_STATES)
-        found: list[Block] = [
-            (self._states(place, new), weight)
-            for place, weight in zip(places, weights, strict=False)
-        ]
+        # Without steps there is one encoder, which has the first weight.
+        blocks = [(self._states(p, new), w) for p, w in zip(places, weights, strict=False)]
         if aspect == QUALITY:
-            found += [(self._states(p, new) - self._states(p, old), _CHANGE) for p in places]
-        features = self._of_sentences(outputs)
+            blocks += [(self._states(p, new) - self._states(p, old), _CHANGE) for p in places]
+        features = self._features(outputs)
         if probe.paired or aspect == QUALITY:
-            features = np.column_stack([features, self._of_pairs(sources, outputs)])
-        return [*found, (features, _FEATURES)]
+            features = np.column_stack([features, self._features(sources, outputs)])
+        return [*blocks, (features, _FEATURES)]
 
     def _plain(self, text: str) -> str:
         """Return the text that the encoders read; outside English the sentence itself."""
@@ -178,22 +175,17 @@ class _Reader:
         rows, vectors = self._tables[place]
         return vectors[[rows[text] for text in texts]].astype(np.float64)
 
-    def _of_sentences(self, outputs: Sequence[str]) -> FloatArray:
-        key = ("sentence", (tuple(outputs),))
+    def _features(self, *sides: Sequence[str]) -> FloatArray:
+        """Return the features of sentences, or of sources and outputs, which aspects share."""
+        key = tuple(map(tuple, sides))
         if key not in self._made:
-            self._made[key] = sentence_features(outputs, self._pieces(), self.probe.language)
+            language = self.probe.language
+            if len(sides) == 2:
+                self._made[key] = pair_features(*sides, language)
+            else:
+                count = piece_counter(load_tokenizer(self.probe.base))
+                self._made[key] = sentence_features(sides[0], count, language)
         return self._made[key]
-
-    def _of_pairs(self, sources: Sequence[str], outputs: Sequence[str]) -> FloatArray:
-        key = ("pair", (tuple(sources), tuple(outputs)))
-        if key not in self._made:
-            self._made[key] = pair_features(sources, outputs, self.probe.language)
-        return self._made[key]
-
-    def _pieces(self) -> Callable[[str], int]:
-        if self._count is None:
-            self._count = piece_counter(load_tokenizer(self.probe.base))
-        return self._count
 
 
 _Table = tuple[dict[str, int], Float32Array]
@@ -254,6 +246,7 @@ def fit_probe(
             f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads them: "
             "name the column of the sources (--column source=...)"
         )
+    # The reader needs to know how inputs are read, which a probe without regressions says as well.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
     numbers: dict[str, int] = {}
     keys = [normalise(s or o) for s, o in zip(data.sources, data.outputs, strict=True)]
@@ -262,12 +255,14 @@ def fit_probe(
     models: dict[str, KernelModel] = {}
     chosen = {}
     curves: dict[str, dict[int, float]] = {}
+    # Sources are drawn, not rows: corrections of one source tell nearly the same.
     order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
     for column, aspect in enumerate(data.aspects):
         blocks = reader.blocks(aspect, data.sources, data.outputs)
         models[aspect], chosen[aspect] = fit_kernel(
             blocks, data.ratings[:, column], split.train, split.dev, groups=groups, within=within
         )
+        # Each share takes the beginning of one order, so that larger ones contain smaller ones.
         for share in shares:
             kept = order[: max(1, round(share * len(order)))]
             rows = split.train[np.isin(groups[split.train], kept)]
@@ -275,6 +270,7 @@ def fit_probe(
                 blocks, data.ratings[:, column], rows, split.dev, groups=groups, within=within
             )
             curves.setdefault(aspect, {})[len(rows)] = part[1]["score"]
+        # The whole training part is the curve's last point, and is not fitted twice.
         if shares:
             curves[aspect][len(split.train)] = chosen[aspect]["score"]
     probe = Probe(models, encoder, base, max_length, paired, language=language)
@@ -283,18 +279,12 @@ def fit_probe(
 
 def save_probe(probe: Probe, folder: Path) -> None:
     """Write the regressions as safetensors of 32-bit numbers, the weights as 64-bit ones."""
-    from safetensors.numpy import save_file
-
     tensors = {}
     for aspect, model in probe.models.items():
         for name, values in model.arrays().items():
             kind = np.float32 if name == "points" else np.float64
             tensors[f"{aspect}.{name}"] = np.ascontiguousarray(values, dtype=kind)
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / f"{KERNEL_FILE}.partial"
-        save_file(tensors, partial)
-        partial.replace(folder / KERNEL_FILE)
+    save_tensors(tensors, folder / KERNEL_FILE)
 
 
 def open_probe(
@@ -319,23 +309,11 @@ def open_probe(
     from safetensors.numpy import load_file
 
     path = inside(folder, KERNEL_FILE)
-    try:
-        tensors = load_file(path)
-        models = {
-            aspect: KernelModel.from_arrays(
-                {
-                    key.partition(".")[2]: values
-                    for key, values in tensors.items()
-                    if key.partition(".")[0] == aspect
-                }
-            )
-            for aspect in record.aspects
-        }
-    except Exception as error:
-        # safetensors reports a damaged file by an error class of its own.
-        raise InputError(
-            f"{path}: absent or damaged ({type(error).__name__}: {error}); copy or train the "
-            "model anew"
-        ) from None
+    arrays: dict[str, dict[str, FloatArray]] = {aspect: {} for aspect in record.aspects}
+    with damaged_tensors(path):
+        for key, values in load_file(path).items():
+            aspect, _, name = key.partition(".")
+            arrays.setdefault(aspect, {})[name] = values
+        models = {aspect: KernelModel.from_arrays(arrays[aspect]) for aspect in record.aspects}
     encoder, base = (named_within(folder, name) for name in (record.encoder, record.base))
     return Probe(models, encoder, base, max_length, record.paired, dtype, language)

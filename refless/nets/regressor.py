@@ -6,13 +6,14 @@ names stand in the configuration (`id2label`), so that plain transformers loads 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import GecjuryError, InputError, OutputError
@@ -66,17 +67,14 @@ class Regressor:
         Raises:
             InputError: an output is no number.
         """
-        encoded = self.tokenizer(
-            list(first),
-            None if second is None else list(second),
-            truncation=True,
-            max_length=cut_length(self.tokenizer, self.max_length),
-        )
-        parts = [list(encoded[key]) for key in encoded if key != "attention_mask"]
-        keys = [input_key(self.identity, *inputs) for inputs in zip(*parts, strict=True)]
+        encoded = tokenise(self.tokenizer, first, second, self.max_length)
+        keys = [
+            input_key(self.identity, *(row[key] for key in row if key != "attention_mask"))
+            for row in encoded
+        ]
 
         def compute(places: list[int]) -> FloatArray:
-            wanted = {key: [rows[place] for place in places] for key, rows in encoded.items()}
+            wanted = [encoded[place] for place in places]
             return predict(self.model, self.tokenizer, wanted, runtime)
 
         outputs = kept_rows(
@@ -91,57 +89,80 @@ class Regressor:
         return outputs
 
 
-def predict(
-    model: Any, tokenizer: Any, encoded: Mapping[str, Sequence[Any]], runtime: Runtime
-) -> FloatArray:
-    """Logits of tokenised inputs, N × outputs; longest first, in batches padded to their longest.
+Inputs = Mapping[str, Any]
+"""A tokenised text or pair: `input_ids` and what else the model reads of it, without tensors."""
+
+
+def tokenise(
+    tokenizer: Any, first: Sequence[str], second: Sequence[str] | None, max_length: int
+) -> list[dict[str, Any]]:
+    """Return the inputs of texts, or of pairs with the texts of `second`."""
+    encoded = tokenizer(
+        list(first),
+        None if second is None else list(second),
+        truncation=True,
+        max_length=cut_length(tokenizer, max_length),
+    )
+    return [{key: list(encoded[key][row]) for key in encoded} for row in range(len(first))]
+
+
+def padded(tokenizer: Any, inputs: Sequence[Inputs]) -> Any:
+    """Return inputs as one batch of tensors; their labels, if any, are left out."""
+    read = [{key: one[key] for key in one if key != "labels"} for one in inputs]
+    return tokenizer.pad(read, return_tensors="pt")
+
+
+def batch_logits(
+    model: Any, tokenizer: Any, inputs: Sequence[Inputs], batches: Iterable[Sequence[int]]
+) -> Iterator[tuple[Sequence[int], Any]]:
+    """Yield the places of each batch and the model's 32-bit outputs for them, as a tensor.
 
     Args:
         model: in evaluation mode or not: it is put there and left there.
         tokenizer: pads.
-        encoded: what the tokenizer gave, without tensors.
-        runtime: batch size.
+        inputs: of the model.
+        batches: places in `inputs`.
     """
     import torch
 
     model.eval()
-    lengths = [len(ids) for ids in encoded["input_ids"]]
-    result = np.empty((len(lengths), model.config.num_labels))
     device = next(model.parameters()).device
-    with torch.inference_mode():
-        for rows in padded_batches(lengths, runtime.batch_size):
-            batch = tokenizer.pad(
-                {key: [values[row] for row in rows] for key, values in encoded.items()},
-                return_tensors="pt",
-            ).to(device)
-            logits = model(**batch).logits.float().cpu().numpy().astype(np.float64)
-            result[rows] = logits.round(_DIGITS)
+    for rows in batches:
+        batch = padded(tokenizer, [inputs[row] for row in rows]).to(device)
+        # A generator that paused within would leave the mode on for whoever reads from it.
+        with torch.inference_mode():
+            logits = model(**batch).logits.float()
+        yield rows, logits
+
+
+def predict(model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runtime) -> FloatArray:
+    """Return logits of sentences or pairs, N × outputs, longest first; see `batch_logits`."""
+    result = np.empty((len(inputs), model.config.num_labels))
+    batches = padded_batches([len(one["input_ids"]) for one in inputs], runtime.batch_size)
+    for rows, logits in batch_logits(model, tokenizer, inputs, batches):
+        result[rows] = logits.cpu().numpy().astype(np.float64).round(_DIGITS)
     return result
 
 
-def load_model(
-    location: str, aspects: Sequence[str] | None = None, *, kind: str = "regression"
-) -> Any:
-    """Load a model, with fresh heads where `aspects` are given.
+def load_model(location: str, names: Sequence[str], *, kind: NetworkKind = "sentences") -> Any:
+    """Load a model with fresh heads.
 
     Args:
         location: folder or hub name, or `embedded`.
-        aspects: names of the outputs that fresh heads are made for; None keeps the heads.
-        kind: `regression` or `detection` (one label a token); only with `aspects`.
+        names: of the outputs.
+        kind: `sentences` for regression, or `word-pieces` for one label a token.
 
     Raises:
         GecjuryError: see `gecjury.models.checkpoints.resolve` and
             `gecjury.models.networks.read_network`.
     """
     checkpoint = resolve(location)
-    if aspects is None:
-        return read_network(checkpoint, read_config(checkpoint), "sentences")[0]
-    heads = head_config(aspects)
-    outputs: NetworkKind = "word-pieces" if kind == "detection" else "sentences"
-    if kind == "regression":
+    heads = head_config(names)
+    if kind == "sentences":
         heads["problem_type"] = "regression"
     config = read_config(checkpoint, **heads)
-    return read_network(checkpoint, config, outputs, ignore_mismatched_sizes=True)[0]
+    # A detector that is started from has a head of another size, which is thrown away.
+    return read_network(checkpoint, config, kind, ignore_mismatched_sizes=True)[0]
 
 
 def head_config(names: Sequence[str]) -> dict[str, Any]:
@@ -179,6 +200,34 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
         for file in sorted(partial.iterdir()):
             file.replace(folder / file.name)
         partial.rmdir()
+
+
+def save_tensors(tensors: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """Write arrays as safetensors: all of them or nothing.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    from safetensors.numpy import save_file
+
+    with output_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.partial")
+        save_file(dict(tensors), partial)
+        partial.replace(path)
+
+
+@contextmanager
+def damaged_tensors(path: Path) -> Iterator[None]:
+    """Turn failures of reading a file of arrays, and of what is made of them, into `InputError`."""
+    try:
+        yield
+    except Exception as error:
+        # safetensors reports a damaged file by an error class of its own.
+        raise InputError(
+            f"{path}: absent or damaged ({type(error).__name__}: {error!s:.200}); copy or train "
+            "the model anew"
+        ) from None
 
 
 @contextmanager

@@ -60,14 +60,14 @@ def output_layer(model: Any) -> Any | None:
     from torch.nn import Linear
 
     encoder = {id(module) for module in model.base_model.modules()}
-    found = [
+    layers = [
         module
         for module in model.modules()
         if isinstance(module, Linear)
         and id(module) not in encoder
         and module.out_features == model.config.num_labels
     ]
-    return found[-1] if found else None
+    return layers[-1] if layers else None
 
 
 def freeze_embeddings(model: Any) -> None:

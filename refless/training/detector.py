@@ -53,12 +53,13 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     recipe, settings = job.recipe, job.recipe.settings
     text = with_dev(job.text, settings.seed)
     weight = recipe.detection_weight
+    # In the order of earlier versions, whose folders are still recognised by this fingerprint.
     choices = {"frozen": settings.freeze_embeddings, "error_weight": weight}
     decided = json.dumps(settings.recorded() | choices)
     run = fingerprint([recipe.encoder, text.print, decided])
     if (earlier := job.finished(run, _Report)) is not None:
         return dict(earlier.figures)
-    watchers = job.watchers()
+    watch = job.watch()
     step = Step(
         kind="detection",
         start=recipe.encoder,
@@ -66,17 +67,18 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         data=IntermediateData(labelled=text),
         settings=settings,
         runtime=job.runtime,
-        watch=watchers.watch("detector"),
+        watch=watch.of("detector"),
         error_weight=weight,
     )
-    with watchers.ledger.stage("training"):
+    with watch.ledger.stage("training"):
         result, tokenizer = learn(step)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     if is_main_process():
         save_model(result.model, tokenizer, job.folder)
-        effort = watchers.ledger.rounded()
+        effort = watch.ledger.rounded()
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(recipe.encoder), "run": run}
+        # The dev part chose the epoch: a model must not be tried on it either.
         texts = [sentence.text for part in (text.train, text.dev) for sentence in part]
         card = _card(job, text, figures, effort)
         job.finish(texts, record | {"figures": figures, "effort": effort}, card)

@@ -10,12 +10,18 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.refless.data.annotations import QUALITY
 from gecjury.refless.nets.bundle import Bundle, metric_for
-from gecjury.refless.training.beside import BesideRow, beside_table, figures_beside
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.model_card import figures_table, model_card
 from gecjury.refless.training.steps.detection import figures_in_words
 from gecjury.refless.training.watching import Stage
-from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
+from gecjury.refless.training.worth import (
+    BesideRow,
+    Worth,
+    beside_table,
+    figures_beside,
+    worth_of_ratings,
+    worth_table,
+)
 from gecjury.stats.correlation import pearson, spearman
 
 Figures = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -78,6 +84,7 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
             alone["kernel"][part] = _by_aspect(ratings, fitted)
             predicted = {a: (1 - s) * tuned[a] + s * fitted[a] for a, s in shares.items()}
         figures[part] = _by_aspect(ratings, predicted)
+    # `chosen` and `predicted` are now those of the test part, which the loop ends with.
     language = job.recipe.language
     beside = figures_beside(chosen, predicted[QUALITY], language) if QUALITY in predicted else ()
     train = job.data.take(job.split.train)
@@ -134,6 +141,7 @@ def some_card(job: Job, report: Report) -> str:
             "Case, spelling and edit features are added by gecjury; plain transformers gives the "
             "model's part alone, on the same scale"
         )
+    # Plain transformers knows no kernel regression: whoever loads the folder so must be told.
     if job.recipe.kernel:
         notes.append(
             "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
@@ -143,6 +151,7 @@ def some_card(job: Job, report: Report) -> str:
             + ("models" if job.recipe.fine_tune else "encoders")
             + " alone"
         )
+    # See `Probe.paired`: this reading orders sources rather than corrections of one source.
     if job.recipe.read_source:
         notes.append(
             "Grammaticality and fluency read the source as well, and may rate what a correction "

@@ -57,6 +57,7 @@ def train_grid(
     if job.recipe.kernel:
         raise OptionError("the grid is of fine-tuning; kernel regression chooses its own settings")
     runs: list[tuple[float, Path, Report, list[GridTrial]]] = []
+    # Epochs are no axis of the grid: each run keeps its best one.
     for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
         settings = replace(
             job.recipe.settings,
@@ -64,6 +65,7 @@ def train_grid(
             train_batch=int(batch),
             learning_rate=float(rate),
         )
+        # A folder a combination: each is resumed, and recognised as finished, by itself.
         place = job.folder / "grid" / f"length{max_length}-batch{batch}-rate{rate:g}"
         recipe = replace(job.recipe, settings=settings)
         report = train_some(replace(job, recipe=recipe, folder=place))
@@ -75,6 +77,7 @@ def train_grid(
         ]  # fmt: skip
         mean = sum(trial.dev for trial in trials) / max(len(trials), 1)
         runs.append((mean, place, report, trials))
+    # By dev alone: the figures on test are not looked at for the choice.
     _, chosen, best, _ = max(runs, key=lambda entry: entry[0])
     if is_main_process():
         with output_errors(job.folder):

@@ -14,9 +14,8 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise
-from gecjury.errors import InputError
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
+from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
 from gecjury.refless.nets.regressor import (
@@ -25,39 +24,34 @@ from gecjury.refless.nets.regressor import (
     output_errors,
     save_model,
 )
-from gecjury.refless.training.beside import changed_tokens
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
-from gecjury.refless.training.steps.detection import figures_in_words
+from gecjury.refless.training.steps.detection import (
+    LEAST,
+    drawn_groups,
+    figures_in_words,
+    refuse_few,
+)
 from gecjury.refless.training.steps.intermediate import (
-    Step,
     pair_accuracy,
     pair_examples,
     pair_gaps,
-    run_intermediate,
 )
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
-from gecjury.refless.training.watching import Stage, Watchers
-from gecjury.refless.training.worth import Worth, worth_of, worth_table
+from gecjury.refless.training.watching import Stage, Watch
+from gecjury.refless.training.worth import Worth, changed_tokens, worth_of, worth_table
 
-_LEAST = 8
 _ENCODER = "encoder"
 
 
-def split_corrections(
-    corrections: Sequence[Correction], seed: int, share: float = 0.1
-) -> dict[str, list[Correction]]:
-    """Draw train, dev and test with every source in one part; `share` each for dev and test."""
-    groups: dict[str, list[Correction]] = {}
-    for correction in corrections:
-        if correction.edits:
-            groups.setdefault(normalise(correction.source), []).append(correction)
-    keys = list(groups)
-    order = np.random.default_rng(seed).permutation(len(keys))
-    held = round(share * len(keys))
-    parts = {"dev": order[:held], "test": order[held : 2 * held], "train": order[2 * held :]}
-    return {name: [c for row in rows for c in groups[keys[row]]] for name, rows in parts.items()}
+def split_corrections(corrections: Sequence[Correction], seed: int) -> dict[str, list[Correction]]:
+    """Draw train, dev and test with every source in one part; a tenth each for dev and test."""
+    edited = [correction for correction in corrections if correction.edits]
+    groups = drawn_groups(edited, [normalise(correction.source) for correction in edited], seed)
+    held = round(0.1 * len(groups))
+    parts = {"dev": groups[:held], "test": groups[held : 2 * held], "train": groups[2 * held :]}
+    return {name: [c for group in part for c in group] for name, part in parts.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +112,11 @@ def train_impara(job: RankerJob) -> RankerReport:
     recipe, settings = job.recipe, job.recipe.settings
     if (earlier := job.finished(job.run, RankerReport)) is not None:
         return earlier
-    watchers = job.watchers()
-    with watchers.ledger.stage("weighing of edits"):
+    watch = job.watch()
+    # Impacts are measured by the encoder as it comes, before anything is trained.
+    with watch.ledger.stage("weighing of edits"):
         pairs = _make_pairs(job)
-    start, detected = _detect(job, watchers)
+    start, detected = _detect(job, watch)
     from transformers import set_seed
 
     # The fresh head is drawn while the model is loaded, before `fit` sets the seed.
@@ -130,29 +125,29 @@ def train_impara(job: RankerJob) -> RankerReport:
     pooled = recipe.pooling == "mean"
     model = fresh_pooled(start, ("rank",)) if pooled else load_model(start, ("rank",))
 
-    def accuracy(model: Any, part: str) -> float:
-        return pair_accuracy(model, tokenizer, pairs[part], settings, job.runtime)
+    def gaps(model: Any, part: str) -> FloatArray:
+        return pair_gaps(model, tokenizer, pairs[part], settings, job.runtime)
 
     task = LearningTask(
         model=model,
         tokenizer=tokenizer,
         examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
-        evaluate=lambda model: {"score": accuracy(model, "dev")},
+        evaluate=lambda model: {"score": pair_accuracy(gaps(model, "dev"))},
         objective="ranking",
         label="impara: training",
     )
-    with watchers.ledger.stage("training"):
+    with watch.ledger.stage("training"):
         place = job.work if job.steps is None else job.work / "ranker"
-        result = fit(task, settings, place, job.runtime, watchers.watch("ranker"))
+        result = fit(task, settings, place, job.runtime, watch.of("ranker"))
+    reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
-        {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
-        for part in ("dev", "test")
+        {"part": part, "accuracy": pair_accuracy(values), "pairs": len(values)}
+        for part, values in reached.items()
     ]
-    gaps = pair_gaps(result.model, tokenizer, pairs["test"], settings, job.runtime)
-    report = RankerReport(tuple(figures), _worth(gaps, pairs, recipe.language))
+    report = RankerReport(tuple(figures), _worth(reached["test"], pairs, recipe.language))
     if is_main_process():
         (save_pooled if pooled else save_model)(result.model, tokenizer, job.folder)
-        effort = watchers.ledger.rounded()
+        effort = watch.ledger.rounded()
         card = _card(job, pairs, report, detected, effort)
         encoder = recipe.encoder
         if Path(encoder).is_dir():
@@ -160,6 +155,7 @@ def train_impara(job: RankerJob) -> RankerReport:
             with output_errors(job.folder / _ENCODER):
                 shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)
             encoder = _ENCODER
+        # The format tells older versions to keep off a head that they would misread.
         record = {
             "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
             "encoder": encoder,
@@ -200,7 +196,7 @@ def _worth(gaps: FloatArray, pairs: Mapping[str, Sequence[RankedPair]], language
     )
 
 
-def _detect(job: RankerJob, watchers: Watchers) -> tuple[str, dict[str, float]]:
+def _detect(job: RankerJob, watch: Watch) -> tuple[str, dict[str, float]]:
     """Train the error detector that is wanted; returns where the ranker starts, and its figures."""
     recipe = job.recipe
     start = recipe.detector or recipe.encoder
@@ -215,19 +211,8 @@ def _detect(job: RankerJob, watchers: Watchers) -> tuple[str, dict[str, float]]:
         kept = tuple(s for s in data.labelled.train if normalise(s.text) not in held)
         data = replace(data, labelled=replace(data.labelled, train=kept))
     corrections = [c for c in data.corrections if normalise(c.source) not in held]
-    step = Step(
-        kind="detection",
-        start=start,
-        folder=job.work / "detection",
-        data=replace(data, corrections=corrections),
-        settings=recipe.step_settings,
-        runtime=job.runtime,
-        watch=watchers.watch("detector"),
-        error_weight=recipe.detection_weight,
-    )
-    with watchers.ledger.stage("step detection"):
-        figures = run_intermediate(step)
-    return str(step.folder / "model"), figures
+    data = replace(data, corrections=corrections)
+    return job.run_step("detection", start, job.work / "detection", data, watch.of("detector"))
 
 
 def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
@@ -237,18 +222,14 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
     spec = EncoderSpec(recipe.encoder, max_length=settings.max_length)
     pairs = {}
     sizes = {"train": recipe.pairs, "dev": recipe.pairs // 8, "test": recipe.pairs // 8}
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64)
+
     for part, wanted in sizes.items():
-        pairs[part] = impact_pairs(
-            parts[part],
-            lambda texts: load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64),
-            rng,
-            count=max(wanted, _LEAST),
-        )
-        if len(pairs[part]) < _LEAST:
-            raise InputError(
-                f"the parallel text gives {len(pairs[part])} pairs for {part}, expected at least "
-                f"{_LEAST}: sentences need two or more edits; give more text"
-            )
+        pairs[part] = ranked_pairs(parts[part], rng, max(wanted, LEAST), encode)
+        why = f"pairs for {part}: sentences need two or more edits"
+        refuse_few(len(pairs[part]), why)
     return pairs
 
 

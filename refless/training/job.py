@@ -18,15 +18,15 @@ from gecjury.records import from_record
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.trainable import check_layers
-from gecjury.refless.training.recipe import BaseRecipe, Recipe
+from gecjury.refless.training.recipe import BaseRecipe, Intermediate, Recipe
 from gecjury.refless.training.steps.detection import detection_keys
-from gecjury.refless.training.steps.intermediate import IntermediateData
+from gecjury.refless.training.steps.intermediate import IntermediateData, Step, run_intermediate
 from gecjury.refless.training.trainer import is_main_process
 from gecjury.refless.training.watching import (
     HISTORY_FILE,
     History,
     Ledger,
-    Watchers,
+    Watch,
     check_reporting,
 )
 from gecjury.runtime import Runtime
@@ -71,8 +71,8 @@ class TrainingJob:
         """Where checkpoints lie until the end."""
         return self.folder / "checkpoints"
 
-    def watchers(self) -> Watchers:
-        """Return who is told of the trainings, going on with what an earlier run wrote.
+    def watch(self) -> Watch:
+        """Return who is told how the run goes, going on with what an earlier run wrote.
 
         Raises:
             OptionError: the encoder has fewer layers than are to be frozen, or transformers
@@ -83,12 +83,33 @@ class TrainingJob:
         if self.recipe.settings.freeze_layers:
             config = read_config(resolve(self.recipe.encoder))
             check_layers(config, self.recipe.settings.freeze_layers)
-        return Watchers(
+        return Watch(
             History(self.folder / HISTORY_FILE, self.drawn),
             Ledger(self.work / "effort.json" if is_main_process() else None),
             self.report_to,
             self.logs or self.folder / "logs",
         )
+
+    def run_step(
+        self, kind: Intermediate, start: str, folder: Path, data: IntermediateData, watch: Watch
+    ) -> tuple[str, dict[str, float]]:
+        """Run a step before the training; see `run_intermediate`.
+
+        Returns:
+            The folder of the model, from which what follows starts; and the dev figures.
+        """
+        step = Step(
+            kind=kind,
+            start=start,
+            folder=folder,
+            data=data,
+            settings=self.recipe.step_settings,
+            runtime=self.runtime,
+            watch=watch,
+            error_weight=self.recipe.detection_weight,
+        )
+        with watch.ledger.stage(f"step {kind}"):
+            return str(folder / "model"), run_intermediate(step)
 
     def finished(self, run: str, report: type[_T]) -> _T | None:
         """Return the report of an earlier run that came to its end in the folder.
@@ -122,15 +143,16 @@ class TrainingJob:
             record: the manifest, without what all manifests hold.
             card: the model card.
         """
-        own = {"language": self.recipe.language}
-        own |= {"recipe": self.recipe_name} if self.recipe_name else {}
+        common = {"language": self.recipe.language}
+        common |= {"recipe": self.recipe_name} if self.recipe_name else {}
         labelled = None if self.steps is None else self.steps.labelled
         keys = {sentence_key(text) for text in texts if text}
+        # A detector has learnt from sentences, too, which the model thereby knows.
         keys |= detection_keys(labelled, self.recipe.detector)
         write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
         write_text(self.folder / "README.md", card)
-        known = {name: value for name, value in {**record, **own}.items() if value is not None}
-        write_text(self.folder / MANIFEST, json.dumps(known, indent=1))
+        kept = {name: value for name, value in {**record, **common}.items() if value is not None}
+        write_text(self.folder / MANIFEST, json.dumps(kept, indent=1))
         shutil.rmtree(self.work, ignore_errors=True)
 
 

@@ -8,6 +8,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.pooled import HEAD_FILE
@@ -44,16 +45,23 @@ def figures_table(figures: _Figures, alone: Mapping[str, _Figures] | None = None
         figures: of the whole model.
         alone: of its parts by themselves, by name, if it has several.
     """
-    named = {"both": figures, **{f"{name} alone": f for name, f in (alone or {}).items()}}
     headings = ("what", "part", "aspect", "Pearson", "Spearman", "RMSE", "rows")
-    rows = [
-        (name, part, aspect, f["pearson"], f["spearman"], f["rmse"], int(f["rows"]))
-        for name, parts in named.items()
-        for part, aspects in parts.items()
-        for aspect, f in aspects.items()
-    ]
+    rows = [list(row.values()) for row in figure_rows(figures, alone or {})]
+    # Without parts there is nothing to tell apart in the first column.
     first = 0 if alone else 1
-    return markdown_table(headings[first:], [row[first:] for row in rows])
+    return markdown_table(headings[first:], [[*row[first:-1], int(row[-1])] for row in rows])
+
+
+def figure_rows(figures: _Figures, alone: Mapping[str, _Figures]) -> list[dict[str, Any]]:
+    """Return one row a part and aspect: both ways together first, then each alone."""
+    named = {"both": figures, **{f"{name} alone": f for name, f in alone.items()}}
+    keys = ("pearson", "spearman", "rmse", "rows")
+    return [
+        {"what": what, "part": part, "aspect": aspect, **{key: values[key] for key in keys}}
+        for what, parts in named.items()
+        for part, aspects in parts.items()
+        for aspect, values in aspects.items()
+    ]
 
 
 def _effort_table(effort: Mapping[str, Mapping[str, float]]) -> str:
@@ -147,6 +155,7 @@ def model_card(
         citation: BibTeX of the metric's paper.
     """
     base = job.recipe.encoder
+    # Hubs link the base model by its name, which a folder of this machine has not.
     hub = not Path(base).is_dir() and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
     head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
@@ -156,6 +165,7 @@ def model_card(
     if hub:
         head.append(f"base_model: {base}")
     origin = job.origin.get("data", "")
+    # Only data of a hub has a name that a hub can link.
     if origin.startswith("hf:"):
         head.append(f"datasets: [{_quoted(origin.split(':')[1])}]")
     if figures:

@@ -29,18 +29,14 @@ from gecjury.refless.nets.regressor import (
     output_errors,
     predict,
     save_model,
+    tokenise,
 )
 from gecjury.refless.nets.trainable import output_layer
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
-from gecjury.refless.training.steps.intermediate import (
-    IntermediateData,
-    Step,
-    run_intermediate,
-    tokenise,
-)
+from gecjury.refless.training.steps.intermediate import IntermediateData
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
-from gecjury.refless.training.watching import Watch, Watchers, kept_record
+from gecjury.refless.training.watching import Watch, kept_record
 from gecjury.stats.correlation import spearman
 from gecjury.textfiles import write_text
 
@@ -59,19 +55,21 @@ def train_some(job: Job) -> Report:
     recipe, run = job.recipe, _run_print(job)
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
-    watchers = job.watchers()
-    start, steps = _run_steps(job, watchers)
+    watch = job.watch()
+    # Steps, fine-tuning and regression each start from what the one before has left on disk:
+    # a run that was killed passes over what is finished.
+    start, steps = _run_steps(job, watch)
     trained: dict[str, Mapping[str, float]] = {}
     members: list[Member] = []
     linear: Mapping[str, Linear] = {}
     kernel = None
     if recipe.tuned:
-        with watchers.ledger.stage("fine-tuning"):
-            trained, members, linear = _fine_tune(job, watchers, start)
+        with watch.ledger.stage("fine-tuning"):
+            trained, members, linear = _fine_tune(job, watch, start)
     if recipe.kernel:
         # Last, since it takes seconds, and a run that goes on fits it anew.
-        with watchers.ledger.stage("kernel regression"):
-            chosen, kernel = _fit_kernel(job, watchers, start)
+        with watch.ledger.stage("kernel regression"):
+            chosen, kernel = _fit_kernel(job, watch, start)
         prefix = "kernel/" if recipe.tuned else ""
         trained |= {f"{prefix}{aspect}": figures for aspect, figures in chosen.items()}
     report = Report({}, trained, steps)
@@ -80,9 +78,9 @@ def train_some(job: Job) -> Report:
         length = recipe.settings.max_length
         manifest = SomeManifest(scale, length, tuple(members), linear, kernel)
         manifest = replace(manifest, language=recipe.language)
-        with watchers.ledger.stage("evaluation"):
+        with watch.ledger.stage("evaluation"):
             report = evaluate(job, assemble(job.folder, manifest), report)
-        report = replace(report, effort=watchers.ledger.rounded())
+        report = replace(report, effort=watch.ledger.rounded())
         # The test part is what a model may be tried on: no hash of it is kept.
         seen = [job.data.take([*job.split.train, *job.split.dev]), *job.extra]
         texts = {text for part in seen for side in (part.sources, part.outputs) for text in side}
@@ -105,30 +103,20 @@ def _run_print(job: Job) -> str:
     return fingerprint(parts)
 
 
-def _run_steps(job: Job, watchers: Watchers) -> tuple[str, dict[str, float]]:
+def _run_steps(job: Job, watch: Watch) -> tuple[str, dict[str, float]]:
     """Run the intermediate steps; returns where the regression starts, and dev scores."""
     recipe = job.recipe
     start = recipe.detector or recipe.encoder
     scores: dict[str, float] = {}
     for number, kind in enumerate(recipe.intermediate):
-        step = Step(
-            kind=kind,
-            start=start,
-            folder=job.work / f"step-{number}-{kind}",
-            data=job.steps or IntermediateData(),
-            settings=recipe.step_settings,
-            runtime=job.runtime,
-            watch=watchers.watch(f"step {kind}"),
-            error_weight=recipe.detection_weight,
-        )
-        with watchers.ledger.stage(f"step {kind}"):
-            scores |= run_intermediate(step)
-        start = str(step.folder / "model")
+        folder, data = job.work / f"step-{number}-{kind}", job.steps or IntermediateData()
+        start, figures = job.run_step(kind, start, folder, data, watch.of(f"step {kind}"))
+        scores |= figures
     return start, scores
 
 
 def _fine_tune(
-    job: Job, watchers: Watchers, start: str
+    job: Job, watch: Watch, start: str
 ) -> tuple[dict[str, Mapping[str, float]], list[Member], dict[str, Linear]]:
     """Return dev figures by model, the models, and what features add to their outputs."""
     recipe = job.recipe
@@ -146,7 +134,7 @@ def _fine_tune(
             member = Member("/".join(parts) or ".", aspects)
             members.append(member)
             name = "/".join(parts) or "shared"
-            trained[name] = _train_model(job, watchers.watch(name), member, seed, start, added)
+            trained[name] = _train_model(job, watch.of(name), member, seed, start, added)
     return trained, members, linear
 
 
@@ -179,20 +167,26 @@ def _train_model(
     targets = data.ratings[:, columns] - added[:, columns]
     _start_at_mean(model, targets[split.train].mean(axis=0))
     inputs = _inputs(data, aspects, tokenizer, settings.max_length)
-    examples = [
-        {**inputs[group][row], "labels": [t if a in group else np.nan for a, t in
-                                          zip(aspects, targets[row].tolist(), strict=True)]}
-        for group in inputs
-        for row in split.train.tolist()
-    ]  # fmt: skip
+    examples = []
+    for group, encoded in inputs.items():
+        # A row teaches its lone reading what is rated of that, and the pair what is rated of pairs.
+        rated = [aspect in group for aspect in aspects]
+        for row in split.train.tolist():
+            labels = np.where(rated, targets[row], np.nan).tolist()
+            examples.append({**encoded[row], "labels": labels})
     for further in job.extra:
-        examples += _extra_examples(further, aspects, tokenizer, settings.max_length)
+        shared = [a if a in further.aspects and a not in PAIRED else "" for a in aspects]
+        if any(shared):
+            texts = tokenise(tokenizer, further.outputs, None, settings.max_length)
+            for one, row in zip(texts, further.ratings.tolist(), strict=True):
+                values = dict(zip(further.aspects, row, strict=True))
+                examples.append({**one, "labels": [values.get(a, np.nan) for a in shared]})
 
     def evaluate(model: Any) -> dict[str, float]:
         figures = {}
         for group, encoded in inputs.items():
-            part = {key: [encoded[row][key] for row in split.dev] for key in encoded[0]}
-            outputs = predict(model, tokenizer, part, job.runtime)
+            dev = [encoded[row] for row in split.dev]
+            outputs = predict(model, tokenizer, dev, job.runtime)
             # A diverged model must not pass for one without correlation, which counts as 0.
             if not np.isfinite(outputs).all():
                 return {"score": float("nan")}
@@ -252,28 +246,7 @@ def _inputs(
     return inputs
 
 
-def _extra_examples(
-    data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
-) -> list[dict[str, Any]]:
-    shared = [a for a in aspects if a in data.aspects and a not in PAIRED]
-    if not shared:
-        return []
-    encoded = tokenise(tokenizer, data.outputs, None, max_length)
-    return [
-        {
-            **inputs,
-            "labels": [
-                float(data.ratings[row, data.aspects.index(a)]) if a in shared else np.nan
-                for a in aspects
-            ],
-        }
-        for row, inputs in enumerate(encoded)
-    ]
-
-
-def _fit_kernel(
-    job: Job, watchers: Watchers, start: str
-) -> tuple[dict[str, dict[str, float]], Kernel]:
+def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:
     """Return dev figures by aspect, and the regressions as the manifest names them."""
     recipe, folder = job.recipe, job.folder
     if job.extra and not recipe.tuned:
@@ -293,7 +266,7 @@ def _fit_kernel(
     if is_main_process():
         save_probe(probe, folder)
         if job.drawn is not None:
-            watchers.history.note_kernel(curves)
+            watch.history.note_kernel(curves)
     wait_for_all()
     return chosen, probe.record(folder)
 

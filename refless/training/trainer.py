@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.errors import DataError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
-from gecjury.refless.nets.regressor import output_errors
+from gecjury.refless.nets.regressor import output_errors, padded
 from gecjury.refless.nets.trainable import (
     freeze_embeddings,
     freeze_lowest,
@@ -101,6 +101,7 @@ def fit(
             than are to be frozen.
     """
     quiet_transformers()
+    # What is frozen must be so before the optimiser is made, which takes what requires gradients.
     if settings.freeze_embeddings:
         freeze_embeddings(task.model)
     freeze_lowest(task.model, settings.freeze_layers)
@@ -108,14 +109,17 @@ def fit(
     if settings.gradient_checkpointing:
         recompute_layers(task.model)
     last = _last_checkpoint(folder)
+    watch = watch if is_main_process() else None
     with runtime.progress.task(task.label, None) as bar:
-        trainer = _build_trainer(task, settings, folder, runtime, bar)
-        if watch is not None and is_main_process():
-            _tell(trainer, watch, resumed_step(last))
+        trainer = _build_trainer(task, settings, folder, runtime, bar, watch)
+        for callback in () if watch is None else reporters(watch, resumed_step(last)):
+            trainer.add_callback(callback)
         with output_errors(folder):
             trainer.train(resume_from_checkpoint=last)
+    # The model that is returned is saved and tried as any other: its layers are whole again.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
+    # The Trainer's log mixes losses and dev figures; ours are marked by `eval_`.
     history = tuple(
         {key.removeprefix("eval_"): value for key, value in entry.items()}
         for entry in trainer.state.log_history
@@ -151,12 +155,9 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
 
 def _last_checkpoint(folder: Path) -> str | None:
     """The newest checkpoint that was written to its end (the trainer's state is written last)."""
-    found = [
-        (int(path.name.rpartition("-")[2]), path)
-        for path in folder.glob("checkpoint-*")
-        if path.name.rpartition("-")[2].isdecimal()
-    ]
-    for _, path in sorted(found, reverse=True):
+    numbered = {p.name.rpartition("-")[2]: p for p in folder.glob("checkpoint-*")}
+    for number in sorted(filter(str.isdecimal, numbered), key=int, reverse=True):
+        path = numbered[number]
         if _complete(path):
             return str(path)
         if is_main_process():
@@ -174,7 +175,12 @@ def _complete(path: Path) -> bool:
 
 
 def _build_trainer(
-    task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runtime, bar: Bar
+    task: LearningTask,
+    settings: TrainSettings,
+    folder: Path,
+    runtime: Runtime,
+    bar: Bar,
+    watch: Watch | None,
 ) -> Any:
     from transformers import (
         EarlyStoppingCallback,
@@ -192,7 +198,7 @@ def _build_trainer(
         train_dataset=list(task.examples),
         eval_dataset=[],
         data_collator=collator(task.tokenizer, task.objective),
-        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(bar)],
+        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(bar, watch)],
     )
     trainer.task, trainer.settings, trainer.folder = task, settings, folder
     trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
@@ -202,15 +208,6 @@ def _build_trainer(
     if settings.patience:
         trainer.add_callback(EarlyStoppingCallback(settings.patience))
     return trainer
-
-
-def _tell(trainer: Any, watch: Watch, step: int) -> None:
-    """Let a training that goes on from a step be watched."""
-    from transformers import TrainerCallback
-
-    trainer.add_callback(type("OurWatch", (_Watching, TrainerCallback), {})(watch))
-    for callback in reporters(watch, step):
-        trainer.add_callback(callback)
 
 
 def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
@@ -304,8 +301,8 @@ class _OurTraining:
             )
         )
 
-    def create_optimizer(self, *given: Any, **named: Any) -> Any:
-        optimizer = super().create_optimizer(*given, **named)  # type: ignore[misc]
+    def create_optimizer(self, *inputs: Any, **named: Any) -> Any:
+        optimizer = super().create_optimizer(*inputs, **named)  # type: ignore[misc]
         decay = self.settings.layer_decay
         if decay != 1:
             # Before the scheduler is made, which takes what stands here for the peak.
@@ -335,12 +332,16 @@ class _OurTraining:
 
 
 class _Progress:
-    """Steps, loss and dev figures on our bar; put before the methods of the TrainerCallback."""
+    """Shows steps, loss and dev figures on our bar, and tells a watch of every checkpoint.
+
+    Put before the methods of the TrainerCallback.
+    """
 
     loss = dev = ""
 
-    def __init__(self, bar: Bar) -> None:
+    def __init__(self, bar: Bar, watch: Watch | None) -> None:
         self.bar = bar
+        self.watch = watch
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.bar.advance()
@@ -353,15 +354,9 @@ class _Progress:
             self.dev = f"dev {logs['eval_score']:.4f}"
         self.bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
 
-
-class _Watching:
-    """Tells a watch of every checkpoint; put before the methods of the TrainerCallback."""
-
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
-
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.watch.epoch(state.log_history)
+        if self.watch is not None:
+            self.watch.epoch(state.log_history)
 
 
 class EpochOrder:
@@ -405,18 +400,13 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example
     """A function that pads examples into a batch; pairs become better ones, then worse ones."""
     import torch
 
-    def pad(texts: Sequence[Example]) -> dict[str, Any]:
-        keys = [key for key in texts[0] if key != "labels"]
-        return dict(
-            tokenizer.pad({k: [text[k] for text in texts] for k in keys}, return_tensors="pt")
-        )
-
     def collate(examples: Sequence[Example]) -> dict[str, Any]:
         if objective == "ranking":
-            batch = pad([e["better"] for e in examples] + [e["worse"] for e in examples])
+            both = [e["better"] for e in examples] + [e["worse"] for e in examples]
+            batch = dict(padded(tokenizer, both))
             batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
             return batch
-        batch = pad(examples)
+        batch = dict(padded(tokenizer, examples))
         if objective == "regression":
             batch["labels"] = torch.tensor([e["labels"] for e in examples], dtype=torch.float32)
         else:

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,7 @@ class History:
             for e in log
             if "eval_score" in e
         ]
+        # Of equal scores the first epoch, as the Trainer keeps it.
         best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
         self.content["models"][model] = {
             "losses": losses,
@@ -102,7 +103,7 @@ class History:
 
 
 def held_memory() -> float:
-    """The most memory that this process has held so far, in gigabytes; 0 where that is unknown."""
+    """Return the most memory held by this process so far, in gigabytes; 0 where it is unknown."""
     import sys
 
     try:
@@ -146,17 +147,16 @@ class Ledger:
         if self._running is None:
             return
         name, wall, processor = self._running
-        now = (name, time.perf_counter(), time.process_time())
+        self._running = (name, time.perf_counter(), time.process_time())
         stage = self.stages.setdefault(name, {"seconds": 0.0, "processor": 0.0, "gigabytes": 0.0})
-        stage["seconds"] += now[1] - wall
-        stage["processor"] += now[2] - processor
+        stage["seconds"] += self._running[1] - wall
+        stage["processor"] += self._running[2] - processor
         stage["gigabytes"] = max(stage["gigabytes"], held_memory())
-        self._running = now
         if self.path is not None:
             write_text(self.path, json.dumps(self.stages, indent=1))
 
     def rounded(self) -> dict[str, dict[str, float]]:
-        """The stages, in tenths of a second and hundredths of a gigabyte."""
+        """Return the stages, in tenths of a second and hundredths of a gigabyte."""
         return {
             name: {key: round(value, 2 if key == "gigabytes" else 1) for key, value in s.items()}
             for name, s in self.stages.items()
@@ -165,52 +165,35 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Watch:
-    """The history, the ledger and the services that are told how one model's training goes.
+    """The history, the ledger and the services that are told how a run goes, or one model of it.
 
     Attributes:
-        name: of the model.
-        history: keeps its curves.
+        history: keeps the curves of all models of the run.
         ledger: counts its time.
         report_to: what transformers reports to (`tensorboard`, `wandb`, ...).
-        logs: folder for TensorBoard.
-    """
-
-    name: str
-    history: History
-    ledger: Ledger
-    report_to: tuple[str, ...] = ()
-    logs: Path | None = None
-
-    def epoch(self, log: Sequence[Mapping[str, Any]]) -> None:
-        """A checkpoint was written; `log` is all that was logged so far."""
-        self.ledger.mark()
-        self.history.note(self.name, log)
-
-
-@dataclass(frozen=True)
-class Watchers:
-    """The history, the ledger and the services that are told of every training of a run.
-
-    Attributes:
-        history: keeps the curves of all its models.
-        ledger: counts its time.
-        report_to: what transformers reports to.
-        logs: folder for TensorBoard, with one folder a model.
+        logs: folder for TensorBoard; of a run, with one folder a model.
+        name: of the model; empty for the run.
     """
 
     history: History
     ledger: Ledger
     report_to: tuple[str, ...]
     logs: Path
+    name: str = ""
 
-    def watch(self, name: str) -> Watch:
-        """Return who is told of the training of one model.
+    def of(self, name: str) -> Watch:
+        """Return the watch of the training of one model.
 
         Args:
             name: of the model.
         """
         place = self.logs / name.replace(" ", "-").replace("/", "-")
-        return Watch(name, self.history, self.ledger, self.report_to, place)
+        return replace(self, name=name, logs=place)
+
+    def epoch(self, log: Sequence[Mapping[str, Any]]) -> None:
+        """Note that a checkpoint was written; `log` is all that was logged so far."""
+        self.ledger.mark()
+        self.history.note(self.name, log)
 
 
 def check_reporting(names: Sequence[str]) -> None:
@@ -225,11 +208,11 @@ def check_reporting(names: Sequence[str]) -> None:
     from transformers.integrations import get_available_reporting_integrations
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
-    known = sorted(INTEGRATION_TO_CALLBACK)
+    services = sorted(INTEGRATION_TO_CALLBACK)
     # Of flyte transformers does not ask whether it is there.
     there = {*get_available_reporting_integrations(), "flyte"}
     for name in names:
-        if known_name("service for --report-to", name, known) not in there:
+        if known_name("service for --report-to", name, services) not in there:
             package = {"azure_ml": "azureml-mlflow"}.get(name, name)
             raise MissingExtraError(
                 f"--report-to {name}: its package is not installed: pip install {package}"
@@ -237,7 +220,7 @@ def check_reporting(names: Sequence[str]) -> None:
 
 
 def reporters(watch: Watch, step: int) -> list[Any]:
-    """Callbacks of transformers' Trainer for what it is to report to.
+    """Return callbacks of transformers' Trainer for what it is to report to.
 
     Args:
         watch: says to what, and where logs lie.
@@ -246,13 +229,11 @@ def reporters(watch: Watch, step: int) -> list[Any]:
     Raises:
         OutputError: the folder for logs cannot be written.
     """
-    if not watch.report_to:
-        return []
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
     callbacks = []
     for name in watch.report_to:
-        if name == "tensorboard" and watch.logs is not None:
+        if name == "tensorboard":
             # A writer of our own, since the place and what is taken back are options of it alone.
             with output_errors(watch.logs):
                 watch.logs.mkdir(parents=True, exist_ok=True)
@@ -272,5 +253,5 @@ def _summary_writer() -> Any:
 
 
 def resumed_step(checkpoint: str | None) -> int:
-    """The step that a checkpoint's name says; 0 without one."""
+    """Return the step that a checkpoint's name says; 0 without one."""
     return int(checkpoint.rpartition("-")[2]) if checkpoint else 0

@@ -38,10 +38,10 @@ class WeightSearch:
 
     model: str | None = option(None, metavar="DIR")
     level: WeightsFor = "sentence"
-    share: float = option(1.0, metavar="X")
+    share: float = option(1.0, metavar="X", needs={"level system": ()})
     human: View | None = None
     systems: str = "base"
-    seed: int = option(0, least=0, most=2**32 - 1)
+    seed: int = option(0, least=0, most=2**32 - 1, needs={"level system": ()})
 
     def __post_init__(self) -> None:
         check(self)
@@ -87,6 +87,7 @@ def search_weights(
         raise OptionError("a SOME of one aspect has no weights to search: score with it as it is")
     grid = simplex()
     if level == "system":
+        # Benchmarks differ in what their judgments give: the first of these that there is.
         kind = next(k for k in ("trueskill", "expected-wins", "mean")
                     if k in benchmark.human[benchmark.view])  # fmt: skip
         human = benchmark.human_scores(kind)
@@ -94,6 +95,7 @@ def search_weights(
         scores = np.array([pearson(human, means @ weights) for weights in grid])
         return _rows(grid, scores, level, lambda w: (pearson(human, means @ w), float("nan")))
     gaps, sentence = _gaps(values, benchmark)
+    # Sentences are drawn, not pairs: pairs of one sentence are no independent evidence.
     chosen = _draw(sentence, share, seed)
     scores = _tau(gaps[chosen], grid)
     held = gaps[~chosen]
@@ -129,12 +131,12 @@ def _draw(sentence: IntArray, share: float, seed: int) -> NDArray[np.bool_]:
 
 def _tau(gaps: FloatArray, grid: FloatArray) -> FloatArray:
     """(agree − disagree)/pairs for each row of weights."""
-    found = []
+    taus = []
     for start in range(0, len(grid), _BLOCK):
         # Differences below rounding are ties.
         scores = (gaps @ grid[start : start + _BLOCK].T).round(9)
-        found.append(np.sign(scores).mean(axis=0))
-    return np.concatenate(found)
+        taus.append(np.sign(scores).mean(axis=0))
+    return np.concatenate(taus)
 
 
 def _rows(
@@ -145,6 +147,7 @@ def _rows(
 ) -> list[dict[str, object]]:
     paper = np.array(PAPER_WEIGHTS[level])
     level_best = np.flatnonzero(scores >= np.nanmax(scores) - 1e-12)
+    # Many weights do equally well; the nearest to the paper's claim least.
     best = grid[min(level_best, key=lambda row: float(np.abs(grid[row] - paper).sum()))]
     keys = ("weights", "alpha", "beta", "gamma", "searched", "held_out")
     return [

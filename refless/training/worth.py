@@ -1,27 +1,36 @@
-"""Worth of a trained metric: held-out pairs of corrections, beside chance and plain counting.
+"""Worth of a trained metric, on held-out sources: beside chance, plain counting and the raters.
 
 People and commands choose between corrections of one source. A correlation over all rows hides how
 well a metric does that, since most of the variance of ratings lies between sources: a regressor
 with a Spearman of .5 may order corrections of one source no better than a coin. So training reports
 the share of held-out pairs in the right order, with an interval by bootstrap over sources, beside
 chance (.5) and the number of changed tokens, and states in one sentence whether it beats them.
+
+Of a regressor of quality it reports Pearson as well, beside that of plain counts and of the raters
+against each other. Intervals are by bootstrap over sources there, too: corrections of one source
+are no independent draws.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, settled
+from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import normalise
-from gecjury.refless.data.annotations import Annotations
+from gecjury.corpus.tokens import tokenised
+from gecjury.errors import MissingExtraError
+from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.nets.bundle import aspect_weights
-from gecjury.refless.training.beside import changed_tokens, in_words
 from gecjury.refless.training.model_card import markdown_table
 from gecjury.stats.bootstrap import interval, sentence_counts
+from gecjury.stats.correlation import pearson, pearsons, spearman
 
+MODEL = "this model"
 _RESAMPLES = 2000
 _SEED = 0
 
@@ -73,16 +82,14 @@ def rated_pairs(
         if source:
             rows_by_source.setdefault(normalise(source), []).append(row)
     rounded = settled(ratings)
-    better, worse = [], []
-    for rows in rows_by_source.values():
-        for place, first in enumerate(rows):
-            for second in rows[place + 1 :]:
-                if rounded[first] == rounded[second] or outputs[first] == outputs[second]:
-                    continue
-                first_is_better = rounded[first] > rounded[second]
-                better.append(first if first_is_better else second)
-                worse.append(second if first_is_better else first)
-    return np.array(better, dtype=np.int64), np.array(worse, dtype=np.int64)
+    pairs = [
+        (first, second) if rounded[first] > rounded[second] else (second, first)
+        for rows in rows_by_source.values()
+        for first, second in itertools.combinations(rows, 2)
+        if rounded[first] != rounded[second] and outputs[first] != outputs[second]
+    ]
+    better, worse = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return better, worse
 
 
 def worth_of_ratings(
@@ -140,6 +147,8 @@ def worth_of(
             changes are taken for better, or fewer.
         judged: what says which correction is better, for tables.
     """
+    # The direction is learnt from the training part: chosen on the test part, it would flatter
+    # counting, which the model is to beat.
     more = float(np.sign(known_changes).sum()) >= 0
     _, numbers = np.unique([normalise(source) for source in sources], return_inverse=True)
     count = int(numbers.max()) + 1 if len(numbers) else 0
@@ -152,7 +161,7 @@ def worth_of(
         times = sentence_counts(count, _RESAMPLES, _SEED)
         drawn = (times @ sums) / (times @ np.bincount(numbers))[:, None]
         counted = f"counting changes, {'more' if more else 'fewer'} is better"
-        named = ("this model", counted, "difference")
+        named = (MODEL, counted, "difference")
         for what, value, draws in zip(named, right.mean(axis=1).tolist(), drawn.T, strict=True):
             rows.append(WorthRow(what, value, interval(draws, observed=value)[0]))
     worth = Worth(judged, len(model), count, tuple(rows))
@@ -201,3 +210,123 @@ def worth_table(worth: Worth) -> str:
     headings = (f"held-out pairs, by {worth.judged}", "in the right order", "95%")
     cells = [(row.what, row.accuracy, in_words(row.interval)) for row in worth.rows]
     return f"{verdict}\n\n{markdown_table(headings, cells)}"
+
+
+@dataclass(frozen=True)
+class BesideRow:
+    """One line: what predicts, what is predicted, and how well (interval of 95%)."""
+
+    what: str
+    of: str
+    pearson: float
+    interval: tuple[float, ...]
+    spearman: float
+    rows: int
+
+
+def figures_beside(
+    data: Annotations, predicted: FloatArray, language: str = "en"
+) -> list[BesideRow]:
+    """Return figures of a model and of what it has to beat.
+
+    Args:
+        data: rated corrections of held-out sources.
+        predicted: quality of each.
+        language: code of the sentences' language. What was changed is counted in its tokens, in
+            characters where its tokeniser is not installed.
+
+    Returns:
+        The model; how much was changed, the length of the source, the ratio of the lengths, and
+        whether nothing was changed; and, where every row has as many ratings, each rater against
+        the mean of the others.
+    """
+    mean = data.ratings[:, data.aspects.index(QUALITY)]
+    draws = _draws(data)
+    named = {MODEL: predicted, **_counts(data, language)}
+    rows = [_row(name, "mean rating", values, mean, draws) for name, values in named.items()]
+    ratings = data.raters.get(QUALITY)
+    if ratings is None:
+        return rows
+    sums, rated = np.nansum(ratings, axis=1), (~np.isnan(ratings)).sum(axis=1)
+    for number, single in enumerate(ratings.T, 1):
+        left = rated - ~np.isnan(single)
+        with np.errstate(invalid="ignore"):
+            others = np.where(left > 0, (sums - np.nan_to_num(single)) / left, np.nan)
+        of = "mean of the other raters"
+        rows.append(_row(f"rater {number}", of, single, others, draws))
+    return rows
+
+
+def changed_tokens(
+    sources: Sequence[str], outputs: Sequence[str], language: str = "en"
+) -> FloatArray:
+    """Return how many tokens of each output differ from its source, shape (rows,).
+
+    Args:
+        sources: one a row.
+        outputs: one a row.
+        language: code of the sentences' language; characters are counted where its tokeniser is
+            not installed.
+    """
+    sides, _ = _tokens((sources, outputs), language)
+    return _distances(sides)
+
+
+def _distances(sides: Sequence[Sequence[Sequence[str]]]) -> FloatArray:
+    from rapidfuzz.distance import Levenshtein
+
+    return np.array(list(map(Levenshtein.distance, *sides)), dtype=np.float64)
+
+
+def _counts(data: Annotations, language: str) -> dict[str, FloatArray]:
+    """Return by name what a program that reads nothing can count of each row."""
+    sides, unit = _tokens((data.sources, data.outputs), language)
+    before, after = (np.array([len(line) for line in side], dtype=np.float64) for side in sides)
+    same = [old == new for old, new in zip(*sides, strict=True)]
+    return {
+        f"changes, in {unit}": _distances(sides),
+        f"length of the source, in {unit}": before,
+        "length of output over source": after / np.maximum(before, 1),
+        "nothing changed (1) or something (0)": np.array(same, dtype=np.float64),
+    }
+
+
+def _tokens(sides: Sequence[Sequence[str]], language: str) -> tuple[list[list[list[str]]], str]:
+    """Return texts as lists of tokens, and the unit: `tokens` or `characters`."""
+    tokens = language_of(language).tokens
+    try:
+        cut = [tokenised(texts, tokens, "the ratings") for texts in sides]
+    except MissingExtraError:
+        return [[list(text) for text in texts] for texts in sides], "characters"
+    return [[line.split() for line in lines] for lines in cut], "tokens"
+
+
+def _draws(data: Annotations) -> FloatArray:
+    """Return how often each row stands in each resample of the sources, draws × rows."""
+    keys = [normalise(source) for source in data.sources]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    group = np.array([numbers[key] for key in keys])
+    return sentence_counts(len(numbers), _RESAMPLES, _SEED)[:, group]
+
+
+def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) -> BesideRow:
+    both = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[both], y[both]
+    value = pearson(x, y)
+    bounds, _ = interval(pearsons(x[None], y[None], draws[:, both]), observed=value)
+    return BesideRow(what, of, value, bounds, spearman(x, y), len(x))
+
+
+def beside_table(rows: Sequence[BesideRow]) -> str:
+    """Return a Markdown table of `figures_beside`."""
+    headings = ("on the test part", "agrees with", "Pearson", "95%", "Spearman", "rows")
+    cells = [(r.what, r.of, r.pearson, in_words(r.interval), r.spearman, r.rows) for r in rows]
+    return markdown_table(headings, cells) + (
+        "\n\nIntervals by bootstrap over sources. A rater agrees with the mean of two or more "
+        "others less than a metric can with the mean of all, which is less noisy."
+    )
+
+
+def in_words(bounds: Sequence[float]) -> str:
+    """Return an interval as tables show it."""
+    return f"{bounds[0]:.3f} to {bounds[1]:.3f}"

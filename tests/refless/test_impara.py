@@ -196,7 +196,9 @@ def test_detection_does_not_see_what_the_ranker_is_tried_on(tmp_path: Path) -> N
         folder=tmp_path / "out", runtime=RUNTIME,
         steps=IntermediateData(labelled=LabelledText(text)),
     )  # fmt: skip
-    with pytest.raises(InputError, match="0 labelled sentences are too few"):
+    with pytest.raises(
+        InputError, match="0 labelled sentences to learn error detection from: too few"
+    ):
         train_impara(job)
 
 

@@ -14,7 +14,7 @@ from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.some import SOME

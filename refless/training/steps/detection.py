@@ -7,10 +7,10 @@ probability of being wrong is the mean of theirs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from gecjury.refless.data.labelled import (
 )
 from gecjury.refless.nets.manifest import KEYS_FILE
 from gecjury.refless.nets.probe import plain_text
+from gecjury.refless.nets.regressor import batch_logits
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text
@@ -34,7 +35,10 @@ LABELS = ("c", "i")
 """Names of the two outputs, as MultiGED's files have them: correct, incorrect."""
 
 _DEV_SHARE = 0.1
-_LEAST = 8
+LEAST = 8
+"""Examples that a step, or a part of the data, must have."""
+
+_T = TypeVar("_T")
 
 
 def with_dev(text: LabelledText, seed: int) -> LabelledText:
@@ -45,29 +49,38 @@ def with_dev(text: LabelledText, seed: int) -> LabelledText:
     Raises:
         InputError: too few sentences, or a part without errors or with errors only.
     """
-    _refuse_few(text.train)
+    what = "labelled sentences to learn error detection from"
+    refuse_few(len(text.train), what)
     if not text.dev:
-        groups: dict[tuple[str, ...], list[LabelledSentence]] = {}
-        for sentence in text.train:
-            groups.setdefault(sentence.tokens, []).append(sentence)
-        keys = list(groups)
-        order = np.random.default_rng(seed).permutation(len(keys)).tolist()
-        held = max(1, round(_DEV_SHARE * len(keys)))
-        parts = [[s for row in rows for s in groups[keys[row]]] for rows in
-                 (order[held:], order[:held])]  # fmt: skip
-        text = replace(text, train=tuple(parts[0]), dev=tuple(parts[1]))
-        _refuse_few(text.train)
+        groups = drawn_groups(text.train, [sentence.tokens for sentence in text.train], seed)
+        held = max(1, round(_DEV_SHARE * len(groups)))
+        dev, train = (tuple(s for group in part for s in group)
+                      for part in (groups[:held], groups[held:]))  # fmt: skip
+        text = replace(text, train=train, dev=dev)
+        refuse_few(len(text.train), what)
     refuse_one_class(text.train, "the labelled text")
     refuse_one_class(text.dev, "the dev part of the labelled text")
     return text
 
 
-def _refuse_few(sentences: Sequence[LabelledSentence]) -> None:
-    if len(sentences) < _LEAST:
-        raise InputError(
-            f"{len(sentences)} labelled sentences are too few to learn error detection from; "
-            f"expected {_LEAST} or more"
-        )
+def drawn_groups(items: Sequence[_T], keys: Sequence[Hashable], seed: int) -> list[list[_T]]:
+    """Return items of equal keys together, the groups in an order drawn by the seed."""
+    groups: dict[Hashable, list[_T]] = {}
+    for item, key in zip(items, keys, strict=True):
+        groups.setdefault(key, []).append(item)
+    order = np.random.default_rng(seed).permutation(len(groups))
+    listed = list(groups.values())
+    return [listed[row] for row in order]
+
+
+def refuse_few(count: int, what: str) -> None:
+    """Refuse fewer examples than anything can be learnt from.
+
+    Raises:
+        InputError: there are fewer than `LEAST`.
+    """
+    if count < LEAST:
+        raise InputError(f"{count} {what}: too few; expected {LEAST} or more: give more text")
 
 
 def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]], list[int]]:
@@ -145,8 +158,8 @@ def labelled_examples(
     A word made of several tokens (`do n't`) is wrong if one of them is.
     """
     examples = []
-    found = piece_spans(sentences, tokenizer, max_length)
-    for sentence, (inputs, places, word_of) in zip(sentences, found, strict=True):
+    tokenised = piece_spans(sentences, tokenizer, max_length)
+    for sentence, (inputs, places, word_of) in zip(sentences, tokenised, strict=True):
         wrong = [False] * len(places)
         for word, mark in zip(word_of, sentence.wrong, strict=True):
             wrong[word] |= mark
@@ -165,29 +178,22 @@ def error_probabilities(
     settings: TrainSettings,
     runtime: Runtime,
 ) -> list[FloatArray]:
-    """For each sentence the probability that each token is wrong; 0 for tokens cut off."""
+    """Return for each sentence the probability that each token is wrong; 0 for tokens cut off."""
     import torch
 
-    model.eval()
-    device = next(model.parameters()).device
     encoded = list(piece_spans(sentences, tokenizer, settings.max_length))
-    found: list[FloatArray] = [np.zeros(0)] * len(encoded)
-    lengths = [len(inputs["input_ids"]) for inputs, _, _ in encoded]
-    narrow = torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.bf16)
-    for rows in padded_batches(lengths, runtime.batch_size):
-        batch = tokenizer.pad(
-            {key: [encoded[row][0][key] for row in rows] for key in encoded[rows[0]][0]},
-            return_tensors="pt",
-        ).to(device)
-        with torch.inference_mode(), narrow:
-            logits = model(**batch).logits
-        wrong = logits.float().softmax(-1)[..., 1].cpu().numpy().astype(np.float64)
-        for line, row in enumerate(rows):
-            _, places, word_of = encoded[row]
-            words = [0.0 if p is None else (wrong[line, p[0]] + wrong[line, p[1]]) / 2
-                     for p in places]  # fmt: skip
-            found[row] = np.array([words[word] for word in word_of])
-    return found
+    inputs = [one for one, _, _ in encoded]
+    probabilities: list[FloatArray] = [np.zeros(0)] * len(encoded)
+    batches = padded_batches([len(one["input_ids"]) for one in inputs], runtime.batch_size)
+    kind = next(model.parameters()).device.type
+    with torch.autocast(kind, dtype=torch.bfloat16, enabled=settings.bf16):
+        for rows, logits in batch_logits(model, tokenizer, inputs, batches):
+            wrong = logits.softmax(-1)[..., 1].cpu().numpy().astype(np.float64)
+            for line, row in zip(wrong, rows, strict=True):
+                _, places, word_of = encoded[row]
+                words = [0.0 if p is None else (line[p[0]] + line[p[1]]) / 2 for p in places]
+                probabilities[row] = np.array([words[word] for word in word_of])
+    return probabilities
 
 
 def labelled_figures(
@@ -198,9 +204,9 @@ def labelled_figures(
     runtime: Runtime,
 ) -> dict[str, float]:
     """Dev figures of a model; see `detection_scores`, whose F0.5 is the `score`."""
-    found = error_probabilities(model, tokenizer, sentences, settings, runtime)
+    by_sentence = error_probabilities(model, tokenizer, sentences, settings, runtime)
     marks = np.array([mark for s in sentences for mark in s.wrong], dtype=np.int64)
-    probabilities = np.concatenate(found)
+    probabilities = np.concatenate(by_sentence)
     if not np.isfinite(probabilities).all():
         return {"score": float("nan")}
     figures = detection_scores(probabilities, marks)
@@ -240,10 +246,10 @@ def average_precision(scores: FloatArray, marks: IntArray) -> float:
     return float(at[ranked == 1].mean()) if ranked.any() else 0.0
 
 
-def step_figures(kind: str, found: Mapping[str, float]) -> dict[str, float]:
+def step_figures(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
     """Dev figures of a step on labelled text, named after it; F0.5 has its name alone."""
-    parts = {f"{kind} {name}": found[name] for name in ("precision", "recall", "ap")}
-    return {kind: found["f0.5"], **parts}
+    parts = {f"{kind} {name}": figures[name] for name in ("precision", "recall", "ap")}
+    return {kind: figures["f0.5"], **parts}
 
 
 def detection_keys(text: LabelledText | None, detector: str) -> set[str]:

@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.errors import InputError
-from gecjury.models.networks import cut_length
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.noise import spoil
@@ -27,14 +25,16 @@ from gecjury.refless.data.pairs import (
     Correction,
     RankedPair,
     detection_examples,
-    nested_pairs,
+    ranked_pairs,
     token_edits,
 )
 from gecjury.refless.nets.regressor import (
+    batch_logits,
     load_model,
     load_tokenizer,
     predict,
     save_model,
+    tokenise,
 )
 from gecjury.refless.training.recipe import Intermediate, TrainSettings
 from gecjury.refless.training.steps.detection import (
@@ -42,6 +42,7 @@ from gecjury.refless.training.steps.detection import (
     average_precision,
     labelled_examples,
     labelled_figures,
+    refuse_few,
     step_figures,
     with_dev,
 )
@@ -145,19 +146,6 @@ def learn(step: Step) -> tuple[Fit, Any]:
     return result, tokenizer
 
 
-def tokenise(
-    tokenizer: Any, first: Sequence[str], second: Sequence[str] | None, max_length: int
-) -> list[dict[str, Any]]:
-    """Tokenised texts or pairs, one dictionary each."""
-    encoded = tokenizer(
-        list(first),
-        None if second is None else list(second),
-        truncation=True,
-        max_length=cut_length(tokenizer, max_length),
-    )
-    return [{key: list(encoded[key][row]) for key in encoded} for row in range(len(first))]
-
-
 Prepared = tuple[Any, list[dict[str, Any]], Callable[[Any], Mapping[str, float]]]
 
 
@@ -168,7 +156,7 @@ def _held_out(count: int) -> int:
 def _labelled_detection(step: Step, tokenizer: Any, text: LabelledText) -> Prepared:
     settings = step.settings
     text = with_dev(text, settings.seed)
-    model = load_model(step.start, LABELS, kind="detection")
+    model = load_model(step.start, LABELS, kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return labelled_figures(model, tokenizer, text.dev, settings, step.runtime)
@@ -183,6 +171,7 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     items: list[Correction] = []
     for correction in step.data.corrections:
         if correction.edits:
+            # Partly corrected sources: a detector must find few errors as well as many.
             share = rng.choice([0.0, 0.3, 0.6])
             partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
             items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
@@ -190,15 +179,15 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     # The rules that spoil are of English.
     if step.data.language == "en":
         items += [spoil(text, rng) for text in [*clean, *step.data.clean]]
+    # Some sentences without any error, or every text would hold one.
     items += [Correction(text, ()) for text in clean[::6]]
     examples = list(detection_examples(items, tokenizer, step.settings.max_length))
     order = rng.permutation(len(examples))
     examples = [examples[row] for row in order]
-    if len(examples) < 8:
-        raise InputError(f"{len(examples)} sentences are too few to learn error detection from")
+    refuse_few(len(examples), "sentences to learn error detection from")
     held = _held_out(len(examples))
     dev, rest = examples[:held], examples[held:]
-    model = load_model(step.start, ("kept", "edited"), kind="detection")
+    model = load_model(step.start, ("kept", "edited"), kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return {"score": _average_precision(model, tokenizer, dev)}
@@ -208,41 +197,30 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
 
 def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, Any]]) -> float:
     """Average precision of finding changed word pieces."""
-    import torch
-
-    model.eval()
-    device = next(model.parameters()).device
-    scores: list[float] = []
-    marks: list[int] = []
-    for start in range(0, len(dev), 64):
-        part = dev[start : start + 64]
-        batch = tokenizer.pad(
-            {key: [e[key] for e in part] for key in part[0] if key != "labels"},
-            return_tensors="pt",
-        ).to(device)
-        with torch.inference_mode():
-            logits = model(**batch).logits.float().cpu()
-        found = (logits[..., 1] - logits[..., 0]).numpy()
-        for row, example in enumerate(part):
-            for column, mark in enumerate(example["labels"]):
-                if mark >= 0:
-                    scores.append(float(found[row, column]))
-                    marks.append(mark)
-    return average_precision(np.array(scores), np.array(marks))
+    # In batches as they come: of another shape, the last bits of what is ranked would differ.
+    places = range(len(dev))
+    batches = [places[start : start + 64] for start in range(0, len(dev), 64)]
+    scores, marks = [], []
+    for rows, logits in batch_logits(model, tokenizer, dev, batches):
+        gaps = (logits[..., 1] - logits[..., 0]).cpu().numpy()
+        for row, gap in zip(rows, gaps, strict=True):
+            labels = np.array(dev[row]["labels"])
+            scores.append(gap[: len(labels)][labels >= 0])
+            marks.append(labels[labels >= 0])
+    return average_precision(np.concatenate(scores), np.concatenate(marks))
 
 
 def _ranking(step: Step, tokenizer: Any) -> Prepared:
     rng = np.random.default_rng(step.settings.seed)
-    count = max(len(step.data.corrections), 1)
-    pairs = nested_pairs(step.data.corrections, rng, count=count)
-    if len(pairs) < 8:
-        raise InputError(f"{len(pairs)} pairs are too few to learn ranking from; give more text")
+    pairs = ranked_pairs(step.data.corrections, rng, max(len(step.data.corrections), 1))
+    refuse_few(len(pairs), "pairs to learn ranking from")
     held = _held_out(len(pairs))
     model = load_model(step.start, ("rank",))
     examples = pair_examples(tokenizer, pairs[held:], step.settings.max_length)
 
     def evaluate(model: Any) -> dict[str, float]:
-        return {"score": pair_accuracy(model, tokenizer, pairs[:held], step.settings, step.runtime)}
+        gaps = pair_gaps(model, tokenizer, pairs[:held], step.settings, step.runtime)
+        return {"score": pair_accuracy(gaps)}
 
     return model, examples, evaluate
 
@@ -256,15 +234,12 @@ def pair_examples(
     return [{"better": b, "worse": w} for b, w in zip(better, worse, strict=True)]
 
 
-def pair_accuracy(
-    model: Any,
-    tokenizer: Any,
-    pairs: Sequence[RankedPair],
-    settings: TrainSettings,
-    runtime: Runtime,
-) -> float:
-    """Share of pairs whose better sentence has the higher output; equal outputs count half."""
-    gaps = pair_gaps(model, tokenizer, pairs, settings, runtime)
+def pair_accuracy(gaps: FloatArray) -> float:
+    """Return the share of pairs whose better sentence has the higher output; equal ones are half.
+
+    Args:
+        gaps: see `pair_gaps`.
+    """
     if not np.isfinite(gaps).all():
         return float("nan")
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
@@ -282,8 +257,7 @@ def pair_gaps(
     A model that diverged gives NaN.
     """
     texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
-    length = cut_length(tokenizer, settings.max_length)
-    encoded = tokenizer(texts, truncation=True, max_length=length)
+    encoded = tokenise(tokenizer, texts, None, settings.max_length)
     outputs = predict(model, tokenizer, encoded, runtime)[:, 0]
     with np.errstate(invalid="ignore"):
         gaps: FloatArray = outputs[: len(pairs)] - outputs[len(pairs) :]
@@ -302,13 +276,12 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
         mean: dict[str, list[float]] = {}
         for text, value in zip(rated.outputs, (values - values.mean()) / deviation, strict=True):
             mean.setdefault(text, []).append(float(value))
-        for text, found in mean.items():
+        for text, scores in mean.items():
             label = np.full(heads, np.nan)
-            label[column] = np.mean(found)
+            label[column] = np.mean(scores)
             texts.append(text)
             rows.append(label)
-    if len(texts) < 8:
-        raise InputError(f"{len(texts)} rated sentences are too few for the step `ratings`")
+    refuse_few(len(texts), "rated sentences for the step `ratings`")
     order = rng.permutation(len(texts))
     labels = np.array(rows)[order]
     encoded = tokenise(tokenizer, [texts[row] for row in order], None, step.settings.max_length)
@@ -319,17 +292,16 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
         {**inputs, "labels": label.tolist()}
         for inputs, label in zip(encoded[held:], labels[held:], strict=True)
     ]
-    dev = {key: [inputs[key] for inputs in encoded[:held]] for key in encoded[0]}
 
     def evaluate(model: Any) -> dict[str, float]:
-        outputs = predict(model, tokenizer, dev, step.runtime)
+        outputs = predict(model, tokenizer, encoded[:held], step.runtime)
         if not np.isfinite(outputs).all():
             return {"score": float("nan")}
-        found = []
+        scores = []
         for column in range(heads):
             labelled = ~np.isnan(labels[:held, column])
             rho = spearman(labels[:held, column][labelled], outputs[labelled, column])
-            found.append(0.0 if np.isnan(rho) else rho)
-        return {"score": float(np.mean(found))}
+            scores.append(0.0 if np.isnan(rho) else rho)
+        return {"score": float(np.mean(scores))}
 
     return model, examples, evaluate

@@ -14,7 +14,7 @@ from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.parsers import leaves
 from gecjury.refless.data.labelled import LABELLED_SETS
-from gecjury.refless.data.pairs import PARALLEL_NAMES
+from gecjury.refless.data.pairs import PARALLEL_LANGUAGES
 from gecjury.refless.data.rated_sets import NAMED_SETS
 from gecjury.scoring.registry import METRICS, load
 from gecjury.studies.maege.references import CORPORA
@@ -301,8 +301,8 @@ def test_bash_completes(shell: Shell) -> None:
         ["jfleg"],
         [],
         list(NAMED_SETS),
-        list(PARALLEL_NAMES),
-        list(PARALLEL_NAMES),
+        list(PARALLEL_LANGUAGES),
+        list(PARALLEL_LANGUAGES),
         list(LABELLED_SETS),
         list(CORPORA),
     ]

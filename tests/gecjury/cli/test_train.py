@@ -394,7 +394,10 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
         (["impara", "--intermediate", "detection", "--detector", "y"], "--detector would do noth"),
         (["detector", "--seeds", "1", "2"], "--seeds 1 2: expected one"),
         (["detector", "--intermediate-epochs", "1"], "`train detector` does not read it"),
-        (["weights", "--level", "system", "--share", "0.5"], "--share would do nothing: over sys"),
+        (
+            ["weights", "--level", "system", "--share", "0.5"],
+            "--share would do nothing beside --level system",
+        ),
         (["weights", "--seed", "1"], "--seed would do nothing: it draws judgments, and --share"),
     ],
 )
@@ -420,11 +423,11 @@ def test_columns_of_a_named_set_are_refused(shell: Shell, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("we\tc\tx\n", "line 1: 3 columns"),
-        ("we\tw\n", "label 'w'; expected c"),
+        ("we\tc\tx\n", "line 1: 'we\\tc\\tx'; expected TOKEN"),
+        ("we\tw\n", "line 1: 'we\\tw'; expected TOKEN, tab, c"),
         ("we\tc\n\nthey\tc\n", "2 sentences with no error, so there is nothing to tell apart"),
         ("S we go\n\nS we\n\n", "2 sentences with no error"),
-        ("we\tc\ngoes\ti\n", "1 labelled sentences are too few"),
+        ("we\tc\ngoes\ti\n", "1 labelled sentences to learn error detection from: too few"),
     ],
 )
 def test_labelled_text_that_is_none_is_refused(

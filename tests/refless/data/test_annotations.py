@@ -22,12 +22,13 @@ from gecjury.refless.data.annotations import (
     read_annotations,
 )
 from gecjury.refless.data.rated_sets import (
-    choose_aspects,
     join_parts,
     read_named,
     read_treebank_text,
+    refuse_absent,
+    split_as_named,
+    split_by_source,
 )
-from gecjury.refless.data.splits import split_as_named, split_by_source
 
 HEADER = "source,output,grammer,fluency,meaning,system"
 
@@ -231,7 +232,7 @@ def test_parts_in_files_must_be_apart() -> None:
     with pytest.raises(InputError, match="must rate the same"):
         join_parts(a, table(["x", "y"], ("meaning",)), c)
     with pytest.raises(OptionError, match="rates fluency only"):
-        choose_aspects(a, ["meaning"])
+        refuse_absent(a, ["meaning"])
 
 
 def test_tmu_gfm_is_read_whole(data_dir: Path) -> None:

@@ -19,12 +19,11 @@ from gecjury.corpus.language import language_of
 from gecjury.errors import DataError, InputError, MissingExtraError, OptionError
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
+    PARALLEL_LANGUAGES,
     Correction,
     detection_labels,
     edit_impacts,
-    impact_pairs,
-    nested_pairs,
-    parallel_language,
+    ranked_pairs,
     read_parallel,
     token_edits,
 )
@@ -62,7 +61,7 @@ def test_impact_by_hand() -> None:
 
 def test_better_is_what_has_the_larger_summed_impact() -> None:
     order = ["a b", "x b", "a y y", "x y y"]  # by summed impact: 0, .087, .423, .510
-    pairs = impact_pairs([CORRECTION], counts, np.random.default_rng(0), count=100, tries=200)
+    pairs = ranked_pairs([CORRECTION], np.random.default_rng(0), 100, counts, tries=200)
     assert {(p.better, p.worse) for p in pairs} == {
         (order[high], order[low]) for high in range(4) for low in range(high)
     }
@@ -77,13 +76,13 @@ def test_only_what_is_drawn_is_weighed() -> None:
         encoded.extend(texts)
         return counts(texts)
 
-    assert len(impact_pairs(many, watch, np.random.default_rng(0), count=9)) == 9
+    assert len(ranked_pairs(many, np.random.default_rng(0), 9, watch)) == 9
     # One block of 512 corrections: each whole and without either of its two edits.
     assert len(encoded) == len(set(encoded)) == 3 * 512
 
 
 def test_nested_pairs_only_add_edits() -> None:
-    pairs = nested_pairs([CORRECTION], np.random.default_rng(0), count=100, tries=200)
+    pairs = ranked_pairs([CORRECTION], np.random.default_rng(0), 100, tries=200)
     assert {(p.better, p.worse) for p in pairs} == {
         ("x b", "a b"), ("a y y", "a b"), ("x y y", "a b"), ("x y y", "x b"), ("x y y", "a y y"),
     }  # fmt: skip
@@ -91,9 +90,9 @@ def test_nested_pairs_only_add_edits() -> None:
 
 def test_draws_depend_on_the_generator_alone() -> None:
     many = [Correction(f"a b {n}", CORRECTION.edits) for n in range(20)]
-    one, two = (nested_pairs(many, np.random.default_rng(5), count=15) for _ in range(2))
+    one, two = (ranked_pairs(many, np.random.default_rng(5), 15) for _ in range(2))
     assert one == two
-    assert one != nested_pairs(many, np.random.default_rng(6), count=15)
+    assert one != ranked_pairs(many, np.random.default_rng(6), 15)
 
 
 def test_detection_marks_what_edits_touch() -> None:
@@ -164,9 +163,9 @@ def test_letters_are_composed_and_keep_their_case(tmp_path: Path) -> None:
 
 
 def test_parallel_text_known_by_name_tells_its_language() -> None:
-    assert parallel_language("geccc-dev") == "cs"
-    assert parallel_language("ua-gec") == "uk"
-    assert parallel_language("mine.m2") is None
+    assert PARALLEL_LANGUAGES["geccc-dev"] == "cs"
+    assert PARALLEL_LANGUAGES["ua-gec"] == "uk"
+    assert "mine.m2" not in PARALLEL_LANGUAGES
     # The test part is for trying metrics on.
     with pytest.raises(OptionError, match="parallel text 'geccc-test': neither a set"):
         read_parallel(["geccc-test"], no_folder)

@@ -15,7 +15,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.pairs import Correction, token_edits
-from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
 from gecjury.refless.training.job import Job

@@ -13,7 +13,7 @@ import torch
 
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.regressor import load_model
 from gecjury.refless.nets.trainable import (

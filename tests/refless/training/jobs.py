@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.runtime import Runtime

@@ -10,7 +10,7 @@ import pytest
 
 from gecjury.errors import OptionError
 from gecjury.refless.data.annotations import ColumnMap, read_annotations
-from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.training.grid import train_grid
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings

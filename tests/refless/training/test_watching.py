@@ -13,7 +13,7 @@ import pytest
 
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings

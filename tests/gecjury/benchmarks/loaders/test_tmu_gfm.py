@@ -47,7 +47,7 @@ def test_means_are_those_of_the_release(data_dir: Path) -> None:
 def test_the_test_part_is_what_training_never_sees(data_dir: Path) -> None:
     from gecjury.corpus.leakage import normalise
     from gecjury.refless.data.annotations import read_annotations
-    from gecjury.refless.data.splits import split_by_source
+    from gecjury.refless.data.rated_sets import split_by_source
 
     test = load_benchmark("tmu-gfm-test", data=data_dir)
     data = read_annotations(data_dir / "TMU-GFM-Dataset/tmu-gfm-dataset.csv")

@@ -152,7 +152,9 @@ def test_a_tenth_is_held_out_where_there_is_no_dev_part() -> None:
 
 
 def test_text_that_cannot_be_learnt_from_is_refused() -> None:
-    with pytest.raises(InputError, match="5 labelled sentences are too few"):
+    with pytest.raises(
+        InputError, match="5 labelled sentences to learn error detection from: too few"
+    ):
         with_dev(LabelledText(labelled(5), labelled(3)), 0)
     right = tuple(sentence("we like the cat") for _ in range(20))
     with pytest.raises(InputError, match="the dev part of the labelled text: 20 sentences with no"):

@@ -1,18 +1,19 @@
-"""Labelled tokens to learn error detection from, which several targets of `train` read."""
+"""Data that several targets of `train` read: its language, leakage, and labelled tokens."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gecjury.cli.streams import tell
-from gecjury.cli.train_options import data_folder, tested_corpora, training_language
 from gecjury.settings import option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from gecjury.benchmarks.data_folder import DataFolder
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.language import Language
     from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 
 
@@ -42,6 +43,88 @@ class StepData(TextData):
     """
 
     detection: tuple[str, ...] = option((), metavar="FILE", several=True)
+
+
+def data_folder(args: argparse.Namespace) -> DataFolder:
+    """Return the folder that data is read from."""
+    from gecjury.benchmarks.data_folder import open_data
+
+    return open_data(args.data, cache=args.cache)
+
+
+def training_language(args: argparse.Namespace, languages: Mapping[str, str | None]) -> Language:
+    """Return the language of what is trained on.
+
+    It is that of --lang, that of the sets that are known by name, or English.
+
+    Args:
+        args: with --lang and --fold.
+        languages: by name of an input the code of its language; None for files.
+
+    Raises:
+        OptionError: inputs are of several languages, or of another one than --lang says.
+    """
+    from gecjury.corpus.language import language_of
+    from gecjury.errors import OptionError
+
+    named = {name: code for name, code in languages.items() if code is not None}
+    chosen = language_of(args.lang, fold=args.fold).code if args.lang else None
+    for name, code in named.items():
+        if chosen is not None and code != chosen:
+            raise OptionError(
+                f"--lang {args.lang}: {name} is {language_of(code).name} ({code}); leave out --lang"
+            )
+    if len(set(named.values())) > 1:
+        inputs = ", ".join(f"{name} is {language_of(code).name}" for name, code in named.items())
+        raise OptionError(f"{inputs}: one model is trained on one language")
+    code = chosen or next(iter(named.values()), "en")
+    return language_of(code, fold=args.fold)
+
+
+def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> list[str]:
+    """Return warnings, also on stderr, where an encoder cannot read texts of another language.
+
+    English texts are not looked at.
+    """
+    from gecjury.refless.nets.coverage import reading_notes
+    from gecjury.refless.nets.regressor import load_tokenizer
+
+    if language.code == "en":
+        return []
+    notes = reading_notes(load_tokenizer(encoder), texts, encoder)
+    for note in notes:
+        tell(f"warning: {note}")
+    return notes
+
+
+def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[tuple[str, Corpus]]:
+    """Yield benchmarks by name with their texts; stderr tells of those whose data is not here."""
+    from gecjury.benchmarks.load import load_benchmark
+    from gecjury.errors import DataError
+
+    for name in names:
+        try:
+            corpus = load_benchmark(name, systems="all", data=args.data, cache=args.cache).corpus
+        except DataError as error:
+            tell(f"leakage into {name} was not checked: {error}")
+            continue
+        yield name, corpus
+
+
+def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
+    """Return warnings, also on stderr, of sentences that benchmarks share whose data is here."""
+    from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
+
+    warnings = []
+    absent = dict.fromkeys(args.check)
+    for name, corpus in tested_corpora(args, args.check):
+        del absent[name]
+        line = warning(find_leaks(texts, corpus_texts(corpus)), what, name)
+        if line:
+            warnings.append(line)
+            tell(f"warning: {line}")
+    unchecked = [f"Leakage into {name} was not checked, for lack of its data" for name in absent]
+    return warnings + unchecked
 
 
 def labelled_code(args: argparse.Namespace, names: Sequence[str]) -> str:
@@ -78,11 +161,14 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
     )
 
     for name in names:
-        own = labelled_language(name)
-        if code != "mul" and own not in (None, code):
-            tell(f"warning: {name} is of another language ({own}) than what is trained ({code})")
+        language = labelled_language(name)
+        if code != "mul" and language not in (None, code):
+            tell(
+                f"warning: {name} is of another language ({language}) than what is trained ({code})"
+            )
     train = read_labelled(names, lambda: data_folder(args), language=code)
     refuse_one_class(train, ", ".join(names))
+    # A dev part that nobody names may stand beside the training part, as MultiGED's do.
     if args.detection_dev:
         place = [args.detection_dev]
         dev = read_labelled(place, lambda: data_folder(args), part="dev", language=code)
