@@ -17,7 +17,7 @@ from gecjury.corpus.edits import differing_spans
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
-from gecjury.report.page.tables import Heading
+from gecjury.report.page.tables import headings
 from gecjury.report.page.words import FAMILY_NAMES
 from gecjury.wording import number
 
@@ -129,10 +129,7 @@ def _block(
         note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
         before=before,
         after=after,
-        headings=[
-            Heading("correction and its systems"),
-            *(Heading(name, "n") for name in (*people, *metrics)),
-        ],
+        headings=headings(["correction and its systems"], [*people, *metrics]),
         corrections=[
             _Row.of(sentence.source, c, judged, digits, language) for c in sentence.corrections
         ],

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
+
+from gecjury.report.page.markup import finalize
+from gecjury.report.page.svg import mark
+from gecjury.report.page.words import FAMILY_NAMES
 
 _BREAK_BETWEEN_WORDS = re.compile(r"(?<=[^\s>])\s*\n\s*(?=[^\s<])")
 _BREAK = re.compile(r"\s*\n\s*")
@@ -31,12 +35,8 @@ class _Joined(Extension):
 
 
 @cache
-def environment(finalize: Callable[[object], object]) -> Environment:
-    """Return the environment of all pages.
-
-    Args:
-        finalize: converts a value before it is escaped and written.
-    """
+def environment() -> Environment:
+    """Return the environment of all pages, with the names and marks of families."""
     made = Environment(
         loader=PackageLoader("gecjury.report.page"),
         autoescape=True,
@@ -52,4 +52,5 @@ def environment(finalize: Callable[[object], object]) -> Environment:
         "allow_nan": False,
         "sort_keys": False,
     }
+    made.globals |= {"mark": mark, "family_names": FAMILY_NAMES}
     return made

@@ -59,7 +59,7 @@ def render(template: str, /, **values: Any) -> Markup:
     """
     from gecjury.report.page.environment import environment
 
-    return Markup(environment(finalize).get_template(f"{template}.html.jinja").render(values))
+    return Markup(environment().get_template(f"{template}.html.jinja").render(values))
 
 
 def render_page(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
@@ -23,26 +23,15 @@ from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.comparison import document as document_of
-from gecjury.report.figure import figures_of
+from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.browser import sentence_browser
-from gecjury.report.page.glossary import TERMS, Term, metric_names, term
+from gecjury.report.page.glossary import TERMS, metric_names, term
 from gecjury.report.page.markup import clean, render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters, windows
-from gecjury.report.page.sections import (
-    edit_section,
-    label_section,
-    rating_section,
-    segment_section,
-)
-from gecjury.report.page.tables import (
-    PageTable,
-    extents_of,
-    family_mark,
-    family_table,
-    judge_costs,
-    significance_tables,
-)
+from gecjury.report.page.sections import level_sections
+from gecjury.report.page.tables import extents_of, family_table, significance_table
 from gecjury.report.page.words import (
+    BESIDE,
     FAMILY_NAMES,
     VIEWS,
     Document,
@@ -164,13 +153,10 @@ def sections(
     }
     figures = figures_of(document)
     content: dict[str, Markup | None] = {
-        "summary": _summary(document, views, human, material, names),
-        "metrics": _metrics(document, views) if any(map(is_compared, document["rows"])) else None,
+        "summary": _summary(document, figures, views, human, material, names),
+        "metrics": _metrics(document, figures, views),
         "significance": _significance(document, views),
-        "edits": edit_section(figures, document),
-        "ratings": rating_section(figures),
-        "segments": segment_section(figures, document),
-        "labels": label_section(figures),
+        **level_sections(figures, document),
         "scatter": scatters(document, human, names),
     }
     if material is not None:
@@ -244,32 +230,22 @@ def header(document: Document) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Card:
-    """A card of statements on a topic, some of them folded; a careful one warns."""
-
-    heading: str
-    statements: Mapping[str, Sequence[str]]
-    folded: Mapping[str, Sequence[str]]
-    careful: bool = False
-
-    @classmethod
-    def of(cls, heading: str, items: Sequence[Statement], careful: bool = False) -> _Card:
-        visible_texts, folded = (
-            _by_topic([item for item in items if item.folded == waits]) for waits in (False, True)
-        )
-        return cls(heading, visible_texts, folded, careful)
-
-
-def _by_topic(items: Sequence[Statement]) -> dict[str, list[str]]:
-    topics: dict[str, list[str]] = {}
+def _card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, Any]:
+    """Return a card of statements by topic, some of them folded; a careful one warns."""
+    topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:
-        topics.setdefault(item.topic, []).append(item.text)
-    return topics
+        topics[item.folded].setdefault(item.topic, []).append(item.text)
+    return {
+        "heading": heading,
+        "statements": topics[False],
+        "folded": topics[True],
+        "careful": careful,
+    }
 
 
 def _summary(
     document: Document,
+    figures: Sequence[Figure],
     views: Sequence[View],
     human: Mapping[str, Mapping[str, float]],
     material: Material | None,
@@ -279,21 +255,19 @@ def _summary(
     edits = edit_statement(document)
     # The verdicts on edits belong to the judgments by edits.
     place = "edit" if "edit" in views else next(iter(views), "")
-    agreed: dict[str, Consensus | None] = {
-        view: material.consensus(view) if material else None for view in views
-    }
     for view in views:
-        items = summarise(document, {view: human.get(view, {})}, agreed)
+        agreed = material.consensus(view) if material else None
+        items = summarise(document, view, human.get(view, {}), agreed)
         items += [edits] if edits and view == place else []
         if items:
-            cards.append(_Card.of(VIEWS[view].capitalize(), items))
+            cards.append(_card(VIEWS[view].capitalize(), items))
     if material is None:
-        careful = [Statement("Caveats", str(text)) for text in document.get("caveats") or ()]
+        careful = [Statement("Caveats", text) for text in document.get("caveats") or ()]
     else:
         careful = _careful(document, material.cautions)
     if careful:
-        cards.append(_Card.of("Read with care", careful, careful=True))
-    plots = overviews(document, views, names)
+        cards.append(_card("Read with care", careful, careful=True))
+    plots = overviews(document, figures, views, names)
     terms = [term(key) for key in _FIRST] if plots else []
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
 
@@ -341,29 +315,23 @@ def _once(texts: Sequence[str]) -> list[str]:
 _FIRST = ("r", "spa", "accuracy", "interval", "people")
 
 
-def _metrics(document: Document, views: Sequence[str]) -> Markup:
-    costs = judge_costs(document)
-    present = {row["family"] for row in document["rows"]} | {"chance", "humans"}
-    tables = {view: family_table(document, view, costs) for view in views}
+def _metrics(document: Document, figures: Sequence[Figure], views: Sequence[str]) -> Markup | None:
+    """Return the tables of all metrics by view; None where single edits alone were compared."""
+    if not any(map(is_compared, document["rows"])):
+        return None
+    present = {row["family"] for row in document["rows"]} | {*BESIDE}
+    tables = {view: family_table(document, figures, view) for view in views}
+    words = {text for table in tables.values() for text, _ in table.headings}
     return render(
         "metrics",
-        legend=[family_mark(family) for family in FAMILY_NAMES if family in present],
+        legend=[family for family in FAMILY_NAMES if family in present],
         views=[
-            {
-                "heading": VIEWS[view].capitalize() if len(views) > 1 else "",
-                "table": table,
-            }
+            (VIEWS[view].capitalize() if len(views) > 1 else "", table)
             for view, table in tables.items()
         ],
-        terms=_explained(tables.values()),
+        terms=[entry for entry in TERMS if entry.word in words or entry.key == "interval"],
         names=metric_names(document["rows"]),
     )
-
-
-def _explained(tables: Iterable[PageTable]) -> list[Term]:
-    """Return the terms that head the columns of tables, and intervals."""
-    words = {heading.text for table in tables for heading in table.headings}
-    return [entry for entry in TERMS if entry.word in words or entry.key == "interval"]
 
 
 def _significance(document: Document, views: Sequence[View]) -> Markup | None:
@@ -372,15 +340,15 @@ def _significance(document: Document, views: Sequence[View]) -> Markup | None:
         for test in document.get("significance") or ()
         if len(test["metrics"]) > 1 and test["human"] in views
     ]
-    if not tests:
-        return None
+    level, headed, tables = significance_level(document), set(), []
+    for test in sorted(tests, key=lambda test: views.index(test["human"])):
+        view = test["human"]
+        heading = "" if view in headed else VIEWS[view].capitalize()
+        headed.add(view)
+        tables.append(significance_table(test, heading, level))
     note = " ".join(extents_of(tests))
-    listed = []
-    for view in dict.fromkeys(str(test["human"]) for test in tests):
-        heading = VIEWS.get(view, view).capitalize()
-        tests_of_view = [test for test in tests if test["human"] == view]
-        listed += significance_tables(tests_of_view, heading, significance_level(document))
-    return render("tabled", note=note, terms=[], listed=listed, folded="All p-values")
+    folded = "All p-values"
+    return render("tabled", note=note, terms=[], listed=tables, folded=folded) if tests else None
 
 
 def _sentences(

@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup
 
+from gecjury.report.figure import Figure
 from gecjury.report.page.markup import clean
 from gecjury.wording import cut, letters, number
 
@@ -111,25 +111,6 @@ MOST_NAMED = 60
 """Things that are named in a plot: of more the names would hide what they name."""
 MOST_DRAWN = 1000
 """Points of a plot."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its interval, for a row of `intervals`.
-
-    Attributes:
-        name: shown at the left.
-        family: decides colour and shape.
-        value: NaN rows are drawn as a dash.
-        low: lower end; NaN for none.
-        high: upper end; NaN for none.
-    """
-
-    name: str
-    family: str
-    value: float
-    low: float = float("nan")
-    high: float = float("nan")
 
 
 def _element(name: str, words: str | None = None, /, **attributes: object) -> Element:
@@ -243,18 +224,18 @@ def _padded(values: Sequence[float], share: float = 0.08) -> tuple[float, float]
 
 
 def intervals(
-    rows: Sequence[Estimate],
+    rows: Sequence[Figure],
     label: str,
     lines: Sequence[tuple[str, float]] = (),
 ) -> Markup:
     """Draw values with their intervals, one row each, and vertical lines to compare them with.
 
     Args:
-        rows: from the top.
+        rows: from the top; undefined values are drawn as a dash.
         label: description of the plot for screen readers, and title of the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
-    names = [cut(row.name, 21) for row in rows]
+    names = [cut(row.metric, 21) for row in rows]
     left = 12 + max((text_width(name, 11) for name in names), default=0.0)
     top, step = 22.0, 20.0
     ends = [v for row in rows for v in (row.value, row.low, row.high)]
@@ -274,7 +255,7 @@ def intervals(
     for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = top + step * (place + 0.5)
         drawn = [_text(left - 8, y + 4, name, 11, "end")]
-        words = f"{row.name}: {label} {number(row.value)}"
+        words = f"{row.metric}: {label} {number(row.value)}"
         if math.isfinite(row.low) and math.isfinite(row.high):
             words += f" [{number(row.low)}, {number(row.high)}]"
         if math.isfinite(row.value):
@@ -284,7 +265,7 @@ def intervals(
         drawn.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
         parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
     parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
-    spoken = f"{label}: " + ", ".join(f"{row.name} {number(row.value)}" for row in rows)
+    spoken = f"{label}: " + ", ".join(f"{row.metric} {number(row.value)}" for row in rows)
     return _plot(bottom + 32, spoken, parts)
 
 

@@ -26,7 +26,7 @@ from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.glossary import ADDRESSES, NAMES, TERMS, metric_names
 from gecjury.report.page.markup import render
 from gecjury.report.page.page import Material, report_page
-from gecjury.report.page.tables import PageTable, extents_of, significance_tables
+from gecjury.report.page.tables import PageTable, extents_of, significance_table
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
@@ -239,8 +239,8 @@ def study_of(name: str) -> tuple[dict[str, Any], Material]:
         },
         "significance": [{
             "human": "edit", "level": "system", "test": EVIL, "statistic": EVIL,
-            "metrics": [name, EVIL], "p": [[None, 0.1], [0.9, None]], "correction": EVIL,
-            "clusters": [EVIL, EVIL],
+            "metrics": [name, EVIL], "adjusted": [[None, 0.1], [0.1, None]], "values": [0.5, None],
+            "correction": EVIL, "resamples": 1, "clusters": [EVIL, EVIL],
         }],
         "audits": {str(signature): {"members": [{"cost": {"amount": 1, "currency": EVIL}}]}},
         "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL},
@@ -399,32 +399,32 @@ def test_a_significant_difference_says_who_is_better() -> None:
     test = {
         "human": "edit", "level": "system", "test": "perm-both", "statistic": "pearson",
         "metrics": ["a", "b", "c"], "values": [0.9, 0.5, None], "correction": "holm",
-        "p": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]], "clusters": [1, 2, None],
+        "resamples": 9999, "adjusted": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]],
+        "clusters": [1, 2, None],
     }  # fmt: skip
-    (table,) = significance_tables([test], "By edits", 0.05)
+    table = significance_table(test, "By edits", 0.05)
     assert shown(table) == [
         "a: |0.010 ▲|0.200|1",
         "b: 0.010 ▼||–|2",
         "c: 0.200|–||–",
     ]
-    assert [cell.css for cell in table.rows[0].cells] == ["n", "n sig", "n", "n cluster"]
+    assert [cell.css for cell in table.rows[0][1]] == ["n", "n sig", "n", "n cluster"]
     test["adjusted"] = [[None, 0.06, 0.4], [0.06, None, None], [0.4, None, None]]
-    first, second = significance_tables([test, test], "By edits", 0.05)
+    first = significance_table(test, "By edits", 0.05)
     assert "▲" not in "".join(shown(first))
     assert "System level, Pearson r: PERM-BOTH;" in first.caption
-    assert extents_of([test, test | {"resamples": 9999}]) == [
-        "PERM-BOTH (Holm): significant differences extend to other sentences by these systems.",
+    assert first.heading == "By edits"
+    assert extents_of([test, test]) == [
         "PERM-BOTH (Holm, 9\u202f999 resamples): significant differences extend to other sentences "
         "by these systems.",
     ]
-    assert (first.heading, second.heading) == ("By edits", "")
-    (wide,) = significance_tables([test], "", 0.06)
+    wide = significance_table(test, "", 0.06)
     assert shown(wide)[0] == "a: |0.060 ▲|0.400|1"
     assert "(p ≤ 0.06)" in wide.caption
 
 
 def shown(table: PageTable) -> list[str]:
-    return [f"{row.name}: {'|'.join(cell.text for cell in row.cells)}" for row in table.rows]
+    return [f"{name}: {'|'.join(cell.text for cell in cells)}" for name, cells in table.rows]
 
 
 def compare(page: Path, *more: str) -> int:
