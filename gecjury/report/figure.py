@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
+from gecjury.metaeval.result import EDIT_STATISTICS, SENTENCE_STATISTICS, SYSTEM_STATISTICS
 
 _LEVELS = (("system", SYSTEM_STATISTICS), ("sentence", (*SENTENCE_STATISTICS, "tied_share")))
-_EDIT = ("auc", "average_precision", "average_precision_invalid", "accuracy", "balanced", "kappa")
 _RATING = ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman")
 _SEGMENT = ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon")
 
@@ -97,7 +96,7 @@ def _of_edits(document: Mapping[str, Any]) -> Iterator[Figure]:
     for metric, family, entry in entries:
         about = ("edit", "edit", metric, family)
         missing = int(entry.get("missing") or 0)
-        yield from _figures(about, entry, _EDIT, None, entry.get("cases"), missing)
+        yield from _figures(about, entry, EDIT_STATISTICS, None, entry.get("cases"), missing)
 
 
 def _of_corrections(document: Mapping[str, Any]) -> Iterator[Figure]:
