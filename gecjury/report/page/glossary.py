@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gecjury.errors import MissingExtraError, OptionError
+from gecjury.report.citations import CITED, entries
 from gecjury.scoring.registry import METRICS, scorer_class
 
 
@@ -120,32 +121,6 @@ NAMES: Mapping[str, str] = {
 }
 """Meanings of metrics' names; for other metrics their own summary is shown."""
 
-_ANTHOLOGY = "https://aclanthology.org/"
-_ARXIV = "https://arxiv.org/abs/"
-ADDRESSES: Mapping[str, str] = {
-    "asano": f"{_ANTHOLOGY}I17-2058/",
-    "cleme": f"{_ANTHOLOGY}2023.emnlp-main.378/",
-    "cleme2": f"{_ARXIV}2407.00934",
-    "errant": f"{_ANTHOLOGY}P17-1074/",
-    "gleu": f"{_ANTHOLOGY}P15-2097/",
-    "gleu-official": f"{_ARXIV}1605.02592",
-    "gotoscorer": f"{_ANTHOLOGY}2020.coling-main.188/",
-    "green": f"{_ANTHOLOGY}2024.inlg-main.25/",
-    "i-measure": f"{_ANTHOLOGY}N15-1060/",
-    "impara": f"{_ANTHOLOGY}2022.coling-1.316/",
-    "llm-e": f"{_ANTHOLOGY}2024.bea-1.6/",
-    "llm-s": f"{_ANTHOLOGY}2024.bea-1.6/",
-    "m2": f"{_ANTHOLOGY}N12-1067/",
-    "pt-errant": f"{_ANTHOLOGY}2022.emnlp-main.463/",
-    "pt-m2": f"{_ANTHOLOGY}2022.emnlp-main.463/",
-    "scribendi": f"{_ANTHOLOGY}2021.emnlp-main.239/",
-    "sent-errant": f"{_ANTHOLOGY}P17-1074/",
-    "sentm2": f"{_ANTHOLOGY}N12-1067/",
-    "some": f"{_ANTHOLOGY}2020.coling-main.573/",
-    "uot-errant": f"{_ARXIV}2602.05419",
-}
-"""Where the papers of our metrics stand; the only addresses that a page links to."""
-
 
 @dataclass(frozen=True)
 class MetricName:
@@ -174,6 +149,6 @@ def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[MetricName]:
         except (OptionError, MissingExtraError):
             continue
         # Another package may not take the name of a metric of ours, so its paper is never ours.
-        address = ADDRESSES.get(name, "") if name in METRICS else ""
+        address = entries()[CITED[name][0]].address if name in METRICS else ""
         metrics.append(MetricName(name, NAMES.get(name, scorer.summary), scorer.paper, address))
     return metrics
