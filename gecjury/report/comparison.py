@@ -296,15 +296,12 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
 
 def _kappas(people: Annotators) -> dict[str, Any]:
     """Return κ over all ranked systems, and on the pairs compared here."""
-    between, within, ceiling = people.between, people.within, people.agreement
+    kinds, ceiling = {"between": people.between, "within": people.within}, people.agreement
+    counts = {name: sum(kappa.counts.values()) for name, kappa in kinds.items()}
     return {
-        "kappa": {"between": between.mean, "within": within.mean, "ceiling": ceiling.kappa},
-        "weighted": {"between": between.weighted, "within": within.weighted},
-        "comparisons": {
-            "between": sum(between.counts.values()),
-            "within": sum(within.counts.values()),
-            "ceiling": ceiling.pairs,
-        },
+        "kappa": {name: k.mean for name, k in kinds.items()} | {"ceiling": ceiling.kappa},
+        "weighted": {name: kappa.weighted for name, kappa in kinds.items()},
+        "comparisons": counts | {"ceiling": ceiling.pairs},
     }
 
 

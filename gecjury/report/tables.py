@@ -12,7 +12,6 @@ import json
 import math
 import re
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -217,8 +216,6 @@ def _wrapped(text: str, width: int | None) -> str:
     """Wrap running text to a width, if one is given, without breaking a name or address."""
     if width is None:
         return text
-    if width_of(text) == len(text):
-        return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     lines = [""]
     for word in text.split():
         if lines[-1] and width_of(f"{lines[-1]} {word}") > width:

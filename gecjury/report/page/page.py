@@ -25,7 +25,7 @@ from gecjury.metaeval.study import Study
 from gecjury.report.comparison import document as document_of
 from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.browser import sentence_browser
-from gecjury.report.page.glossary import TERMS, metric_names, term
+from gecjury.report.page.glossary import TERMS, metric_names
 from gecjury.report.page.markup import clean, render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters, windows
 from gecjury.report.page.sections import level_sections
@@ -71,29 +71,7 @@ _SECTIONS = {
 
 def comparison_page(comparison: Comparison) -> str:
     """Return a comparison as one page to read and share."""
-    material = Material(comparison.study, comparison.tables, comparison.cautions)
-    return report_page(document_of(comparison), material)
-
-
-@dataclass(frozen=True)
-class Material:
-    """The parts of a comparison that its document does not hold.
-
-    Attributes:
-        study: the benchmark and settings of the comparison.
-        tables: scores, one table a metric.
-        cautions: cautions for the reader, by heading.
-    """
-
-    study: Study
-    tables: Sequence[ScoreTable]
-    cautions: Sequence[Caution] = ()
-
-    def consensus(self, view: View) -> Consensus | None:
-        """Return how far the families agree on the judged pairs of a view, if there are any."""
-        if not self.tables or not self.study.benchmark.rankings.get(view):
-            return None
-        return consensus(self.tables, self.study.parts(view), camps(self.tables))
+    return report_page(document_of(comparison), comparison)
 
 
 @dataclass(frozen=True)
@@ -113,12 +91,12 @@ class Section:
     content: Markup
 
 
-def report_page(document: Document, material: Material) -> str:
+def report_page(document: Document, comparison: Comparison) -> str:
     """Return the whole page as text.
 
     Args:
         document: the comparison as JSON has it.
-        material: the material of the run that made it.
+        comparison: the same as typed values.
     """
     record: Document = plain(document)
     # What the page draws is left to `compare --format json`.
@@ -128,24 +106,24 @@ def report_page(document: Document, material: Material) -> str:
         title=f"Metrics on {_unwieldy(record).get(record['benchmark'], record['benchmark'])}",
         scripted=True,
         **header(record),
-        sections=sections(record, material, _BYTES - len(numbers.encode())),
-        footer=_footer(material.study),
+        sections=sections(record, comparison, _BYTES - len(numbers.encode())),
+        footer=_footer(comparison.study),
         numbers=numbers,
     )
 
 
 def sections(
-    document: Document, material: Material | None = None, budget: int = _BYTES
+    document: Document, comparison: Comparison | None = None, budget: int = _BYTES
 ) -> list[Section]:
     """Return the sections of a comparison that has something to show in them.
 
     Args:
         document: the comparison as plain JSON values.
-        material: the material of its run; without it there are no windows, pairs and sentences.
+        comparison: the same as typed values; without it there are no windows, pairs and sentences.
         budget: bytes that the sections may take.
     """
     views = _views(document)
-    names = _unwieldy(document, material)
+    names = _unwieldy(document, comparison)
     human: Mapping[str, Mapping[str, float]] = {
         view: {name: math.nan if score is None else score for name, score in scores.items()}
         for view, scores in (document.get("human_values") or {}).items()
@@ -153,22 +131,22 @@ def sections(
     }
     figures = figures_of(document)
     content: dict[str, Markup | None] = {
-        "summary": _summary(document, figures, views, human, material, names),
+        "summary": _summary(document, figures, views, human, comparison, names),
         "metrics": _metrics(document, figures, views),
         "significance": _significance(document, views),
         **level_sections(figures, document),
         "scatter": scatters(document, human, names),
     }
-    if material is not None:
-        study, tables = material.study, material.tables
+    if comparison is not None:
+        study, tables = comparison.study, comparison.tables
         content["windows"] = windows(document, study, views, names)
         content["pairs"] = pairs(study, tables, views)
         content["settings"] = _settings(document, study, tables)
     content = {key: part and _with_short_names(part, names) for key, part in content.items()}
-    if material is not None:
+    if comparison is not None:
         # Sentences take what room the other sections leave.
         rest = sum(len(part.encode()) for part in content.values() if part)
-        browsed = _sentences(material.study, material.tables, views, budget - rest)
+        browsed = _sentences(comparison.study, comparison.tables, views, budget - rest)
         content["sentences"] = browsed and _with_short_names(browsed, names)
     return [
         Section(key, *words, part)
@@ -181,14 +159,13 @@ def _views(document: Document) -> list[View]:
     return [view for view in get_args(View) if view in document["human_scores"]]
 
 
-def _unwieldy(document: Document, material: Material | None = None) -> dict[str, str]:
+def _unwieldy(document: Document, comparison: Comparison | None = None) -> dict[str, str]:
     """Return names that would wreck the page, by length or by turning its text, as shown."""
     names = [*document["systems"], document["benchmark"], document.get("references")]
     names += [row["metric"] for row in document["rows"]]
-    if material is not None:
-        about = material.study.benchmark
-        names += [*about.corpus.names, about.name, about.systems, about.references, about.citation]
-        names += [table.signature.label for table in material.tables]
+    if comparison is not None:
+        about = comparison.study.benchmark
+        names += [about.systems, about.citation]
     short_names = {str(name): shortened(clean(str(name))) for name in names}
     return {name: short for name, short in short_names.items() if short != clean(name)}
 
@@ -248,7 +225,7 @@ def _summary(
     figures: Sequence[Figure],
     views: Sequence[View],
     human: Mapping[str, Mapping[str, float]],
-    material: Material | None,
+    comparison: Comparison | None,
     names: Mapping[str, str],
 ) -> Markup:
     cards = []
@@ -256,20 +233,28 @@ def _summary(
     # The verdicts on edits belong to the judgments by edits.
     place = "edit" if "edit" in views else next(iter(views), "")
     for view in views:
-        agreed = material.consensus(view) if material else None
+        agreed = _consensus(comparison, view) if comparison else None
         items = summarise(document, view, human.get(view, {}), agreed)
         items += [edits] if edits and view == place else []
         if items:
             cards.append(_card(VIEWS[view].capitalize(), items))
-    if material is None:
+    if comparison is None:
         careful = [Statement("Caveats", text) for text in document.get("caveats") or ()]
     else:
-        careful = _careful(document, material.cautions)
+        careful = _careful(document, comparison.cautions)
     if careful:
         cards.append(_card("Read with care", careful, careful=True))
     plots = overviews(document, figures, views, names)
-    terms = [term(key) for key in _FIRST] if plots else []
+    terms = {key: TERMS[key] for key in _FIRST} if plots else {}
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
+
+
+def _consensus(comparison: Comparison, view: View) -> Consensus | None:
+    """Return how far the families agree on the judged pairs of a view, if there are any."""
+    tables, study = comparison.tables, comparison.study
+    if not tables or not study.benchmark.rankings.get(view):
+        return None
+    return consensus(tables, study.parts(view), camps(tables))
 
 
 # What nearly every comparison has; the other cautions are in sight.
@@ -329,7 +314,7 @@ def _metrics(document: Document, figures: Sequence[Figure], views: Sequence[str]
             (VIEWS[view].capitalize() if len(views) > 1 else "", table)
             for view, table in tables.items()
         ],
-        terms=[entry for entry in TERMS if entry.word in words or entry.key == "interval"],
+        terms={k: term for k, term in TERMS.items() if term[0] in words or k == "interval"},
         names=metric_names(document["rows"]),
     )
 
@@ -348,7 +333,7 @@ def _significance(document: Document, views: Sequence[View]) -> Markup | None:
         tables.append(significance_table(test, heading, level))
     note = " ".join(extents_of(tests))
     folded = "All p-values"
-    return render("tabled", note=note, terms=[], listed=tables, folded=folded) if tests else None
+    return render("tabled", note=note, terms={}, listed=tables, folded=folded) if tests else None
 
 
 def _sentences(

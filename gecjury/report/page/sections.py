@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.report.figure import Figure, edit_entries
-from gecjury.report.page.glossary import term
+from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import PageTable, figure_table, headings, measure_cell
 from gecjury.report.page.words import BESIDE
@@ -110,12 +110,13 @@ def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> di
         level_figures = [figure for figure in figures if figure.level == about.level]
         # Chance and people alone are no section: no metric was tried, or none has a value.
         if any(f.family not in BESIDE and not math.isnan(f.value) for f in level_figures):
-            note, terms = about.note.format(pairs=pairs), [term(key) for key in about.terms]
+            note = about.note.format(pairs=pairs)
+            terms = {key: TERMS[key] for key in about.terms}
             listed = [_table(about, level_figures)]
             content[section] = render("tabled", note=note, terms=terms, listed=listed, folded="")
     if "edits" in content and (types := _by_type(document)):
         content["edits"] += render(
-            "tabled", note="", terms=[], listed=[types], folded="By error type"
+            "tabled", note="", terms={}, listed=[types], folded="By error type"
         )
     return content
 

@@ -231,11 +231,7 @@ def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
 def _tick_texts(values: Sequence[float]) -> list[str]:
     """Return all ticks with the digits that the narrowest gap needs."""
     gap = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
-    digits = max(0, -math.floor(math.log10(gap) + 1e-9)) if gap > 0 else 2
-    if digits and abs(round(gap, digits) - gap) > 1e-9 * abs(gap):
-        digits += 1
-    if not digits and abs(round(gap) - gap) > 1e-9:
-        digits = 1
+    digits = next((d for d in range(20) if abs(round(gap, d) - gap) <= 1e-9 * gap), 2)
     return [number(float(value), digits) for value in values]
 
 

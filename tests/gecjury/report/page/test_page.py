@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,12 +21,13 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.metaeval.cautions import Caution
+from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.citations import CITED, entries
 from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.glossary import NAMES, TERMS, metric_names
 from gecjury.report.page.markup import render
-from gecjury.report.page.page import Material, report_page
+from gecjury.report.page.page import report_page
 from gecjury.report.page.tables import PageTable, extents_of, significance_table
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
@@ -195,7 +196,16 @@ def check_accessible(page: str) -> None:
         assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
 
 
-def study_of(name: str) -> tuple[dict[str, Any], Material]:
+@dataclass(frozen=True)
+class Material:
+    """What a page takes of a comparison beside its document."""
+
+    study: Study
+    tables: Sequence[ScoreTable]
+    cautions: Sequence[Caution]
+
+
+def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
     """A study of three systems, one of them of a given name, by one metric of that name."""
     lines = {name: (SOURCE, "b"), "two": ("He goes home .", "b"), "three": ("He go home .", "c")}
     corpus = Corpus((SOURCE, "b"), {key: Version(text) for key, text in lines.items()},
@@ -248,7 +258,7 @@ def study_of(name: str) -> tuple[dict[str, Any], Material]:
         "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL},
     }  # fmt: skip
     cautions = [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
-    return document, Material(study, [table], cautions)
+    return document, cast(Comparison, Material(study, [table], cautions))
 
 
 @pytest.mark.security
@@ -295,14 +305,14 @@ def test_a_plot_comes_before_the_words_and_pictures_can_be_saved(tmp_path: Path)
 def test_cautions_are_in_sight_and_remarks_are_folded() -> None:
     document, material = study_of("x")
     cautions = [Caution("Notes", "a remark"), Caution("Few systems", "a caution")]
-    page = report_page(document, replace(material, cautions=cautions))
+    page = report_page(document, replace(material, cautions=tuple(cautions)))
     card = page.split("Read with care")[1].split("</div>")[0]
     shown, folded = card.split("<details>")
     assert "a caution." in shown
     assert "a remark." in folded
-    card = report_page(document, replace(material, cautions=cautions[:1])).split("Read with care")[
-        1
-    ]
+    card = report_page(document, replace(material, cautions=(cautions[0],))).split(
+        "Read with care"
+    )[1]
     assert card.startswith("</h3><details>")
 
 
@@ -317,7 +327,7 @@ def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
         "a remark of 4",
     ]
     page = report_page(
-        document, replace(material, cautions=[Caution("Notes", text) for text in texts])
+        document, replace(material, cautions=tuple(Caution("Notes", text) for text in texts))
     )
     told = re.findall(r"<dd>(.*?)</dd>", page.split("Read with care")[1].split("</div>")[0])
     assert told[-5:] == [
@@ -353,7 +363,7 @@ def test_metrics_are_spelt_out_with_their_papers() -> None:
         {"metric": "changes"},
         {"metric": EVIL, "signature": EVIL},
     ]
-    assert [(each.name, each.words, each.address) for each in metric_names(rows)] == [
+    assert [(name, words, address) for name, words, _, address in metric_names(rows)] == [
         ("gleu", "Generalized Language Evaluation Understanding", ADDRESSES["gleu"]),
         ("errant", "Error Annotation Toolkit", ADDRESSES["errant"]),
         ("changes", "tokens changed; not a measure of quality, a baseline to beat", ""),
@@ -396,7 +406,7 @@ def test_null_everywhere_is_a_page_all_the_same() -> None:
     assert 'id="edits"' not in page
     assert 'id="significance"' not in page
     # No sentence scores at all: --level edit.
-    assert 'id="sentences"' not in report_page(document, replace(material, tables=[]))
+    assert 'id="sentences"' not in report_page(document, replace(material, tables=()))
 
 
 def test_a_significant_difference_says_who_is_better() -> None:
