@@ -74,7 +74,8 @@ def tables(comparison: Comparison) -> list[Table]:
             comparison.settings.level == "edit" or comparison.settings.credit
         ):
             parts.append(_type_table(comparison.edits))
-    parts += _rating_tables(comparison)
+    if comparison.ratings:
+        parts.append(_rating_table(comparison))
     if comparison.segments is not None:
         parts.append(_segment_table(comparison, comparison.segments))
     if comparison.labels is not None:
@@ -223,15 +224,17 @@ def _with_bounds(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, **{f"{k}_ci": (record[f"{k}_low"], record[f"{k}_high"]) for k in ends}}
 
 
+def aggregation(aggregate: str, shuffles: int, seed: int) -> str:
+    """Return how sentence scores became system scores, in words."""
+    if aggregate != "trueskill":
+        return aggregate
+    how = f"mean of {shuffles} shuffles, seed {seed}" if shuffles else "one pass in file order"
+    return f"{aggregate} ({how})"
+
+
 def _setting_notes(comparison: Comparison) -> list[str]:
     settings = comparison.settings
-    how: str = settings.aggregate
-    if how == "trueskill":
-        how += (
-            f" (mean of {settings.shuffles} shuffles, seed {settings.seed})"
-            if settings.shuffles
-            else " (one pass in file order)"
-        )
+    how = aggregation(settings.aggregate, settings.shuffles, settings.seed)
     kinds = ", ".join(sorted(set(comparison.human_kinds.values())))
     judged = "the pairs that humans decided"
     if settings.ties == "calibrated":
@@ -242,10 +245,8 @@ def _setting_notes(comparison: Comparison) -> list[str]:
         if not any(result.sentence for result in comparison.results):
             return [above, *map(str, comparison.benchmark.notes)]
         above += "; "
-    notes = [
-        f"{above}sentence level: ties={settings.ties}, tied % of {judged}",
-    ]
-    return notes + [str(note) for note in comparison.benchmark.notes]
+    above += f"sentence level: ties={settings.ties}, tied % of {judged}"
+    return [above, *map(str, comparison.benchmark.notes)]
 
 
 def _annotator_notes(comparison: Comparison) -> list[str]:
@@ -357,19 +358,15 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
     over = settings.resampling.over
     drawn = {"both": "sentences and systems"}.get(over, over)
     for view in comparison.views:
-        leading = [
-            gap
-            for gap in uncertainty.differences
-            if (gap.level, gap.human, gap.statistic) == (level, view, statistic)
-            and over in gap.ci95
-            and not math.isnan(gap.difference)
-        ]
         # The best is ahead of all others: whose differences are all 0 or more, either way round.
         ahead: dict[str, dict[str, tuple[float, float, float]]] = {}
-        for gap in leading:
-            low, high = gap.ci95[over]
-            ahead.setdefault(gap.first, {})[gap.second] = (gap.difference, low, high)
-            ahead.setdefault(gap.second, {})[gap.first] = (-gap.difference, -high, -low)
+        for gap in uncertainty.differences:
+            place = (gap.level, gap.human, gap.statistic)
+            defined = over in gap.ci95 and not math.isnan(gap.difference)
+            if defined and place == (level, view, statistic):
+                low, high = gap.ci95[over]
+                ahead.setdefault(gap.first, {})[gap.second] = (gap.difference, low, high)
+                ahead.setdefault(gap.second, {})[gap.first] = (-gap.difference, -high, -low)
         best = next((k for k, v in ahead.items() if min(d for d, _, _ in v.values()) >= 0), None)
         if best is None:
             continue
@@ -387,14 +384,10 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
 def _how(comparison: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
     how = comparison.settings.resampling
     return {
-        "resamples": how.resamples,
-        "over": how.over,
+        **asdict(how),
         "seed": comparison.settings.seed,
-        "confidence": how.confidence,
         "aggregate_resampled": how.draws_sentences,
-        "human_resampled": dict(uncertainty.human_resampled),
-        "permutations": how.permutations,
-        "level": how.level,
+        "human_resampled": uncertainty.human_resampled,
     }
 
 
@@ -589,10 +582,8 @@ def _type_table(edits: EditComparison) -> Table:
 # ---- single corrections: ratings, and the segment level
 
 
-def _rating_tables(comparison: Comparison) -> list[Table]:
-    """Return tables of correlations with ratings by aspect; none without ratings."""
-    if not comparison.ratings:
-        return []
+def _rating_table(comparison: Comparison) -> Table:
+    """Return a table of correlations with ratings by aspect."""
     columns = [
         Column("metric"),
         Column("family"),
@@ -616,7 +607,7 @@ def _rating_tables(comparison: Comparison) -> list[Table]:
         notes.append("[low, high]: bootstrap over sources, each with all its corrections")
     if any(rated.family == "humans" for rated in comparison.ratings):
         notes.append("one rater: against the mean of the others, which is less steady than of all")
-    return [Table(columns, rows, "Ratings of single corrections", notes)]
+    return Table(columns, rows, "Ratings of single corrections", notes)
 
 
 def _with_intervals(record: dict[str, Any]) -> dict[str, Any]:
@@ -706,14 +697,16 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     columns.append(Column("missing"))
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for labelled in labels.rows:
-        row = rows.setdefault(
-            (labelled.label, labelled.score),
-            {"metric": labelled.label, "family": labelled.family, "score": labelled.score},
-        )
+        about_metric = {
+            "metric": labelled.label,
+            "family": labelled.family,
+            "score": labelled.score,
+            "missing": 0,
+        }
+        row = rows.setdefault((labelled.label, labelled.score), about_metric)
         row[labelled.human] = labelled.agreement.auc
-        if "auc" in labelled.intervals:
-            row[f"{labelled.human}_ci"] = labelled.intervals["auc"]
-        row["missing"] = max(labelled.agreement.missing, row.get("missing", 0))
+        row[f"{labelled.human}_ci"] = labelled.intervals.get("auc")
+        row["missing"] = max(labelled.agreement.missing, row["missing"])
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [

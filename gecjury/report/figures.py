@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.durable import unwritable, whole_file
 from gecjury.errors import MissingExtraError, OptionError, OutputError, install_hint
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
@@ -23,37 +24,28 @@ _KINDS = (".png", ".pdf", ".svg")
 
 
 def check_figure(path: str | Path) -> None:
-    """Refuse early a figure that could not be drawn.
+    """Refuse early a figure that could not be drawn, before long work.
 
     Raises:
         OptionError: not a kind of file that can be written.
-        OutputError: the folder does not exist.
+        OutputError: the path is a folder, or its folder cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
+    import tempfile
+
     target = Path(path)
     if target.suffix.lower() not in _KINDS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(_KINDS)}")
     if not target.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {target.parent}; make it first")
-    _pyplot()
-
-
-def check_place(path: str | Path) -> None:
-    """Refuse early a place that cannot be written, for figures that come after long work.
-
-    Raises:
-        OutputError: the path is a folder, or its folder cannot be written.
-    """
-    import tempfile
-
-    target = Path(path)
     if target.is_dir():
         raise OutputError(f"{path}: is a folder; give the name of a file")
     try:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+        raise unwritable(path, error) from None
+    _pyplot()
 
 
 def _pyplot() -> Any:
@@ -105,11 +97,11 @@ def _with_fonts(figure: Any) -> None:
 def _save(figure: Any, path: str | Path) -> None:
     try:
         _with_fonts(figure)
-        with warnings.catch_warnings():
+        # A viewer that watches the file must never read half of it.
+        with warnings.catch_warnings(), whole_file(Path(path), synced=False) as file:
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
-            figure.savefig(path, dpi=150, bbox_inches="tight")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+            kind = Path(path).suffix[1:].lower()
+            figure.savefig(file, format=kind, dpi=150, bbox_inches="tight")
     finally:
         _pyplot().close(figure)
 
@@ -231,14 +223,7 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
         axes.legend(fontsize=7)
     for axes in panels:
         axes.set_visible(False)
-    # A viewer that watches the file must never read half of it: write beside, then rename.
-    target = Path(path)
-    partial = target.with_name(f".{target.stem}.partial{target.suffix}")
-    _save(figure, partial)
-    try:
-        partial.replace(target)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    _save(figure, path)
 
 
 def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
+from gecjury.report.comparison import aggregation
 from gecjury.report.comparison import document as document_of
 from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.browser import sentence_browser
@@ -371,14 +372,10 @@ def _sentences(
 
 def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) -> Markup:
     benchmark = study.benchmark
-    shuffles = document["shuffles"]
-    how = f"mean of {shuffles} shuffles, seed {document['seed']}" if shuffles else ""
-    trueskill = document["aggregate"] == "trueskill"
     facts = {
         "benchmark": f"{benchmark.name}, systems {benchmark.systems}",
         "references": document["references"],
-        "system scores": document["aggregate"]
-        + (f" ({how or 'one pass in file order'})" if trueskill else ""),
+        "system scores": aggregation(document["aggregate"], document["shuffles"], document["seed"]),
         "human scores": ", ".join(f"{v}: {k}" for v, k in document["human_scores"].items()),
         "ties": document["ties"],
         "intervals": _uncertainty(document),
@@ -399,13 +396,13 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
 
 
 def _uncertainty(document: Document) -> str:
-    facts = document.get("uncertainty") or {}
-    if not facts:
+    how = document.get("uncertainty")
+    if not how:
         return ""
-    over = {"both": "sentences and systems"}.get(facts.get("over", ""), facts.get("over", ""))
+    over = {"both": "sentences and systems"}.get(how["over"], how["over"])
     return (
-        f"{100 * facts.get('confidence', 0.95):.0f}% bootstrap, {facts.get('resamples', '?')} "
-        f"resamples over {over}, seed {facts.get('seed', '?')}"
+        f"{100 * how['confidence']:.0f}% bootstrap, {how['resamples']} resamples over {over}, "
+        f"seed {how['seed']}"
     )
 
 

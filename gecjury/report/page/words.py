@@ -83,13 +83,11 @@ class Standing:
         """Return the metrics by the measure that was tested, if any metric has a value of it."""
         tests = document.get("significance") or ()
         test = next((t for t in tests if (t["human"], t["level"]) == (view, level)), None)
-        measure = "pearson" if level == "system" else "accuracy"
-        if test and test["statistic"] in SHOWN_MEASURES:
-            values = values_by(document, view, level, test["statistic"])
-            if values:
-                return cls(document, view, level, test, test["statistic"], values)
-        values = values_by(document, view, level, measure)
-        return cls(document, view, level, test, measure, values)
+        measures = [test["statistic"]] if test and test["statistic"] in SHOWN_MEASURES else []
+        measures.append("pearson" if level == "system" else "accuracy")
+        values = {key: values_by(document, view, level, key) for key in measures}
+        measure = next(filter(values.get, measures), measures[-1])
+        return cls(document, view, level, test, measure, values[measure])
 
     def p_value(self, one: str, other: str) -> float | None:
         """Return the corrected p-value of the difference of two metrics; None if not tested."""

@@ -255,7 +255,7 @@ def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
             "correction": EVIL, "resamples": 1, "clusters": [EVIL, EVIL],
         }],
         "audits": {str(signature): {"members": [{"cost": {"amount": 1, "currency": EVIL}}]}},
-        "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL},
+        "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL, "confidence": 0.95},
     }  # fmt: skip
     cautions = [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
     return document, cast(Comparison, Material(study, [table], cautions))
