@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
@@ -20,7 +21,6 @@ from gecjury.metaeval.study import Result, Study
 from gecjury.metaeval.uncertainty import Difference, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
-from gecjury.stats.preferences import PairTable
 
 SYSTEM_STATISTICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
 """Statistics of the system level, as attributes of `SystemAgreement`."""
@@ -107,20 +107,20 @@ class PairwiseAgreement:
     """Sentence-level agreement of one metric by pair of systems, or of their human ranks.
 
     Attributes:
-        metric: registered name.
-        label: with the settings that differ from the defaults.
-        view: the judgments.
+        metric: its label.
+        human: the judgments.
         by: meaning of the rows and columns.
-        names: the names of rows and columns.
-        table: the figures.
+        labels: the names of rows and columns.
+        accuracy: rows × columns, NaN where nothing was compared.
+        pairs: the number of comparisons of each cell.
     """
 
     metric: str
-    label: str
-    view: View
+    human: View
     by: Literal["system", "human-rank"]
-    names: tuple[str, ...]
-    table: PairTable
+    labels: tuple[str, ...]
+    accuracy: FloatArray
+    pairs: IntArray
 
 
 @dataclass(frozen=True)

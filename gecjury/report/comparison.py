@@ -165,17 +165,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     if settings.windows:
         record["windows"] = [vars(window) for window in comparison.windows]
     if settings.pairwise:
-        record["pairwise"] = [
-            {
-                "metric": grid.label,
-                "human": grid.view,
-                "by": grid.by,
-                "labels": list(grid.names),
-                "accuracy": grid.table.accuracy,
-                "pairs": grid.table.counts,
-            }
-            for grid in comparison.pairwise
-        ]
+        record["pairwise"] = [vars(grid) for grid in comparison.pairwise]
     return record
 
 
@@ -752,8 +742,8 @@ def _pairwise_tables(comparison: Comparison) -> Iterator[Table]:
     """Yield tables of agreement by pair of systems and of ranks."""
     for grid in comparison.pairwise:
         rows = [
-            {"": name, **dict(zip(grid.names, line.tolist(), strict=True))}
-            for name, line in zip(grid.names, grid.table.accuracy, strict=True)
+            {"": name, **dict(zip(grid.labels, line.tolist(), strict=True))}
+            for name, line in zip(grid.labels, grid.accuracy, strict=True)
         ]
-        title = f"{grid.metric}, {grid.view}: sentence accuracy by pair of {grid.by}s"
-        yield Table([Column(""), *(Column(name, digits=2) for name in grid.names)], rows, title)
+        title = f"{grid.metric}, {grid.human}: sentence accuracy by pair of {grid.by}s"
+        yield Table([Column(""), *(Column(name, digits=2) for name in grid.labels)], rows, title)

@@ -326,12 +326,12 @@ def _significance(document: Document, views: Sequence[View]) -> Markup | None:
         for test in document.get("significance") or ()
         if len(test["metrics"]) > 1 and test["human"] in views
     ]
-    level, headed, tables = significance_level(document), set(), []
-    for test in sorted(tests, key=lambda test: views.index(test["human"])):
-        view = test["human"]
-        heading = "" if view in headed else VIEWS[view].capitalize()
-        headed.add(view)
-        tables.append(significance_table(test, heading, level))
+    level, tables = significance_level(document), []
+    for view in views:
+        heading = VIEWS[view].capitalize()
+        for test in (test for test in tests if test["human"] == view):
+            tables.append(significance_table(test, heading, level))
+            heading = ""
     note = " ".join(extents_of(tests))
     folded = "All p-values"
     return render("tabled", note=note, terms={}, listed=tables, folded=folded) if tests else None
