@@ -67,6 +67,7 @@ def tables(comparison: Comparison) -> list[Table]:
 
     At level `edit` there is no main table: nothing above single edits was scored.
     """
+    # In the order of the levels, from systems down to single edits, then what was asked for.
     parts = [_main_table(comparison)] if comparison.tables else []
     if comparison.edits is not None:
         parts.append(_edit_table(comparison, comparison.edits))
@@ -174,6 +175,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 def _main_table(comparison: Comparison) -> Table:
     """Return the main table: a row for each metric and view, then chance, then people."""
+    # Intervals stand beside the two correlations that people quote, and the accuracy: with those of
+    # all statistics the table would be too wide for a terminal. JSON has them all.
     level = comparison.settings.level
     system = [
         _column("pearson", interval="pearson_ci"),
@@ -243,6 +246,7 @@ def _annotator_notes(comparison: Comparison) -> list[str]:
     """Return notes on the agreement of two annotators, and of metrics, at sentence level."""
     if comparison.settings.level not in ("sentence", "all"):
         return []
+    # κ is over all systems that were ranked, as in the papers, not over those compared here.
     parts = [
         f"{number(people.between.mean, 2)} and {number(people.within.mean, 2)} ({view})"
         for view, people in comparison.annotators.items()
@@ -272,6 +276,7 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
                 f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
                 "more the less the two err together"
             )
+        # On the same pairs, so that metrics and the second annotator answer the same questions.
         shares = {
             result.label: result.doubly_judged.accuracy
             for result in comparison.results
@@ -306,6 +311,7 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {drawn}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
+    # Intervals that hold the human scores fixed are too narrow: the reader has to know.
     fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
     if fixed and how.draws_sentences and not comparison.benchmark.places:
         notes.append(
@@ -412,6 +418,7 @@ def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
             "ceiling_edits": part.beside_ceiling,
             "seconds": part.seconds,
         }
+        # A way to credit belongs to the metric, and so to its row against every view.
         of_metric = [row for row in rows if row["metric"] == part.label]
         if not of_metric:
             of_metric = [{"metric": part.label, "family": part.family, "human": "edit"}]
@@ -428,6 +435,7 @@ def _chance(results: Sequence[Result]) -> dict[str, Any]:
         entry = levels.setdefault(result.metric, {"accuracy": None, "human": {}})
         record = {"system": _system(result), "sentence": _sentence(result)}
         entry["human"][result.view] = record
+        # The contract has one accuracy a baseline, that against the first view.
         if entry["accuracy"] is None and result.sentence is not None:
             entry["accuracy"] = result.sentence.accuracy
     return levels
@@ -485,6 +493,7 @@ def _edit_record(edits: EditComparison) -> dict[str, Any]:
 
 def _agreement(agreement: EditAgreement) -> dict[str, Any]:
     """Return an agreement as JSON values."""
+    # Types are there only where edits were typed; no key is clearer than an empty list.
     record = asdict(agreement)
     if not record["by_type"]:
         del record["by_type"]
@@ -681,6 +690,7 @@ def _label_rows(labels: LabelComparison) -> list[dict[str, Any]]:
 
 def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     """Return a table of AUC of good against bad corrections, a class of bad ones a column."""
+    # Rows come a class each; people compare classes, so that these are the columns.
     classes = list(dict.fromkeys(row.human for row in labels.rows))
     columns = [Column("metric"), Column("family"), Column("score")]
     columns += [Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes]
@@ -696,6 +706,7 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
         row = rows.setdefault((labelled.label, labelled.score), about_metric)
         row[labelled.human] = labelled.agreement.auc
         row[f"{labelled.human}_ci"] = labelled.intervals.get("auc")
+        # All classes share the good corrections, so that the largest count is that of the metric.
         row["missing"] = max(labelled.agreement.missing, row["missing"])
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())

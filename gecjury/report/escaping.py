@@ -116,6 +116,6 @@ def json_text(text: str, encoding: str = "utf-8") -> str:
     return safe
 
 
-def _json_code(found: re.Match[str]) -> str:
+def _json_code(character: re.Match[str]) -> str:
     # json.dumps leaves DEL as it is, and makes a pair of what is above U+FFFF.
-    return json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f")
+    return json.dumps(character[0])[1:-1].replace("\x7f", "\\u007f")

@@ -75,6 +75,7 @@ def _of_rankings(document: Mapping[str, Any]) -> Iterator[_Entry]:
     for name, baseline in (document.get("chance") or {}).items():
         rows += [(name, "chance", view, row) for view, row in baseline["human"].items()]
     for metric, family, human, row in rows:
+        # A level that was not compared has no record; one without judgments has None.
         for level in ("system", "sentence"):
             entry = row.get(level) or {}
             missing = row.get("missing") or 0
@@ -104,6 +105,7 @@ def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
         missing = entry.get("missing") or 0
         yield ("edit", "edit", metric, family), entry, entry.get("cases"), missing
     segments, labels = document.get("segment") or {}, document.get("labels") or {}
+    # The three levels of single corrections differ in what their rows call the judgments.
     rows = [("rating", row["aspect"], row) for row in document.get("ratings") or ()]
     rows += [("segment", row["human"], row) for row in segments.get("rows") or ()]
     rows += [("label", row["bad"], row) for row in labels.get("rows") or ()]
@@ -115,4 +117,5 @@ def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
 
 
 def _number(value: object) -> float:
+    # None is NaN in plain values; infinities and texts of a damaged file are no figures.
     return float(value) if isinstance(value, int | float) else math.nan

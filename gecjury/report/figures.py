@@ -71,6 +71,7 @@ def _with_fonts(figure: Any) -> None:
     from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
     from matplotlib.text import Text
 
+    # matplotlib falls back letter by letter, but only to families that a text names.
     texts = figure.findobj(Text)
     lacking = {ord(c) for text in texts for c in text.get_text() if not c.isascii()}
     lacking -= set(get_font(findfont(FontProperties())).get_charmap())
@@ -133,6 +134,7 @@ def heat_map(content: HeatMap, path: str | Path) -> None:
         axes.imshow(content.values, cmap="Blues", aspect="auto", vmin=0)
         axes.set_xticks(range(columns), _names(content.columns), rotation=20, ha="right")
         axes.set_yticks(range(rows), _names(content.rows))
+        # Numbers on dark cells are white.
         half = content.values.max(initial=0.0) / 2
         for (row, column), value in np.ndenumerate(content.values):
             colour = "white" if value > half else "black"
@@ -164,6 +166,7 @@ def points(
     colours = _pyplot().get_cmap("tab20")(np.linspace(0, 1, max(len(groups), 2)))
     with _drawing(path, 7, 5.5, labels) as axes:
         for colour, (group, positions) in zip(colours, groups.items(), strict=False):
+            # Small marks where there are many, or they would cover each other.
             size = 8 if len(positions) > 60 else 30
             [label] = _names([group])
             axes.scatter(*positions.T, s=size, color=colour, label=label)

@@ -72,6 +72,7 @@ def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
     Floats have four digits; a missing value is a dash. Signatures, which are long, stand below the
     table, each once.
     """
+    # Lists and nested records belong to JSON; a signature would make every other column narrow.
     keys = [
         key
         for key in dict.fromkeys(key for row in rows for key in row)
@@ -336,6 +337,7 @@ def _folded(name: str, width: int) -> str:
     if width_of(name) <= width:
         return name
     lines = [""]
+    # The punctuation stays at the end of a line, where it says that the name goes on.
     for part in re.split(r"(?<=[\s,:;/=|+])", name):
         if width_of(lines[-1] + part.rstrip()) > width:
             lines.append("")
@@ -355,6 +357,7 @@ def _panels(cells: Sequence[Sequence[str]], needed: Sequence[int], width: int) -
     every = list(range(len(needed)))
     if not every or _total(needed) <= width:
         return [every]
+    # Every panel repeats the columns that tell rows apart, so that each can be read by itself.
     keys = _keys(cells, len(needed))
     panels, open_panel = [], list(keys)
     for index in every:
@@ -401,6 +404,7 @@ def _tsv(table: Table) -> str:
     if table.title:
         out.write(f"# {visible(table.title)}\n")
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    # Bounds come last, so that adding intervals moves no column that a program counts.
     bounded = [
         c for c in table.columns if c.interval and any(row.get(c.interval) for row in table.rows)
     ]

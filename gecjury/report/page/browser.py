@@ -107,6 +107,7 @@ def _block(
     value = sentence.disagreement
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]
     people = [f"people ({view})" if len(views) > 1 else "people" for view in judged]
+    # As many digits for all corrections of a sentence, so that a column can be read down.
     digits = [_digits([c.scores[at] for c in sentence.corrections]) for at in range(len(metrics))]
     before, after = sentence.context
     apart = FAMILY_NAMES.get(sentence.apart, sentence.apart)

@@ -143,6 +143,7 @@ def sections(
         content["windows"] = windows(document, study, views, names)
         content["pairs"] = pairs(study, tables, views)
         content["settings"] = _settings(document, study, tables)
+    # Names are shortened in finished HTML, where all parts of the page have come together.
     content = {key: part and _with_short_names(part, names) for key, part in content.items()}
     if comparison is not None:
         # Sentences take what room the other sections leave.
@@ -239,6 +240,7 @@ def _summary(
         items += [edits] if edits and view == place else []
         if items:
             cards.append(_card(VIEWS[view].capitalize(), items))
+    # A stored comparison has the texts of its cautions without their headings.
     if comparison is None:
         careful = [Statement("Caveats", text) for text in document.get("caveats") or ()]
     else:
@@ -342,6 +344,7 @@ def _sentences(
 ) -> Markup | None:
     if not tables:
         return None
+    # Only the views that are compared may say which sentences people disagree with metrics on.
     sentences = sentence_views(
         study.benchmark.corpus,
         tables,
@@ -382,6 +385,7 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
         "fingerprint": document["fingerprint"],
         "program": f"gecjury {__version__}",
     }
+    # Tables may share a signature, such as those of one metric read from two files.
     signatures = dict.fromkeys(str(table.signature) for table in tables)
     return render(
         "settings",

@@ -63,6 +63,7 @@ def _overview(standing: Standing, figures: Sequence[Figure], shown: Shown) -> Ma
     for metric, name in bare.items():
         label = name if count[name] == 1 else metric
         rows.append(replace(by_metric[metric], metric=shown.get(label, label)))
+    # A coin has .5 at sentence level, and two annotators are compared nowhere else.
     lines = []
     if standing.level == "sentence":
         lines.append(("chance", 0.5))
@@ -171,6 +172,7 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
         return render("pairs", note=note, groups=[])
     groups = []
     for view in ranked:
+        # Best first for people: a metric's faults then stand near the diagonal.
         order = np.argsort(-study.human(view), kind="stable")
         labels, square = [names[i] for i in order], np.ix_(order, order)
         matrices = []

@@ -124,6 +124,7 @@ def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> di
 def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:
     """Return the figures of a level, a statistic a column."""
     words = {(about.level, key): heading for key, heading in about.statistics.items()}
+    # All figures of a row rest on the same things, so that any of them tells the counts.
     places = {(figure.metric, figure.human): figure for figure in figures}
     more = {about.counted: {key: measure_cell(figure.n) for key, figure in places.items()}}
     if any(figure.missing for figure in figures):
@@ -138,6 +139,7 @@ def _by_type(document: Mapping[str, Any]) -> PageTable | None:
         for name, _, entry in edit_entries(document)
         if entry.get("by_type")
     }
+    # A metric may lack a type; the table has those of all.
     kinds = {kind: part["cases"] for types in parts.values() for kind, part in types.items()}
     rows = []
     for kind, count in kinds.items():

@@ -52,6 +52,7 @@ def place_labels(
         size: font size.
     """
     height = size * 1.1
+    # Greedy: who has the least room chooses first, and nothing is moved again.
     order = sorted(
         range(len(points)), key=lambda i: (sum(math.dist(points[i], p) for p in points), i)
     )
@@ -220,6 +221,7 @@ def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
+    # The smallest round step that makes no more ticks than wanted.
     raw = span / max(wanted, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * (1 - 1e-9))
@@ -254,6 +256,7 @@ def intervals(
         label: description of the plot for screen readers, and title of the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
+    # The longest name decides where the values begin; 42 units at the right hold the numbers.
     names = [cut(row.metric, 21) for row in rows]
     left = 12 + max((text_width(name, 11) for name in names), default=0.0)
     top, step = 22.0, 20.0
@@ -338,6 +341,7 @@ def scatter(
         return _plot(
             60, spoken, [_text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute")]
         )
+    # Each metric has a scale of its own: only the shape of the cloud can be compared.
     wide, tall = _padded([x for x, _, _ in drawn]), _padded([y for _, y, _ in drawn])
     frame = _Frame((34.0, 8.0, WIDTH - 6.0, 262.0), wide, tall)
     parts: list[Element] = [*_axes(frame, labels)]
@@ -416,6 +420,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
         y, words = frame.up(value), number(value, 1)
         parts.append(_line(left, y, right, y, "grid" if value else "zero"))
         parts.append(_text(left - 4, y + 3, words, anchor="end", class_="t mute"))
+    # Of very many windows only some are numbered.
     for place in range(0, longest, -(-longest // MOST_NAMED)):
         x, words = frame.across(place), str(place + 1)
         parts.append(_text(x, bottom + 12, words, anchor="middle", class_="t mute"))
@@ -445,6 +450,7 @@ def _curve(
     order: int,
 ) -> Iterator[Element]:
     """Yield a line that breaks at undefined values, with a mark at each of a few values."""
+    # A last NaN ends the run that is open.
     run: list[str] = []
     for place, value in enumerate([*values, float("nan")]):
         if math.isfinite(value):

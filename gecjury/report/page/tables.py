@@ -147,6 +147,7 @@ def figure_table(
         row = rows.setdefault((figure.metric, figure.human), {})
         row[figure.level, figure.statistic] = figure
     metrics = [row for row in rows.values() if _family(row) not in BESIDE]
+    # A column is shown if a metric has a value there: chance alone is nothing to compare with.
     best: dict[Statistic, float | None] = {}
     for key in words:
         values = [value for row in metrics if not math.isnan(value := _value(row, key))]
@@ -272,6 +273,7 @@ def significance_table(test: Mapping[str, Any], heading: str, level: float) -> P
         heading: shown above; "" for none.
         level: the level of significance; p values up to it are marked.
     """
+    # Holm's p-values are those that the clusters follow; raw ones would contradict them.
     names, values, clusters = test["metrics"], test["values"], test["clusters"]
     rows = []
     for i, name in enumerate(names):
@@ -317,6 +319,7 @@ def pair_matrix(
 
 def _shade(value: float) -> str:
     """Return one of five shades of blue above one half, of orange below."""
+    # Shaded as the number is shown, so that two cells with equal numbers look equal.
     value = round(value, 2)
     step = min(5, math.ceil(abs(value - 0.5) * 10 - 1e-9))
     return f"{'hi' if value > 0.5 else 'lo'}{step}" if step else ""

@@ -83,6 +83,7 @@ class Standing:
         """Return the metrics by the measure that was tested, if any metric has a value of it."""
         tests = document.get("significance") or ()
         test = next((t for t in tests if (t["human"], t["level"]) == (view, level)), None)
+        # Leads and tests have to speak of one statistic, or a lead would seem tested that was not.
         measures = [test["statistic"]] if test and test["statistic"] in SHOWN_MEASURES else []
         measures.append("pearson" if level == "system" else "accuracy")
         values = {key: values_by(document, view, level, key) for key in measures}
@@ -105,6 +106,7 @@ class Standing:
             pair = {gap["first"], gap["second"]}
             bounds = gap["ci95"].get(over)
             if (gap["human"], gap["level"], gap["statistic"], pair) == place and bounds:
+                # The interval is of the first metric's lead; the other's is its mirror image.
                 low, high = bounds if gap["first"] == one else [b and -b for b in bounds[::-1]]
                 ends = f"{number(low)} to {number(high)}"
                 return "" if None in bounds else f" (paired {_confidence(self.document)}: {ends})"
@@ -207,6 +209,7 @@ def _significance(standing: Standing) -> str:
     limit = significance_level(standing.document)
     if p <= limit:
         return f"significant ({how})"
+    # What was not tested cannot be called worse.
     level_with = [name for name, value in p_values.items() if value is None or value > limit]
     if len(level_with) == len(others) > 1:
         return f"not significant ({how}), nor against any other"
