@@ -61,6 +61,11 @@ class Filters:
     metric: str = ""
     view: str = ""
 
+    @property
+    def active(self) -> bool:
+        """Return True if something may be left out."""
+        return bool(self.family or self.metric or self.view)
+
     def keep(self, row: Mapping[str, Any]) -> bool:
         """Return whether a row is shown; an aspect of ratings belongs to every view."""
         human = row.get("human")
@@ -91,7 +96,7 @@ class StoredComparison(StoredFile):
             about = header(part)
             count = len({row["metric"] for row in document["rows"]})
             about["facts"] = [*about["facts"], f"{len(metrics)} of {count} metrics shown"]
-            if filters != Filters():
+            if filters.active:
                 about["lead"] = ""  # which is on all metrics
             return {
                 **about,
