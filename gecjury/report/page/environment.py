@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
-from gecjury.report.page.markup import finalize
 from gecjury.report.page.svg import mark
 from gecjury.report.page.words import FAMILY_NAMES
 
@@ -35,8 +34,12 @@ class _Joined(Extension):
 
 
 @cache
-def environment() -> Environment:
-    """Return the environment of all pages, with the names and marks of families."""
+def environment(finalize: Callable[[object], object]) -> Environment:
+    """Return the environment of all pages, with the names and marks of families.
+
+    Args:
+        finalize: converts a value before it is escaped and written.
+    """
     made = Environment(
         loader=PackageLoader("gecjury.report.page"),
         autoescape=True,

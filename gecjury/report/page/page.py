@@ -24,10 +24,11 @@ from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.comparison import aggregation
 from gecjury.report.comparison import document as document_of
+from gecjury.report.escaping import clean
 from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.browser import sentence_browser
 from gecjury.report.page.glossary import TERMS, metric_names
-from gecjury.report.page.markup import clean, render, render_page
+from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters, windows
 from gecjury.report.page.sections import level_sections
 from gecjury.report.page.tables import extents_of, family_table, significance_table

@@ -16,8 +16,8 @@ from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup
 
+from gecjury.report.escaping import clean
 from gecjury.report.figure import Figure
-from gecjury.report.page.markup import clean
 from gecjury.wording import cut, letters, number
 
 Box = tuple[float, float, float, float]

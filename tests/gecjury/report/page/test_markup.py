@@ -13,14 +13,15 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
-from gecjury.report.page.markup import clean, lang_attribute, render, render_page
+from gecjury.report.page.markup import finalize, lang_attribute, render, render_page
 
 EVIL = "\"><script>alert('x')</script>"
 
 
 def written(template: str, **values: object) -> str:
-    return environment().from_string(template).render(values)
+    return environment(finalize).from_string(template).render(values)
 
 
 def test_text_is_escaped_and_markup_is_kept() -> None:
