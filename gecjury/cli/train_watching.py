@@ -65,10 +65,9 @@ def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | No
     if args.figure is None:
         return None
     from gecjury.errors import OutputError
-    from gecjury.report.figures import check_figure, check_place, learning_curves
+    from gecjury.report.figures import check_figure, learning_curves
 
     check_figure(args.figure)
-    check_place(args.figure)
 
     def draw(history: Mapping[str, Any]) -> None:
         # A training of hours must not end because of a figure; the last drawing may fail.

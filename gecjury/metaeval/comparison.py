@@ -517,8 +517,8 @@ def _pairwise(
                 names = tuple(str(rank + 1) for rank in range(len(grid.accuracy)))
                 if by == "system":
                     names = study.benchmark.corpus.names
-                signature = table.signature
-                yield PairwiseAgreement(signature.metric, signature.label, view, by, names, grid)
+                label = table.signature.label
+                yield PairwiseAgreement(label, view, by, names, grid.accuracy, grid.counts)
 
 
 def _audits(

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
+from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.segments import SegmentLevel
 from gecjury.metaeval.settings import Settings
@@ -19,7 +21,6 @@ from gecjury.metaeval.study import Result, Study
 from gecjury.metaeval.uncertainty import Difference, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
-from gecjury.stats.preferences import PairTable
 
 SYSTEM_STATISTICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
 """Statistics of the system level, as attributes of `SystemAgreement`."""
@@ -28,6 +29,16 @@ SENTENCE_STATISTICS = ("accuracy", "kendall")
 
 Tables, JSON, figures and the page show what is named here.
 """
+
+EDIT_STATISTICS = (
+    "auc",
+    "average_precision",
+    "average_precision_invalid",
+    "accuracy",
+    "balanced",
+    "kappa",
+)
+"""Statistics of single edits, as attributes of `EditAgreement`."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +84,8 @@ class WindowAgreement:
     """Correlations over one run of systems that are neighbours in the human ranking.
 
     Attributes:
-        label: the metric.
-        view: the human scores.
+        metric: its label.
+        human: the human scores.
         size: systems in the window.
         start: rank of its best system, 1 is best.
         systems: their names, best first.
@@ -82,8 +93,8 @@ class WindowAgreement:
         spearman: NaN where not defined.
     """
 
-    label: str
-    view: View
+    metric: str
+    human: View
     size: int
     start: int
     systems: tuple[str, ...]
@@ -96,20 +107,20 @@ class PairwiseAgreement:
     """Sentence-level agreement of one metric by pair of systems, or of their human ranks.
 
     Attributes:
-        metric: registered name.
-        label: with the settings that differ from the defaults.
-        view: the judgments.
+        metric: its label.
+        human: the judgments.
         by: meaning of the rows and columns.
-        names: the names of rows and columns.
-        table: the figures.
+        labels: the names of rows and columns.
+        accuracy: rows × columns, NaN where nothing was compared.
+        pairs: the number of comparisons of each cell.
     """
 
     metric: str
-    label: str
-    view: View
+    human: View
     by: Literal["system", "human-rank"]
-    names: tuple[str, ...]
-    table: PairTable
+    labels: tuple[str, ...]
+    accuracy: FloatArray
+    pairs: IntArray
 
 
 @dataclass(frozen=True)
@@ -217,7 +228,7 @@ class Comparison:
         for the others. At level `edit` the records are those of single edits.
         """
         if not self.tables and self.edits is not None:
-            return self._edit_rows(self.edits)
+            return edit_rows(self.edits)
         records = [self._row(result) for result in (*self.results, *self.chance)]
         for view, people in self.annotators.items():
             record: dict[str, Any] = {"metric": "two annotators", "family": "humans"}
@@ -249,28 +260,35 @@ class Comparison:
             record["pairs"] = int(result.sentence.pairs)
         return {**record, "missing": int(result.missing), "seconds": float(result.seconds)}
 
-    def _edit_rows(self, edits: EditComparison) -> list[dict[str, Any]]:
-        entries: list[tuple[str, str, str, Any, float]] = [
-            (r.label, r.family, r.credit, r.agreement, r.seconds) for r in edits.results
-        ]
-        entries += [(name, "chance", "", e.agreement, 0.0) for name, e in edits.chance.items()]
-        ceiling = edits.ceiling.agreement
-        entries.append(("one annotator by another", "humans", "", ceiling, 0.0))
-        records = []
-        for label, family, credit, agreement, seconds in entries:
-            record: dict[str, Any] = {"metric": label, "family": family, "credit": credit}
-            for name in ("auc", "average_precision", "average_precision_invalid", "accuracy",
-                         "balanced", "kappa"):  # fmt: skip
-                record[name] = float(getattr(agreement, name))
-                record |= _ends(name, agreement.ci95.get(name))
-            counts = {name: getattr(agreement, name) for name in ("cases", "valid", "missing")}
-            records.append({**record, **counts, "seconds": float(seconds)})
-        return records
-
     def __repr__(self) -> str:
         """Return a line on what was compared; `print` shows the figures."""
         metrics = ", ".join(dict.fromkeys(result.label for result in self.results))
         return f"<Comparison on {self.benchmark.name} ({', '.join(self.views)}): {metrics}>"
+
+
+def edit_rows(edits: EditComparison) -> list[dict[str, Any]]:
+    """Return single edits as plain records: metrics, then chance, then people.
+
+    `auc_there` is a metric's AUC on the edits that more than one annotator judged.
+    """
+    entries: list[tuple[str, str, str, EditAgreement, float, float]] = [
+        (r.label, r.family, r.credit, r.agreement, r.beside_ceiling["auc"], r.seconds)
+        for r in edits.results
+    ]
+    for name, baseline in edits.chance.items():
+        there = baseline.beside_ceiling["auc"]
+        entries.append((name, "chance", "", baseline.agreement, there, 0.0))
+    people = edits.ceiling.agreement
+    entries.append(("one annotator by another", "humans", "", people, people.auc, 0.0))
+    records = []
+    for label, family, credit, agreement, there, seconds in entries:
+        record: dict[str, Any] = {"metric": label, "family": family, "credit": credit}
+        for name in EDIT_STATISTICS:
+            record[name] = float(getattr(agreement, name))
+            record |= _ends(name, agreement.ci95.get(name))
+        counts = {name: getattr(agreement, name) for name in ("cases", "valid", "missing")}
+        records.append({**record, **counts, "auc_there": there, "seconds": float(seconds)})
+    return records
 
 
 def sentence_key(statistic: str) -> str:

@@ -85,8 +85,7 @@ class Settings:
                 f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "
                 f"not change --aggregate {self.aggregate}"
             )
-        self._check_statistic()
-        self._check_cluster_test()
+        self._check_tests()
         if self.grouping is not None and self.level in ("system", "edit"):
             raise OptionError(
                 f"--grouping {self.grouping} with --level {self.level}: it is for the segment "
@@ -95,33 +94,20 @@ class Settings:
         if self.credit and self.level not in ("edit", "all"):
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")
 
-    def _check_statistic(self) -> None:
-        """Refuse a statistic for the tests where nothing is tested."""
-        if self.statistic == "pearson":
-            return
-        if self.resampling.over == "none":
+    def _check_tests(self) -> None:
+        """Refuse settings of the tests at system level where none is made, or none of that kind."""
+        cluster_test = f"--cluster-test {self.cluster_test}"
+        asked = [self.statistic_option] if self.statistic != "pearson" else []
+        asked += [cluster_test] if self.cluster_test != "perm-systems" else []
+        if asked and (self.resampling.over == "none" or self.level in ("sentence", "edit")):
             raise OptionError(
-                f"{self.statistic_option} with --resample none: nothing is tested; leave one of "
-                "them"
+                f"{asked[0]}: nothing is tested at system level with --resample none or --level "
+                "sentence and edit; leave one of them"
             )
-        if self.level in ("sentence", "edit"):
+        if cluster_test in asked and self.aggregate == "corpus" and self.statistic != "spa":
             raise OptionError(
-                f"{self.statistic_option} with --level {self.level}: it is for the clusters at "
-                "system level; take --level system or all"
-            )
-
-    def _check_cluster_test(self) -> None:
-        if self.cluster_test == "perm-systems":
-            return
-        if self.aggregate == "corpus" and self.statistic != "spa":
-            raise OptionError(
-                f"--cluster-test {self.cluster_test} with --aggregate corpus: a corpus score has "
-                "no cells of single sentences; take --cluster-test perm-systems"
-            )
-        if self.resampling.over == "none" or self.level in ("sentence", "edit"):
-            raise OptionError(
-                f"--cluster-test {self.cluster_test}: nothing is tested at system level with "
-                "--resample none or --level sentence and edit; leave one of them"
+                f"{cluster_test} with --aggregate corpus: a corpus score has no cells of single "
+                "sentences; take --cluster-test perm-systems"
             )
 
     @property

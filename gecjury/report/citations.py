@@ -18,8 +18,8 @@ from gecjury.runtime import __version__
 from gecjury.scoring.registry import METRICS
 
 _FILE = Path(__file__).with_name("citations.bib")
-_HEAD = re.compile(r"@(\w+)\{([\w-]+),")
-_FIELD = re.compile(r"  (\w+) = \{(.*)\},")
+_ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
 
 _OWN = ("gecjury",)
 _CONLL14 = "ng-etal-2014-conll"
@@ -39,7 +39,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "edit-verdict": _OWN,
     "errant": ("bryant-etal-2017-automatic", "felice-etal-2016-automatic"),
     "gleu": ("napoles-etal-2015-ground", "napoles-etal-2016-gleu"),
-    "gleu-official": ("napoles-etal-2015-ground", "napoles-etal-2016-gleu"),
+    "gleu-official": ("napoles-etal-2016-gleu", "napoles-etal-2015-ground"),
     "gotoscorer": ("gotou-etal-2020-taking",),
     "green": ("koyama-etal-2024-n",),
     "i-measure": ("felice-briscoe-2015-towards",),
@@ -88,6 +88,12 @@ class Entry:
     key: str
     fields: Mapping[str, str]
 
+    @property
+    def address(self) -> str:
+        """The address of the paper; "" where it is not known."""
+        doi = self.fields.get("doi")
+        return self.fields.get("url") or (f"https://doi.org/{doi}" if doi else "")
+
     def __str__(self) -> str:
         lines = [f"  {name} = {{{value}}}," for name, value in self.fields.items()]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
@@ -96,17 +102,11 @@ class Entry:
 @cache
 def entries() -> Mapping[str, Entry]:
     """Return all entries by key, in the order of the file; the version filled in."""
-    by_key: dict[str, Entry] = {}
-    for block in _FILE.read_text(encoding="utf-8").strip().split("\n\n"):
-        head, *lines, end = block.splitlines()
-        opened, rows = _HEAD.fullmatch(head), [_FIELD.fullmatch(line) for line in lines]
-        assert opened, head
-        assert end == "}", block
-        assert opened[2] not in by_key, f"{opened[2]} stands there twice"
-        fields = {row[1]: row[2].replace("VERSION", __version__) for row in rows if row}
-        assert len(fields) == len(lines), block
-        by_key[opened[2]] = Entry(opened[1], opened[2], fields)
-    return by_key
+    text = _FILE.read_text(encoding="utf-8").replace("VERSION", __version__)
+    return {
+        key: Entry(kind, key, dict(_FIELD.findall(lines)))
+        for kind, key, lines in _ENTRY.findall(text)
+    }
 
 
 def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:

@@ -10,24 +10,29 @@ from typing import Any
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
+    SYSTEM_STATISTICS,
     Annotators,
     Comparison,
     IntervalsAndTests,
+    edit_rows,
     sentence_key,
 )
-from gecjury.metaeval.segments import SegmentLevel
+from gecjury.metaeval.segments import Segmented, SegmentLevel
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
-from gecjury.report.result import Column, Table
+from gecjury.report.result import Column, Record, Table
 from gecjury.report.tables import audit_table
 from gecjury.wording import listed, number
 
 # Metrics named beside the annotators; the others stand in JSON.
 _BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
+_CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
+_SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
 _STATISTICS = {
     "pearson": "r",
     "spearman": "ρ",
@@ -57,37 +62,49 @@ HEADINGS: Mapping[str, str] = {
 """How the figures of the main table, and of that of single edits, are headed."""
 
 
-def tables(found: Comparison) -> list[Table]:
+def tables(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison, the main one first.
 
     At level `edit` there is no main table: nothing above single edits was scored.
     """
-    parts = [_main_table(found)] if found.tables else []
-    if found.edits is not None:
-        parts += _edit_tables(found, found.edits)
-    parts += _rating_tables(found)
-    if found.segments is not None:
-        parts.append(_segment_table(found, found.segments))
-    if found.labels is not None:
-        parts.append(_label_table(found, found.labels))
-    parts += _audit_tables(found)
-    if found.settings.windows:
-        parts.append(_window_table(found))
-    parts += _pairwise_tables(found)
+    # In the order of the levels, from systems down to single edits, then what was asked for.
+    parts = [_main_table(comparison)] if comparison.tables else []
+    if comparison.edits is not None:
+        parts.append(_edit_table(comparison, comparison.edits))
+        if comparison.edits.typed and (
+            comparison.settings.level == "edit" or comparison.settings.credit
+        ):
+            parts.append(_type_table(comparison.edits))
+    if comparison.ratings:
+        parts.append(_rating_table(comparison))
+    if comparison.segments is not None:
+        parts.append(_segment_table(comparison, comparison.segments))
+    if comparison.labels is not None:
+        parts.append(_label_table(comparison, comparison.labels))
+    parts += _audit_tables(comparison)
+    if comparison.settings.windows:
+        parts.append(_window_table(comparison))
+    parts += _pairwise_tables(comparison)
     return parts
 
 
-def document(found: Comparison) -> dict[str, Any]:
+def document(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as JSON has it; its keys are documented."""
-    benchmark, settings = found.benchmark, found.settings
+    benchmark, settings, uncertainty = (
+        comparison.benchmark,
+        comparison.settings,
+        comparison.uncertainty,
+    )
     record: dict[str, Any] = {
         "benchmark": benchmark.name,
         "sample": benchmark.sample,
-        "human": found.human,
-        "human_scores": found.human_kinds,
+        "human": comparison.human,
+        "human_scores": comparison.human_kinds,
         "human_values": {
-            view: dict(zip(benchmark.corpus.names, found.study.human(view).tolist(), strict=True))
-            for view in found.views
+            view: dict(
+                zip(benchmark.corpus.names, comparison.study.human(view).tolist(), strict=True)
+            )
+            for view in comparison.views
         },
         "systems": list(benchmark.corpus.names),
         "sentences": len(benchmark.corpus),
@@ -98,57 +115,44 @@ def document(found: Comparison) -> dict[str, Any]:
         "ties": settings.ties,
         "fingerprint": benchmark.fingerprint,
         "notes": list(benchmark.notes),
-        "rows": _result_rows(found),
+        "rows": _result_rows(comparison),
         "ceiling": {
-            view: {
-                "accuracy": people.agreement.accuracy,
-                "decided": people.agreement.decided,
-                "with_ties": people.agreement.with_ties,
-                "pairs": people.agreement.pairs,
-                "perfect": people.agreement.perfect,
-            }
-            for view, people in found.annotators.items()
+            view: _fields(people.agreement, *_CEILING)
+            for view, people in comparison.annotators.items()
         },
-        "annotators": {view: _kappas(people) for view, people in found.annotators.items()},
-        "chance": _chance(found.chance),
-        "uncertainty": None if found.uncertainty is None else _how(found, found.uncertainty),
-        "significance": [] if found.uncertainty is None else _tests(found.uncertainty),
-        "differences": [
-            {
-                "level": gap.level,
-                "human": gap.human,
-                "statistic": gap.statistic,
-                "first": gap.first,
-                "second": gap.second,
-                "difference": gap.difference,
-                "ci95": {over: list(bounds) for over, bounds in gap.ci95.items()},
-            }
-            for gap in (found.uncertainty.differences if found.uncertainty else ())
+        "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
+        "chance": _chance(comparison.chance),
+        "uncertainty": uncertainty and _how(comparison, uncertainty),
+        "significance": [
+            _test(test, view)
+            for view, tests in (uncertainty.tests.items() if uncertainty else ())
+            for test in tests
         ],
-        "caveats": [caution.text for caution in found.cautions],
+        "differences": [vars(gap) for gap in (uncertainty.differences if uncertainty else ())],
+        "caveats": [caution.text for caution in comparison.cautions],
     }
     # From here on keys are there only where they were asked for or the data has them.
     if benchmark.places:
         record["places"] = True
-    if found.edits is not None:
-        record |= _edit_record(found.edits)
-    if found.ratings:
-        record["ratings"] = _rating_rows(found)
-    if found.segments is not None:
+    if comparison.edits is not None:
+        record |= _edit_record(comparison.edits)
+    if comparison.ratings:
+        record["ratings"] = [_agreed(rated) for rated in comparison.ratings]
+    if comparison.segments is not None:
         record["segment"] = {
-            "grouping": found.segments.grouping,
-            "humans": found.segments.humans,
-            "rows": _segment_rows(found.segments),
+            "grouping": comparison.segments.grouping,
+            "humans": comparison.segments.humans,
+            "rows": [{"human": row.human, **_agreed(row)} for row in comparison.segments.rows],
         }
-    if found.labels is not None:
+    if comparison.labels is not None:
         record["labels"] = {
-            "true": found.labels.labels.true,
-            "false": dict(found.labels.labels.false),
-            "others": dict(found.labels.labels.others),
-            "counts": dict(found.labels.counts),
-            "rows": _label_rows(found.labels),
+            "true": comparison.labels.labels.true,
+            "false": dict(comparison.labels.labels.false),
+            "others": dict(comparison.labels.labels.others),
+            "counts": dict(comparison.labels.counts),
+            "rows": _label_rows(comparison.labels),
         }
-    if found.audits:
+    if comparison.audits:
         record["audits"] = {
             audit.signature: {
                 "members": audit.members,
@@ -157,33 +161,23 @@ def document(found: Comparison) -> dict[str, Any]:
                     for view, (accuracy, best) in audit.humans.items()
                 },
             }
-            for audit in found.audits
+            for audit in comparison.audits
         }
     if settings.windows:
-        record["windows"] = [
-            {**row, "systems": row["systems"].split()} for row in _window_rows(found)
-        ]
+        record["windows"] = [vars(window) for window in comparison.windows]
     if settings.pairwise:
-        record["pairwise"] = [
-            {
-                "metric": grid.label,
-                "human": grid.view,
-                "by": grid.by,
-                "labels": list(grid.names),
-                "accuracy": grid.table.accuracy,
-                "pairs": grid.table.counts,
-            }
-            for grid in found.pairwise
-        ]
+        record["pairwise"] = [vars(grid) for grid in comparison.pairwise]
     return record
 
 
 # ---- the main table, and what the document says of the same results
 
 
-def _main_table(found: Comparison) -> Table:
+def _main_table(comparison: Comparison) -> Table:
     """Return the main table: a row for each metric and view, then chance, then people."""
-    level = found.settings.level
+    # Intervals stand beside the two correlations that people quote, and the accuracy: with those of
+    # all statistics the table would be too wide for a terminal. JSON has them all.
+    level = comparison.settings.level
     system = [
         _column("pearson", interval="pearson_ci"),
         _column("spearman", interval="spearman_ci"),
@@ -198,15 +192,19 @@ def _main_table(found: Comparison) -> Table:
     ]
     columns = [Column("metric"), Column("family"), Column("human")]
     columns += system if level in ("system", "all") else []
-    if found.benchmark.places and not any(result.sentence for result in found.results):
+    if comparison.benchmark.places and not any(result.sentence for result in comparison.results):
         sentence = []  # Nobody preferred a correction to another.
     columns += sentence if level in ("sentence", "all") else []
     columns += [Column("missing"), _column("seconds", 1)]
-    rows = [_with_bounds(record) for record in found.rows()]
-    notes = [*_setting_notes(found), *_annotator_notes(found), *_resampling_notes(found)]
-    notes += list(dict.fromkeys(result.signature for result in found.results))
-    notes += [caution.text for caution in found.cautions]
-    return Table(columns, rows, found.title, notes)
+    rows = [_with_bounds(record) for record in comparison.rows()]
+    notes = [
+        *_setting_notes(comparison),
+        *_annotator_notes(comparison),
+        *_resampling_notes(comparison),
+    ]
+    notes += list(dict.fromkeys(result.signature for result in comparison.results))
+    notes += [caution.text for caution in comparison.cautions]
+    return Table(columns, rows, comparison.title, notes)
 
 
 def _column(key: str, digits: int = 3, interval: str = "") -> Column:
@@ -219,51 +217,52 @@ def _with_bounds(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, **{f"{k}_ci": (record[f"{k}_low"], record[f"{k}_high"]) for k in ends}}
 
 
-def _setting_notes(found: Comparison) -> list[str]:
-    settings = found.settings
-    how: str = settings.aggregate
-    if how == "trueskill":
-        how += (
-            f" (mean of {settings.shuffles} shuffles, seed {settings.seed})"
-            if settings.shuffles
-            else " (one pass in file order)"
-        )
-    kinds = ", ".join(sorted(set(found.human_kinds.values())))
+def aggregation(aggregate: str, shuffles: int, seed: int) -> str:
+    """Return how sentence scores became system scores, in words."""
+    if aggregate != "trueskill":
+        return aggregate
+    how = f"mean of {shuffles} shuffles, seed {seed}" if shuffles else "one pass in file order"
+    return f"{aggregate} ({how})"
+
+
+def _setting_notes(comparison: Comparison) -> list[str]:
+    settings = comparison.settings
+    how = aggregation(settings.aggregate, settings.shuffles, settings.seed)
+    kinds = ", ".join(sorted(set(comparison.human_kinds.values())))
     judged = "the pairs that humans decided"
     if settings.ties == "calibrated":
         judged = "all judged pairs of different texts, human ties are answers (two annotators: too)"
     above = f"system level: metric by {how}, human {kinds}; "
-    if found.benchmark.places:
+    if comparison.benchmark.places:
         above = "no system level: nobody knows which system made a correction"
-        if not any(result.sentence for result in found.results):
-            return [above, *map(str, found.benchmark.notes)]
+        if not any(result.sentence for result in comparison.results):
+            return [above, *map(str, comparison.benchmark.notes)]
         above += "; "
-    notes = [
-        f"{above}sentence level: ties={settings.ties}, tied % of {judged}",
-    ]
-    return notes + [str(note) for note in found.benchmark.notes]
+    above += f"sentence level: ties={settings.ties}, tied % of {judged}"
+    return [above, *map(str, comparison.benchmark.notes)]
 
 
-def _annotator_notes(found: Comparison) -> list[str]:
+def _annotator_notes(comparison: Comparison) -> list[str]:
     """Return notes on the agreement of two annotators, and of metrics, at sentence level."""
-    if found.settings.level not in ("sentence", "all"):
+    if comparison.settings.level not in ("sentence", "all"):
         return []
+    # κ is over all systems that were ranked, as in the papers, not over those compared here.
     parts = [
         f"{number(people.between.mean, 2)} and {number(people.within.mean, 2)} ({view})"
-        for view, people in found.annotators.items()
+        for view, people in comparison.annotators.items()
     ]
     if not parts:
         return []
     kappas = f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"
-    if found.benchmark.directed_kappa:
+    if comparison.benchmark.directed_kappa:
         kappas += "; as published, each pair in the alphabetical order of its systems alone"
-    return [*_beside_annotators(found), kappas]
+    return [*_beside_annotators(comparison), kappas]
 
 
-def _beside_annotators(found: Comparison) -> list[str]:
+def _beside_annotators(comparison: Comparison) -> list[str]:
     """Return notes on metrics on doubly judged pairs, and on the bounds that follow."""
     notes = []
-    for view, people in found.annotators.items():
+    for view, people in comparison.annotators.items():
         agreement = people.agreement
         if not agreement.decided:
             continue
@@ -277,9 +276,10 @@ def _beside_annotators(found: Comparison) -> list[str]:
                 f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
                 "more the less the two err together"
             )
+        # On the same pairs, so that metrics and the second annotator answer the same questions.
         shares = {
             result.label: result.doubly_judged.accuracy
-            for result in found.results
+            for result in comparison.results
             if result.view == view and result.doubly_judged is not None
         }
         best = sorted(shares, key=lambda label: -shares[label])[:_BESIDE]
@@ -292,20 +292,17 @@ def _beside_annotators(found: Comparison) -> list[str]:
 
 def _kappas(people: Annotators) -> dict[str, Any]:
     """Return κ over all ranked systems, and on the pairs compared here."""
-    between, within, ceiling = people.between, people.within, people.agreement
+    kinds, ceiling = {"between": people.between, "within": people.within}, people.agreement
+    counts = {name: sum(kappa.counts.values()) for name, kappa in kinds.items()}
     return {
-        "kappa": {"between": between.mean, "within": within.mean, "ceiling": ceiling.kappa},
-        "weighted": {"between": between.weighted, "within": within.weighted},
-        "comparisons": {
-            "between": sum(between.counts.values()),
-            "within": sum(within.counts.values()),
-            "ceiling": ceiling.pairs,
-        },
+        "kappa": {name: k.mean for name, k in kinds.items()} | {"ceiling": ceiling.kappa},
+        "weighted": {name: kappa.weighted for name, kappa in kinds.items()},
+        "comparisons": counts | {"ceiling": ceiling.pairs},
     }
 
 
-def _resampling_notes(found: Comparison) -> list[str]:
-    settings, uncertainty = found.settings, found.uncertainty
+def _resampling_notes(comparison: Comparison) -> list[str]:
+    settings, uncertainty = comparison.settings, comparison.uncertainty
     if uncertainty is None:
         return []
     how = settings.resampling
@@ -314,8 +311,9 @@ def _resampling_notes(found: Comparison) -> list[str]:
         f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {drawn}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
+    # Intervals that hold the human scores fixed are too narrow: the reader has to know.
     fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
-    if fixed and how.draws_sentences and not found.benchmark.places:
+    if fixed and how.draws_sentences and not comparison.benchmark.places:
         notes.append(
             f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
         )
@@ -327,13 +325,13 @@ def _resampling_notes(found: Comparison) -> list[str]:
             "permutation of sources (holds for other sentences by these systems), "
             f"{how.permutations} permutations each"
         )
-        notes += _leading_differences(found, uncertainty)
+        notes += _leading_differences(comparison, uncertainty)
     return notes + [
         f"{view}: {dropped} of {uncertainty.drawn} resampled statistics were not "
         "defined (constant scores, fewer than 3 different systems, a system without "
         "judgments) and left out"
         for view, dropped in uncertainty.dropped.items()
-        if dropped and not found.benchmark.places
+        if dropped and not comparison.benchmark.places
     ]
 
 
@@ -347,28 +345,24 @@ def _swapped(settings: Settings) -> str:
     return f"{cells}: holds for other sentences by these systems"
 
 
-def _leading_differences(found: Comparison, uncertainty: IntervalsAndTests) -> Iterator[str]:
+def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests) -> Iterator[str]:
     """Yield how far the best metric of each view is ahead, with paired intervals."""
-    settings = found.settings
+    settings = comparison.settings
     level, statistic = "system", str(settings.statistic)
     if settings.level == "sentence":
         level, statistic = "sentence", "accuracy"
     over = settings.resampling.over
     drawn = {"both": "sentences and systems"}.get(over, over)
-    for view in found.views:
-        leading = [
-            gap
-            for gap in uncertainty.differences
-            if (gap.level, gap.human, gap.statistic) == (level, view, statistic)
-            and over in gap.ci95
-            and not math.isnan(gap.difference)
-        ]
+    for view in comparison.views:
         # The best is ahead of all others: whose differences are all 0 or more, either way round.
         ahead: dict[str, dict[str, tuple[float, float, float]]] = {}
-        for gap in leading:
-            low, high = gap.ci95[over]
-            ahead.setdefault(gap.first, {})[gap.second] = (gap.difference, low, high)
-            ahead.setdefault(gap.second, {})[gap.first] = (-gap.difference, -high, -low)
+        for gap in uncertainty.differences:
+            place = (gap.level, gap.human, gap.statistic)
+            defined = over in gap.ci95 and not math.isnan(gap.difference)
+            if defined and place == (level, view, statistic):
+                low, high = gap.ci95[over]
+                ahead.setdefault(gap.first, {})[gap.second] = (gap.difference, low, high)
+                ahead.setdefault(gap.second, {})[gap.first] = (-gap.difference, -high, -low)
         best = next((k for k, v in ahead.items() if min(d for d, _, _ in v.values()) >= 0), None)
         if best is None:
             continue
@@ -383,43 +377,26 @@ def _leading_differences(found: Comparison, uncertainty: IntervalsAndTests) -> I
         )
 
 
-def _how(found: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
-    how = found.settings.resampling
+def _how(comparison: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
+    how = comparison.settings.resampling
     return {
-        "resamples": how.resamples,
-        "over": how.over,
-        "seed": found.settings.seed,
-        "confidence": how.confidence,
+        **asdict(how),
+        "seed": comparison.settings.seed,
         "aggregate_resampled": how.draws_sentences,
-        "human_resampled": dict(uncertainty.human_resampled),
-        "permutations": how.permutations,
-        "level": how.level,
+        "human_resampled": uncertainty.human_resampled,
     }
-
-
-def _tests(uncertainty: IntervalsAndTests) -> list[dict[str, Any]]:
-    return [_test(test, view) for view, tests in uncertainty.tests.items() for test in tests]
 
 
 def _test(test: Significance, view: str) -> dict[str, Any]:
-    return {
-        "human": view,
-        "level": test.level,
-        "test": test.test,
-        "statistic": test.statistic,
-        "metrics": list(test.metrics),
-        "values": test.values,
-        "p": test.p,
-        "adjusted": test.adjusted,
-        "correction": "holm",
-        "resamples": test.permutations,
-        "clusters": list(test.clusters),
-    }
+    record = {"human": view, "correction": "holm", **vars(test)}
+    # The name of permutations in the document.
+    record["resamples"] = record.pop("permutations")
+    return record
 
 
-def _result_rows(found: Comparison) -> list[dict[str, Any]]:
+def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return rows of the metrics; figures of the edit level stand in the row of their metric."""
-    level, names = found.settings.level, found.benchmark.corpus.names
+    level, names = comparison.settings.level, comparison.benchmark.corpus.names
     rows: list[dict[str, Any]] = [
         {
             "metric": result.label,
@@ -432,10 +409,16 @@ def _result_rows(found: Comparison) -> list[dict[str, Any]]:
             "seconds": result.seconds,
             "missing": result.missing,
         }
-        for result in found.results
+        for result in comparison.results
     ]
-    for part in found.edits.results if found.edits else ():
-        entry = _edit_entry(part.credit, part.agreement, part.beside_ceiling, part.seconds)
+    for part in comparison.edits.results if comparison.edits else ():
+        entry = {
+            "credit": part.credit,
+            **_agreement(part.agreement),
+            "ceiling_edits": part.beside_ceiling,
+            "seconds": part.seconds,
+        }
+        # A way to credit belongs to the metric, and so to its row against every view.
         of_metric = [row for row in rows if row["metric"] == part.label]
         if not of_metric:
             of_metric = [{"metric": part.label, "family": part.family, "human": "edit"}]
@@ -452,40 +435,39 @@ def _chance(results: Sequence[Result]) -> dict[str, Any]:
         entry = levels.setdefault(result.metric, {"accuracy": None, "human": {}})
         record = {"system": _system(result), "sentence": _sentence(result)}
         entry["human"][result.view] = record
+        # The contract has one accuracy a baseline, that against the first view.
         if entry["accuracy"] is None and result.sentence is not None:
             entry["accuracy"] = result.sentence.accuracy
     return levels
 
 
+def _fields(value: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
 def _system(result: Result) -> dict[str, Any]:
-    system = result.system
-    return {
-        "pearson": system.pearson,
-        "spearman": system.spearman,
-        "kendall": system.kendall,
-        "pairwise_accuracy": system.pairwise_accuracy,
-        "spa": system.spa,
-        "ci95": {name: list(bounds) for name, bounds in system.ci95.items()},
-        "cluster": system.cluster,
-    }
+    return _fields(result.system, *SYSTEM_STATISTICS, "ci95", "cluster")
 
 
 def _sentence(result: Result) -> dict[str, Any] | None:
-    sentence = result.sentence
-    if sentence is None:
+    twice = result.doubly_judged
+    if result.sentence is None:
         return None
     return {
-        **{name: getattr(sentence, name) for name in SENTENCE_STATISTICS},
-        "tied": sentence.tied,
-        "tied_share": sentence.tied_share,
-        "pairs": sentence.pairs,
-        "missing": sentence.missing,
-        "epsilon": sentence.epsilon,
-        "ci95": {name: list(bounds) for name, bounds in result.sentence_ci95.items()},
+        **_fields(result.sentence, *SENTENCE_STATISTICS, *_SENTENCE),
+        "ci95": result.sentence_ci95,
         "cluster": result.sentence_cluster,
-        "doubly_judged": None
-        if result.doubly_judged is None
-        else {"accuracy": result.doubly_judged.accuracy, "pairs": result.doubly_judged.pairs},
+        "doubly_judged": twice and _fields(twice, "accuracy", "pairs"),
+    }
+
+
+def _agreed(row: Rated | Segmented) -> dict[str, Any]:
+    """Return a metric's agreement with people on single corrections."""
+    return {
+        "metric": row.label,
+        "family": row.family,
+        **asdict(row.agreement),
+        "ci95": row.intervals,
     }
 
 
@@ -501,93 +483,61 @@ def _edit_record(edits: EditComparison) -> dict[str, Any]:
             **_agreement(ceiling.agreement),
         },
         "edit_chance": {
-            name: _agreement(baseline.agreement) | {"ceiling_edits": dict(baseline.beside_ceiling)}
+            name: _agreement(baseline.agreement) | {"ceiling_edits": baseline.beside_ceiling}
             for name, baseline in edits.chance.items()
         },
-        "edit_untried": list(edits.untried),
-        "edit_notes": list(edits.notes),
-    }
-
-
-def _edit_entry(
-    credit: str, agreement: EditAgreement, beside: Mapping[str, float], seconds: float
-) -> dict[str, Any]:
-    return {
-        "credit": credit,
-        **_agreement(agreement),
-        "ceiling_edits": dict(beside),
-        "seconds": seconds,
+        "edit_untried": edits.untried,
+        "edit_notes": edits.notes,
     }
 
 
 def _agreement(agreement: EditAgreement) -> dict[str, Any]:
     """Return an agreement as JSON values."""
+    # Types are there only where edits were typed; no key is clearer than an empty list.
     record = asdict(agreement)
     if not record["by_type"]:
         del record["by_type"]
     return record
 
 
-def _edit_tables(found: Comparison, edits: EditComparison) -> list[Table]:
-    """Return tables of credits against verdicts; by error type at the edit level."""
-    edit_tables = [_edit_table(found, edits)]
-    if edits.typed and (found.settings.level == "edit" or found.settings.credit):
-        edit_tables.append(_type_table(edits))
-    return edit_tables
-
-
-def _edit_table(found: Comparison, edits: EditComparison) -> Table:
-    record = _edit_record(edits)
-    rows = [
-        _edit_row(
-            result.label,
-            result.family,
-            _edit_entry(result.credit, result.agreement, result.beside_ceiling, result.seconds),
-        )
-        for result in edits.results
-    ]
-    rows += [_edit_row(name, "chance", entry) for name, entry in record["edit_chance"].items()]
-    rows.append(_edit_row("one annotator by another", "humans", record["edit_ceiling"]))
+def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
+    """Return a table of credits against verdicts: metrics, then chance, then people."""
     columns = [
         Column("metric"),
         Column("family"),
-        Column("credit"),
+        Column("credit", value=lambda row: row["credit"] or None),
         Column("auc"),
-        Column("auc_ci95", "95%"),
+        Column("auc_ci95", "95%", value=lambda row: _ends(row, "auc")),
         Column("auc_there", "AUC there"),
         _column("average_precision"),
         _column("average_precision_invalid"),
-        Column("average_precision_invalid_ci95", "95%"),
+        Column(
+            "average_precision_invalid_ci95",
+            "95%",
+            value=lambda row: _ends(row, "average_precision_invalid"),
+        ),
         Column("accuracy"),
         Column("balanced"),
         _column("kappa"),
         *(Column(key) for key in ("cases", "valid", "missing")),
-        _column("seconds", 1),
+        # Chance and people took no time, and have no way to credit.
+        Column("seconds", "s", 1, value=lambda row: row["seconds"] if row["credit"] else None),
     ]
-    benchmark = found.benchmark
+    benchmark = comparison.benchmark
     title = (
         f"{benchmark.name}: single edits against the annotators' verdicts, "
         f"references {benchmark.references or 'none'}"
     )
     # Where whole corrections are compared, the benchmark's notes stand below their table.
-    of_benchmark = [] if found.tables else benchmark.notes
+    of_benchmark = [] if comparison.tables else benchmark.notes
     notes = dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes])
-    return Table(columns, rows, title, list(notes))
+    return Table(columns, edit_rows(edits), title, list(notes))
 
 
-def _edit_row(name: str, family: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    ci95 = entry["ci95"]
-    return {
-        "metric": name,
-        "family": family,
-        **{key: value for key, value in entry.items() if not isinstance(value, dict | tuple)},
-        "auc_there": entry.get("ceiling_edits", entry)["auc"],
-        **{
-            f"{key}_ci95": f"{ci95[key][0]:.3f}–{ci95[key][1]:.3f}"
-            for key in ("auc", "average_precision_invalid")
-            if key in ci95
-        },
-    }
+def _ends(row: Record, key: str) -> str | None:
+    """Return the ends of an interval as a cell of its own."""
+    low, high = row.get(f"{key}_low"), row.get(f"{key}_high")
+    return None if low is None else f"{low:.3f}–{high:.3f}"
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
@@ -618,8 +568,8 @@ def _type_table(edits: EditComparison) -> Table:
     pairs = [(f"{part.label} ({part.credit})", part.agreement) for part in edits.results]
     rows: list[dict[str, Any]] = []
     for kind in pairs[0][1].by_type:
-        row: dict[str, Any] = {"type": kind.type, "edits": 0, "invalid": 0}
-        row |= {"edits": kind.cases, "invalid": kind.cases - kind.valid}
+        row: dict[str, Any] = {"type": kind.type, "edits": kind.cases}
+        row["invalid"] = kind.cases - kind.valid
         for name, agreement in pairs:
             row[name] = {error.type: error.auc for error in agreement.by_type}.get(kind.type)
         rows.append(row)
@@ -631,22 +581,8 @@ def _type_table(edits: EditComparison) -> Table:
 # ---- single corrections: ratings, and the segment level
 
 
-def _rating_rows(found: Comparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "metric": rated.label,
-            "family": rated.family,
-            **asdict(rated.agreement),
-            "ci95": dict(rated.intervals),
-        }
-        for rated in found.ratings
-    ]
-
-
-def _rating_tables(found: Comparison) -> list[Table]:
-    """Return tables of correlations with ratings by aspect; none without ratings."""
-    if not found.ratings:
-        return []
+def _rating_table(comparison: Comparison) -> Table:
+    """Return a table of correlations with ratings by aspect."""
     columns = [
         Column("metric"),
         Column("family"),
@@ -659,36 +595,26 @@ def _rating_tables(found: Comparison) -> list[Table]:
         Column("outputs"),
         Column("missing"),
     ]
-    if not found.benchmark.places:
+    if not comparison.benchmark.places:
         columns += [Column("system_pearson", "r sys"), Column("system_spearman", "ρ sys")]
-    rows = [
-        {**row, **{f"{k}_ci": v for k, v in row["ci95"].items()}} for row in _rating_rows(found)
-    ]
+    rows = [_with_intervals(_agreed(rated)) for rated in comparison.ratings]
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
         "counts once; τ in source: mean over the sources"
     ]
-    if found.settings.resampling.draws_sentences:
+    if comparison.settings.resampling.draws_sentences:
         notes.append("[low, high]: bootstrap over sources, each with all its corrections")
-    if any(rated.family == "humans" for rated in found.ratings):
+    if any(rated.family == "humans" for rated in comparison.ratings):
         notes.append("one rater: against the mean of the others, which is less steady than of all")
-    return [Table(columns, rows, "Ratings of single corrections", notes)]
+    return Table(columns, rows, "Ratings of single corrections", notes)
 
 
-def _segment_rows(segments: SegmentLevel) -> list[dict[str, Any]]:
-    return [
-        {
-            "metric": row.label,
-            "family": row.family,
-            "human": row.human,
-            **asdict(row.agreement),
-            "ci95": {name: list(bounds) for name, bounds in row.intervals.items()},
-        }
-        for row in segments.rows
-    ]
+def _with_intervals(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record of the document with its intervals as columns name them."""
+    return record | {f"{key}_ci": bounds for key, bounds in record["ci95"].items()}
 
 
-def _segment_table(found: Comparison, segments: SegmentLevel) -> Table:
+def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
     """Return a table of accuracy with ties and correlations by group."""
     rated = segments.humans == "ratings"
     columns = [
@@ -702,20 +628,16 @@ def _segment_table(found: Comparison, segments: SegmentLevel) -> Table:
         *([Column("pearson", "r", interval="pearson_ci")] if rated else []),
         Column("groups"),
         Column("pairs"),
-        Column("tied", "tied %", 1),
-        Column("human_tied", "human tied %", 1),
+        Column("tied", "tied %", 1, value=lambda row: 100 * row["tied_share"]),
+        Column("human_tied", "human tied %", 1, value=lambda row: 100 * row["human_tied_share"]),
         Column("missing"),
     ]
-    rows = []
-    for row in _segment_rows(segments):
-        ends = {f"{key}_ci": bounds for key, bounds in row["ci95"].items()}
-        shares = {"tied": 100 * row["tied_share"], "human_tied": 100 * row["human_tied_share"]}
-        rows.append({**row, **ends, **shares})
+    rows = [{"human": row.human, **_with_intervals(_agreed(row))} for row in segments.rows]
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
-    return Table(columns, rows, title, _segment_notes(found, segments))
+    return Table(columns, rows, title, _segment_notes(comparison, segments))
 
 
-def _segment_notes(found: Comparison, segments: SegmentLevel) -> list[str]:
+def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
     compared = {
         "item": "pairs of corrections of one source",
         "system": "pairs of outputs of one system",
@@ -736,13 +658,13 @@ def _segment_notes(found: Comparison, segments: SegmentLevel) -> list[str]:
             "no r, and no other grouping: ranks are comparable within one ranking only; two "
             "annotators: equal judgments of the same two corrections, over all at once"
         )
-    if found.settings.resampling.draws_sentences:
+    if comparison.settings.resampling.draws_sentences:
         notes.append(
             "[low, high]: bootstrap over sources, ε chosen anew in every draw"
             if segments.grouping == "item"
             else "[low, high]: bootstrap over sources, of r alone"
         )
-    if any(len(raters) > 1 for raters in found.benchmark.raters.values()):
+    if any(len(raters) > 1 for raters in comparison.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
     return notes
 
@@ -760,28 +682,32 @@ def _label_rows(labels: LabelComparison) -> list[dict[str, Any]]:
             "auc": row.agreement.auc,
             "corrections": {"good": row.agreement.good, "bad": row.agreement.bad},
             "missing": row.agreement.missing,
-            "ci95": {name: list(bounds) for name, bounds in row.intervals.items()},
+            "ci95": row.intervals,
         }
         for row in labels.rows
     ]
 
 
-def _label_table(found: Comparison, labels: LabelComparison) -> Table:
+def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     """Return a table of AUC of good against bad corrections, a class of bad ones a column."""
+    # Rows come a class each; people compare classes, so that these are the columns.
     classes = list(dict.fromkeys(row.human for row in labels.rows))
     columns = [Column("metric"), Column("family"), Column("score")]
     columns += [Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes]
     columns.append(Column("missing"))
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for labelled in labels.rows:
-        row = rows.setdefault(
-            (labelled.label, labelled.score),
-            {"metric": labelled.label, "family": labelled.family, "score": labelled.score},
-        )
+        about_metric = {
+            "metric": labelled.label,
+            "family": labelled.family,
+            "score": labelled.score,
+            "missing": 0,
+        }
+        row = rows.setdefault((labelled.label, labelled.score), about_metric)
         row[labelled.human] = labelled.agreement.auc
-        if "auc" in labelled.intervals:
-            row[f"{labelled.human}_ci"] = labelled.intervals["auc"]
-        row["missing"] = max(labelled.agreement.missing, row.get("missing", 0))
+        row[f"{labelled.human}_ci"] = labelled.intervals.get("auc")
+        # All classes share the good corrections, so that the largest count is that of the metric.
+        row["missing"] = max(labelled.agreement.missing, row["missing"])
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
@@ -792,18 +718,18 @@ def _label_table(found: Comparison, labels: LabelComparison) -> Table:
     if about.others:
         left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())
         notes.append(f"left out: {left}")
-    if found.settings.resampling.draws_sentences:
+    if comparison.settings.resampling.draws_sentences:
         notes.append("[low, high]: bootstrap over sources, each with all its corrections")
-    title = f"{found.benchmark.name}: labels of whole corrections"
+    title = f"{comparison.benchmark.name}: labels of whole corrections"
     return Table(columns, list(rows.values()), title, notes)
 
 
 # ---- audits, windows, pairs of systems
 
 
-def _audit_tables(found: Comparison) -> Iterator[Table]:
+def _audit_tables(comparison: Comparison) -> Iterator[Table]:
     """Yield the audits of metrics that have one, beside their agreement with people."""
-    for audit in found.audits:
+    for audit in comparison.audits:
         rows = [dict(row) for row in audit.rows]
         for view, (accuracy, best) in audit.humans.items():
             value = f"{accuracy:.3f}, two annotators {best:.3f}"
@@ -812,39 +738,23 @@ def _audit_tables(found: Comparison) -> Iterator[Table]:
         yield audit_table(audit.label, rows)
 
 
-def _window_rows(found: Comparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "metric": window.label,
-            "human": window.view,
-            "size": window.size,
-            "start": window.start,
-            "systems": " ".join(window.systems),
-            "pearson": window.pearson,
-            "spearman": window.spearman,
-        }
-        for window in found.windows
-    ]
-
-
-def _window_table(found: Comparison) -> Table:
+def _window_table(comparison: Comparison) -> Table:
     """Return a table of correlations over runs of systems adjacent in the human ranking."""
-    rows = _window_rows(found)
     columns = [Column(key) for key in ("metric", "human", "size", "start")]
-    columns += [Column("pearson", "r"), Column("spearman", "ρ"), Column("systems")]
-    systems = len(found.benchmark.corpus.names)
-    notes = [] if rows else [f"a window holds 4 or 8 systems; here are {systems}"]
-    return Table(
-        columns, rows, "Windows of systems adjacent in the human ranking, best first", notes
-    )
+    columns += [Column("pearson", "r"), Column("spearman", "ρ")]
+    columns.append(Column("systems", value=lambda row: " ".join(row["systems"])))
+    systems = len(comparison.benchmark.corpus.names)
+    notes = [] if comparison.windows else [f"a window holds 4 or 8 systems; here are {systems}"]
+    title = "Windows of systems adjacent in the human ranking, best first"
+    return Table(columns, [vars(window) for window in comparison.windows], title, notes)
 
 
-def _pairwise_tables(found: Comparison) -> Iterator[Table]:
+def _pairwise_tables(comparison: Comparison) -> Iterator[Table]:
     """Yield tables of agreement by pair of systems and of ranks."""
-    for grid in found.pairwise:
+    for grid in comparison.pairwise:
         rows = [
-            {"": name, **dict(zip(grid.names, line.tolist(), strict=True))}
-            for name, line in zip(grid.names, grid.table.accuracy, strict=True)
+            {"": name, **dict(zip(grid.labels, line.tolist(), strict=True))}
+            for name, line in zip(grid.labels, grid.accuracy, strict=True)
         ]
-        title = f"{grid.metric}, {grid.view}: sentence accuracy by pair of {grid.by}s"
-        yield Table([Column(""), *(Column(name, digits=2) for name in grid.names)], rows, title)
+        title = f"{grid.metric}, {grid.human}: sentence accuracy by pair of {grid.by}s"
+        yield Table([Column(""), *(Column(name, digits=2) for name in grid.labels)], rows, title)

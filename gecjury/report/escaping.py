@@ -1,4 +1,4 @@
-"""Escapes for names and sentences of others within Markdown, LaTeX, TSV and JSON.
+"""Escapes for names and sentences of others within Markdown, LaTeX, TSV, JSON and pages.
 
 First `gecjury.wording.visible` replaces what terminals obey and what ends a line; then each
 format's own special characters are escaped. Characters without a meaning at their place are left,
@@ -116,6 +116,17 @@ def json_text(text: str, encoding: str = "utf-8") -> str:
     return safe
 
 
-def _json_code(found: re.Match[str]) -> str:
+def _json_code(character: re.Match[str]) -> str:
     # json.dumps leaves DEL as it is, and makes a pair of what is above U+FFFF.
-    return json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f")
+    return json.dumps(character[0])[1:-1].replace("\x7f", "\\u007f")
+
+
+# Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
+# something stood there.
+_REPLACED = dict.fromkeys((*range(9), 11, *range(14, 32), *range(127, 160)), "�")
+_REPLACED |= dict.fromkeys(range(55296, 57344), "�")
+
+
+def clean(text: str) -> str:
+    """Replace characters that a page must not hold by U+FFFD."""
+    return text.translate(_REPLACED)

@@ -7,12 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
+from gecjury.metaeval.result import EDIT_STATISTICS, SENTENCE_STATISTICS, SYSTEM_STATISTICS
 
-_LEVELS = (("system", SYSTEM_STATISTICS), ("sentence", (*SENTENCE_STATISTICS, "tied_share")))
-_EDIT = ("auc", "average_precision", "average_precision_invalid", "accuracy", "balanced", "kappa")
-_RATING = ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman")
-_SEGMENT = ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon")
+_STATISTICS: Mapping[str, Sequence[str]] = {
+    "system": SYSTEM_STATISTICS,
+    "sentence": (*SENTENCE_STATISTICS, "tied_share"),
+    "edit": EDIT_STATISTICS,
+    "rating": ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman"),
+    "segment": ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon"),
+    "label": ("auc",),
+}
+_Entry = tuple[tuple[str, str, str, str], Mapping[str, Any], int | None, int]
+"""Level, human judgments, metric and family; its record; on how much it rests; what is missing."""
 
 
 @dataclass(frozen=True)
@@ -52,29 +58,30 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     Args:
         document: the comparison as JSON has it, typed values or plain ones.
     """
-    return [
-        *_of_rankings(document),
-        *_of_edits(document),
-        *_of_corrections(document),
-    ]
+    figures = []
+    for about, entry, n, missing in (*_of_rankings(document), *_of_single_things(document)):
+        intervals = entry.get("ci95") or {}
+        for statistic in _STATISTICS[about[0]]:
+            if statistic in entry:
+                low, high = map(_number, intervals.get(statistic) or (None, None))
+                value, cluster = _number(entry[statistic]), entry.get("cluster")
+                figures.append(Figure(*about, statistic, value, low, high, cluster, n, missing))
+    return figures
 
 
-def _of_rankings(document: Mapping[str, Any]) -> Iterator[Figure]:
+def _of_rankings(document: Mapping[str, Any]) -> Iterator[_Entry]:
     """Yield the system and the sentence level: metrics, then chance, then two annotators."""
     rows = [(row["metric"], row["family"], row["human"], row) for row in document["rows"]]
-    for name, entry in (document.get("chance") or {}).items():
-        rows += [(name, "chance", view, row) for view, row in entry["human"].items()]
+    for name, baseline in (document.get("chance") or {}).items():
+        rows += [(name, "chance", view, row) for view, row in baseline["human"].items()]
     for metric, family, human, row in rows:
-        missing = int(row.get("missing") or 0)
-        for level, statistics in _LEVELS:
+        # A level that was not compared has no record; one without judgments has None.
+        for level in ("system", "sentence"):
             entry = row.get(level) or {}
-            about = (level, human, metric, family)
-            yield from _figures(
-                about, entry, statistics, entry.get("cluster"), entry.get("pairs"), missing
-            )
+            missing = row.get("missing") or 0
+            yield (level, human, metric, family), entry, entry.get("pairs"), missing
     for view, people in (document.get("ceiling") or {}).items():
-        about = ("sentence", view, "two annotators", "humans")
-        yield from _figures(about, people, ("accuracy",), None, people.get("decided"))
+        yield ("sentence", view, "two annotators", "humans"), people, people.get("decided"), 0
 
 
 def edit_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -88,47 +95,27 @@ def edit_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mappin
             yield f"{row['metric']}{way}", row["family"], entry
 
 
-def _of_edits(document: Mapping[str, Any]) -> Iterator[Figure]:
-    """Yield the level of single edits: metrics, then chance, then people."""
+def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
+    """Yield single edits: metrics, then chance, then people; and single corrections."""
     entries = list(edit_entries(document))
     entries += [(name, "chance", e) for name, e in (document.get("edit_chance") or {}).items()]
     if document.get("edit_ceiling"):
         entries.append(("one annotator by another", "humans", document["edit_ceiling"]))
     for metric, family, entry in entries:
-        about = ("edit", "edit", metric, family)
-        missing = int(entry.get("missing") or 0)
-        yield from _figures(about, entry, _EDIT, None, entry.get("cases"), missing)
-
-
-def _of_corrections(document: Mapping[str, Any]) -> Iterator[Figure]:
-    """Yield the levels of single corrections: rated, compared in groups, or labelled."""
-    for row in document.get("ratings") or ():
-        about = ("rating", row["aspect"], row["metric"], row["family"])
-        yield from _figures(about, row, _RATING, None, row.get("outputs"), row.get("missing") or 0)
-    for row in (document.get("segment") or {}).get("rows") or ():
-        about = ("segment", row["human"], row["metric"], row["family"])
-        yield from _figures(about, row, _SEGMENT, None, row.get("pairs"), row.get("missing") or 0)
-    for row in (document.get("labels") or {}).get("rows") or ():
-        about = ("label", row["bad"], f"{row['metric']} ({row['score']})", row["family"])
-        count = sum((row.get("corrections") or {}).values())
-        yield from _figures(about, row, ("auc",), None, count, row.get("missing") or 0)
-
-
-def _figures(
-    about: tuple[str, str, str, str],
-    entry: Mapping[str, Any],
-    statistics: Sequence[str],
-    cluster: int | None,
-    n: int | None,
-    missing: int = 0,
-) -> Iterator[Figure]:
-    intervals = entry.get("ci95") or {}
-    for statistic in statistics:
-        if statistic in entry:
-            low, high = map(_number, intervals.get(statistic) or (None, None))
-            value = _number(entry[statistic])
-            yield Figure(*about, statistic, value, low, high, cluster, n, missing)
+        missing = entry.get("missing") or 0
+        yield ("edit", "edit", metric, family), entry, entry.get("cases"), missing
+    segments, labels = document.get("segment") or {}, document.get("labels") or {}
+    # The three levels of single corrections differ in what their rows call the judgments.
+    rows = [("rating", row["aspect"], row) for row in document.get("ratings") or ()]
+    rows += [("segment", row["human"], row) for row in segments.get("rows") or ()]
+    rows += [("label", row["bad"], row) for row in labels.get("rows") or ()]
+    for level, human, row in rows:
+        metric, n = row["metric"], row.get("outputs" if level == "rating" else "pairs")
+        if level == "label":
+            metric, n = f"{metric} ({row['score']})", sum(row["corrections"].values())
+        yield (level, human, metric, row["family"]), row, n, row.get("missing") or 0
 
 
 def _number(value: object) -> float:
+    # None is NaN in plain values; infinities and texts of a damaged file are no figures.
     return float(value) if isinstance(value, int | float) else math.nan

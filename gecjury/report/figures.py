@@ -7,13 +7,15 @@ shortened.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.durable import unwritable, whole_file
 from gecjury.errors import MissingExtraError, OptionError, OutputError, install_hint
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
@@ -22,37 +24,28 @@ _KINDS = (".png", ".pdf", ".svg")
 
 
 def check_figure(path: str | Path) -> None:
-    """Refuse early a figure that could not be drawn.
+    """Refuse early a figure that could not be drawn, before long work.
 
     Raises:
         OptionError: not a kind of file that can be written.
-        OutputError: the folder does not exist.
+        OutputError: the path is a folder, or its folder cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
+    import tempfile
+
     target = Path(path)
     if target.suffix.lower() not in _KINDS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(_KINDS)}")
     if not target.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {target.parent}; make it first")
-    _pyplot()
-
-
-def check_place(path: str | Path) -> None:
-    """Refuse early a place that cannot be written, for figures that come after long work.
-
-    Raises:
-        OutputError: the path is a folder, or its folder cannot be written.
-    """
-    import tempfile
-
-    target = Path(path)
     if target.is_dir():
         raise OutputError(f"{path}: is a folder; give the name of a file")
     try:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+        raise unwritable(path, error) from None
+    _pyplot()
 
 
 def _pyplot() -> Any:
@@ -78,6 +71,7 @@ def _with_fonts(figure: Any) -> None:
     from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
     from matplotlib.text import Text
 
+    # matplotlib falls back letter by letter, but only to families that a text names.
     texts = figure.findobj(Text)
     lacking = {ord(c) for text in texts for c in text.get_text() if not c.isascii()}
     lacking -= set(get_font(findfont(FontProperties())).get_charmap())
@@ -104,11 +98,11 @@ def _with_fonts(figure: Any) -> None:
 def _save(figure: Any, path: str | Path) -> None:
     try:
         _with_fonts(figure)
-        with warnings.catch_warnings():
+        # A viewer that watches the file must never read half of it.
+        with warnings.catch_warnings(), whole_file(Path(path), synced=False) as file:
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
-            figure.savefig(path, dpi=150, bbox_inches="tight")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+            kind = Path(path).suffix[1:].lower()
+            figure.savefig(file, format=kind, dpi=150, bbox_inches="tight")
     finally:
         _pyplot().close(figure)
 
@@ -121,22 +115,31 @@ def _names(names: Sequence[str]) -> list[str]:
     return [shortened(name, _LONGEST) for name in names]
 
 
+@contextmanager
+def _drawing(
+    path: str | Path, width: float, height: float, labels: tuple[str, str] = ("", "")
+) -> Iterator[Any]:
+    """Yield axes, labelled across and up, of a figure that is then saved."""
+    figure, axes = _pyplot().subplots(figsize=(width, height))
+    axes.set_xlabel(shortened(labels[0]))
+    axes.set_ylabel(shortened(labels[1]))
+    yield axes
+    _save(figure, path)
+
+
 def heat_map(content: HeatMap, path: str | Path) -> None:
     """Draw a matrix with its numbers in the cells."""
-    pyplot = _pyplot()
     rows, columns = content.values.shape
-    figure, axes = pyplot.subplots(figsize=(2.5 + 1.5 * columns, 1.5 + 0.6 * rows))
-    axes.imshow(content.values, cmap="Blues", aspect="auto", vmin=0)
-    axes.set_xticks(range(columns), _names(content.columns), rotation=20, ha="right")
-    axes.set_yticks(range(rows), _names(content.rows))
-    half = content.values.max() / 2 if content.values.size else 0.0
-    for row in range(rows):
-        for column in range(columns):
-            value = content.values[row, column]
+    with _drawing(path, 2.5 + 1.5 * columns, 1.5 + 0.6 * rows) as axes:
+        axes.imshow(content.values, cmap="Blues", aspect="auto", vmin=0)
+        axes.set_xticks(range(columns), _names(content.columns), rotation=20, ha="right")
+        axes.set_yticks(range(rows), _names(content.rows))
+        # Numbers on dark cells are white.
+        half = content.values.max(initial=0.0) / 2
+        for (row, column), value in np.ndenumerate(content.values):
             colour = "white" if value > half else "black"
             axes.text(column, row, f"{value:.3f}", ha="center", va="center", color=colour)
-    axes.set_title(shortened(content.title), fontsize=9)
-    _save(figure, path)
+        axes.set_title(shortened(content.title), fontsize=9)
 
 
 def bars(
@@ -147,13 +150,10 @@ def bars(
     errors: Sequence[float] | None = None,
 ) -> None:
     """Draw horizontal bars, in the order given from the top."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(6, 1 + 0.28 * len(names)))
-    axes.barh(range(len(names)), values, xerr=errors, color="#4878a8", ecolor="#888888")
-    axes.set_yticks(range(len(names)), _names(names))
-    axes.invert_yaxis()
-    axes.set_xlabel(shortened(label))
-    _save(figure, path)
+    with _drawing(path, 6, 1 + 0.28 * len(names), (label, "")) as axes:
+        axes.barh(range(len(names)), values, xerr=errors, color="#4878a8", ecolor="#888888")
+        axes.set_yticks(range(len(names)), _names(names))
+        axes.invert_yaxis()
 
 
 def points(
@@ -163,27 +163,17 @@ def points(
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Draw a scatter plot: one colour a group of n × 2 positions, with names at points if given."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(7, 5.5))
-    colours = pyplot.get_cmap("tab20")(np.linspace(0, 1, max(len(groups), 2)))
-    for colour, (group, positions) in zip(colours, groups.items(), strict=False):
-        size = 8 if len(positions) > 60 else 30
-        axes.scatter(
-            positions[:, 0], positions[:, 1], s=size, color=colour, label=shortened(group, _LONGEST)
-        )
-        for name, (x, y) in zip((names or {}).get(group, ()), positions, strict=False):
-            axes.annotate(
-                shortened(name, _LONGEST),
-                (x, y),
-                fontsize=7,
-                xytext=(3, 3),
-                textcoords="offset points",
-            )
-    axes.set_xlabel(shortened(labels[0]))
-    axes.set_ylabel(shortened(labels[1]))
-    if len(groups) > 1:
-        axes.legend(fontsize=7, ncol=2, markerscale=1.5)
-    _save(figure, path)
+    colours = _pyplot().get_cmap("tab20")(np.linspace(0, 1, max(len(groups), 2)))
+    with _drawing(path, 7, 5.5, labels) as axes:
+        for colour, (group, positions) in zip(colours, groups.items(), strict=False):
+            # Small marks where there are many, or they would cover each other.
+            size = 8 if len(positions) > 60 else 30
+            [label] = _names([group])
+            axes.scatter(*positions.T, s=size, color=colour, label=label)
+            for name, place in zip(_names((names or {}).get(group, ())), positions, strict=False):
+                axes.annotate(name, place, fontsize=7, xytext=(3, 3), textcoords="offset points")
+        if len(groups) > 1:
+            axes.legend(fontsize=7, ncol=2, markerscale=1.5)
 
 
 def lines(
@@ -192,14 +182,17 @@ def lines(
     labels: tuple[str, str],
 ) -> None:
     """Draw curves of (x, y) with a legend."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(6, 4))
-    for name, (x, y) in curves.items():
-        axes.plot(x, y, marker="o", markersize=3, label=shortened(name, _LONGEST))
-    axes.set_xlabel(shortened(labels[0]))
-    axes.set_ylabel(shortened(labels[1]))
-    axes.legend(fontsize=8)
-    _save(figure, path)
+    with _drawing(path, 6, 4, labels) as axes:
+        for name, (x, y) in curves.items():
+            _curve(axes, x, y, name)
+        axes.legend(fontsize=8)
+
+
+def _curve(
+    axes: Any, x: Sequence[float], y: Sequence[float], name: str, width: float = 1.5
+) -> None:
+    label = shortened(name, _LONGEST)
+    axes.plot(x, y, marker="o", markersize=3, linewidth=width, label=label)
 
 
 def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
@@ -212,67 +205,46 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
         history: the contents of a training's `history.json`: `models` and, if any, `kernel`.
         path: file that `check_figure` accepts.
     """
-    pyplot = _pyplot()
     models: Mapping[str, Any] = history.get("models", {})
     kernel: Mapping[str, Any] = history.get("kernel", {})
     count = max(len(models) + bool(kernel), 1)
     columns = min(count, 3)
     rows = -(-count // columns)
-    figure, grid = pyplot.subplots(
+    figure, grid = _pyplot().subplots(
         rows, columns, figsize=(5.2 * columns, 3.6 * rows), squeeze=False, layout="constrained"
     )
-    panels = list(grid.flat)
-    for axes, (name, curves) in zip(panels, models.items(), strict=False):
+    panels = iter(grid.flat)
+    for (name, curves), axes in zip(models.items(), panels, strict=False):
         _training_panel(axes, name, curves)
     if kernel:
-        axes = panels[len(models)]
+        axes = next(panels)
         for aspect, curve in kernel.items():
-            axes.plot(
-                [p["rows"] for p in curve],
-                [p["score"] for p in curve],
-                marker="o",
-                markersize=3,
-                label=shortened(aspect, _LONGEST),
-            )
+            _curve(axes, [p["rows"] for p in curve], [p["score"] for p in curve], aspect)
         axes.set_title("kernel regression", fontsize=9)
         axes.set_xlabel("rows learnt from")
         axes.set_ylabel("dev Spearman")
         axes.legend(fontsize=7)
-    for axes in panels[len(models) + bool(kernel) :]:
+    for axes in panels:
         axes.set_visible(False)
-    # A viewer that watches the file must never read half of it: write beside, then rename.
-    target = Path(path)
-    partial = target.with_name(f".{target.stem}.partial{target.suffix}")
-    _save(figure, partial)
-    try:
-        partial.replace(target)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    _save(figure, path)
 
 
 def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
+    """Draw a model's loss, and its scores on the development data against an axis of their own."""
     losses, dev = curves.get("losses", []), curves.get("dev", [])
-    (line,) = axes.plot(
-        [e["epoch"] for e in losses],
-        [e["loss"] for e in losses],
-        color="#b0b0b0",
-        linewidth=1,
-        label="loss",
-    )
+    epochs, loss = [e["epoch"] for e in losses], [e["loss"] for e in losses]
+    (line,) = axes.plot(epochs, loss, color="#b0b0b0", linewidth=1, label="loss")
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss in training")
     axes.set_title(shortened(name, _LONGEST), fontsize=9)
     scores = axes.twinx()
-    names = [key for key in (dev[-1] if dev else {}) if key not in ("epoch", "step", "score")]
-    for key in [*names, "score"] if len(names) != 1 else ["score"]:
-        scores.plot(
-            [e["epoch"] for e in dev],
-            [e.get(key, np.nan) for e in dev],
-            marker="o",
-            markersize=3,
-            linewidth=2 if key == "score" else 1,
-            label="dev" if key == "score" else f"dev, {shortened(key, _LONGEST)}",
-        )
+    epochs = [e["epoch"] for e in dev]
+    parts = [key for key in (dev[-1] if dev else {}) if key not in ("epoch", "step", "score")]
+    # The score of a single part is the part itself.
+    for key in parts if len(parts) > 1 else ():
+        values = [e.get(key, np.nan) for e in dev]
+        _curve(scores, epochs, values, f"dev, {key}", 1)
+    _curve(scores, epochs, [e.get("score", np.nan) for e in dev], "dev", 2)
     if curves.get("best") is not None:
         scores.axvline(curves["best"], color="#888888", linestyle=":", label="best epoch")
     scores.set_ylabel("dev score")

@@ -12,10 +12,9 @@ import json
 import math
 import re
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.report.escaping import (
     json_text,
@@ -52,7 +51,10 @@ def print_tables(tables: Sequence[Table], document: object, form: str) -> None:
         _print_rich(tables)
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
-        print("\n".join(render(table, titled=len(tables) > 1) for table in tables), end="")
+        if form == "tsv" and len(tables) == 1:
+            # A single table begins with its header, as programs expect.
+            tables = [replace(tables[0], title="")]
+        print("\n".join(map(render, tables)), end="")
 
 
 def tables_text(tables: Sequence[Table]) -> str:
@@ -70,8 +72,7 @@ def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
     Floats have four digits; a missing value is a dash. Signatures, which are long, stand below the
     table, each once.
     """
-    from rich.console import Console
-
+    # Lists and nested records belong to JSON; a signature would make every other column narrow.
     keys = [
         key
         for key in dict.fromkeys(key for row in rows for key in row)
@@ -79,11 +80,8 @@ def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
         and not any(isinstance(plain(row.get(key)), Mapping | list) for row in rows)
     ]
     signatures = dict.fromkeys(row["signature"] for row in rows if "signature" in row)
-    out = io.StringIO()
-    console = Console(file=out, width=_WIDE, highlight=False, color_system=None)
-    _draw(console, [Table([Column(key, digits=4) for key in keys], rows, notes=[*signatures])])
-    lines = (line.rstrip() for line in out.getvalue().splitlines())
-    return "\n".join(line for line in lines if line)
+    text = tables_text([Table([Column(key, digits=4) for key in keys], rows, notes=[*signatures])])
+    return "\n".join(filter(None, text.splitlines()))
 
 
 def print_table(
@@ -159,7 +157,7 @@ def shown_cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
     """Return a table as people see it: headings, which columns hold numbers, cells by row."""
     return (
         [visible(column.title) for column in table.columns],
-        [_numeric(table, column) for column in table.columns],
+        [any(_is_number(column.cell(row)) for row in table.rows) for column in table.columns],
         [[_text(row, column, table) for column in table.columns] for row in table.rows],
     )
 
@@ -173,10 +171,6 @@ def _is_number(value: Any) -> bool:
     if hasattr(value, "item"):
         value = value.item()
     return not isinstance(value, str | bool) and value is not None
-
-
-def _numeric(table: Table, column: Column) -> bool:
-    return any(_is_number(column.cell(row)) for row in table.rows)
 
 
 def _print_rich(tables: Sequence[Table]) -> None:
@@ -211,7 +205,7 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
         laid = _laid_out(table, numbers, width or console.width)
         for columns in laid.panels:
             fits = None if width is None else max(width, _total([laid.needed[i] for i in columns]))
-            console.print(_panel(table, laid, columns), width=fits)
+            console.print(_panel(laid, columns), width=fits)
         for note in table.notes:
             # A signature stays one line, so that it can be copied.
             raw = note in numbers or " " not in note
@@ -223,8 +217,6 @@ def _wrapped(text: str, width: int | None) -> str:
     """Wrap running text to a width, if one is given, without breaking a name or address."""
     if width is None:
         return text
-    if width_of(text) == len(text):
-        return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     lines = [""]
     for word in text.split():
         if lines[-1] and width_of(f"{lines[-1]} {word}") > width:
@@ -248,18 +240,20 @@ class _Layout:
 
     Attributes:
         titles: the titles of the columns.
+        numeric: which columns hold numbers.
         cells: rows × columns.
         needed: the width of each column, to which names are folded; running text may take more.
         panels: columns, by index, that stand beside each other.
     """
 
     titles: Sequence[str]
+    numeric: Sequence[bool]
     cells: Sequence[Sequence[str]]
     needed: Sequence[int]
     panels: Sequence[Sequence[int]]
 
 
-def _panel(table: Table, laid: _Layout, columns: Sequence[int]) -> Any:
+def _panel(laid: _Layout, columns: Sequence[int]) -> Any:
     """Return some columns of a table as rich draws them."""
     from rich import box
     from rich.table import Table as RichTable
@@ -267,9 +261,9 @@ def _panel(table: Table, laid: _Layout, columns: Sequence[int]) -> Any:
 
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for index in columns:
-        right = _numeric(table, table.columns[index])
         heading = Text(_folded(laid.titles[index], laid.needed[index]))
-        drawn.add_column(heading, justify="right" if right else "left", overflow="fold")
+        justify: Literal["right", "left"] = "right" if laid.numeric[index] else "left"
+        drawn.add_column(heading, justify=justify, overflow="fold")
     running = {index for index in columns if _running(laid.cells, index)}
     for row in laid.cells:
         drawn.add_row(
@@ -296,17 +290,14 @@ def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
         numbers: the numbers of the signatures below it.
         width: the width of a terminal or a line.
     """
-    cells = [
-        [shortened(_text(row, c, table), _LONGEST) for c in table.columns] for row in table.rows
-    ]
-    if numbers:
-        at = [index for index, column in enumerate(table.columns) if column.key == "metric"]
-        for row, line in zip(table.rows, cells, strict=True):
-            number = numbers.get(str(row.get("signature", "")))
-            for index in at if number else ():
-                line[index] += f" [{number}]"
-    titles = [visible(c.title) for c in table.columns]
-    texts = [i for i, column in enumerate(table.columns) if not _numeric(table, column)]
+    titles, numeric, rows = shown_cells(table)
+    cells = [[shortened(cell, _LONGEST) for cell in row] for row in rows]
+    at = [index for index, column in enumerate(table.columns) if column.key == "metric"]
+    for row, line in zip(table.rows, cells, strict=True):
+        number = numbers.get(str(row.get("signature", "")))
+        for index in at if number else ():
+            line[index] += f" [{number}]"
+    texts = [index for index, number in enumerate(numeric) if not number]
     needed = _needed(titles, cells, texts, _WIDE)
     panels = _panels(cells, needed, width)
     for name in _NAMES if len(panels) > 1 or _total(needed) > width else ():
@@ -314,7 +305,7 @@ def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
         panels = _panels(cells, needed, width)
         if all(_total([needed[i] for i in columns]) <= width for columns in panels):
             break
-    return _Layout(titles, cells, needed, panels)
+    return _Layout(titles, numeric, cells, needed, panels)
 
 
 def _needed(
@@ -346,6 +337,7 @@ def _folded(name: str, width: int) -> str:
     if width_of(name) <= width:
         return name
     lines = [""]
+    # The punctuation stays at the end of a line, where it says that the name goes on.
     for part in re.split(r"(?<=[\s,:;/=|+])", name):
         if width_of(lines[-1] + part.rstrip()) > width:
             lines.append("")
@@ -365,6 +357,7 @@ def _panels(cells: Sequence[Sequence[str]], needed: Sequence[int], width: int) -
     every = list(range(len(needed)))
     if not every or _total(needed) <= width:
         return [every]
+    # Every panel repeats the columns that tell rows apart, so that each can be read by itself.
     keys = _keys(cells, len(needed))
     panels, open_panel = [], list(keys)
     for index in every:
@@ -402,15 +395,16 @@ def _keys(cells: Sequence[Sequence[str]], count: int) -> list[int]:
     return keys
 
 
-def _tsv(table: Table, titled: bool) -> str:
+def _tsv(table: Table) -> str:
     r"""Return tab-separated values with a header line, unrounded; missing cells are empty.
 
     A tab or a line break of a name is shown as `\x09`, so that a line is a row for every program.
     """
     out = io.StringIO()
-    if titled and table.title:
+    if table.title:
         out.write(f"# {visible(table.title)}\n")
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    # Bounds come last, so that adding intervals moves no column that a program counts.
     bounded = [
         c for c in table.columns if c.interval and any(row.get(c.interval) for row in table.rows)
     ]
@@ -427,31 +421,25 @@ def _tsv(table: Table, titled: bool) -> str:
     return out.getvalue()
 
 
-def _markdown(table: Table, titled: bool) -> str:
-    del titled
+def _markdown(table: Table) -> str:
+    headings, numeric, rows = shown_cells(table)
     title = visible(table.title).strip()  # blanks within the stars would leave them stars
     lines = [f"**{markdown(title)}**", ""] if title else []
-    titles = (markdown_cell(column.title) for column in table.columns)
-    lines.append("| " + " | ".join(titles) + " |")
-    marks = ["---:" if _numeric(table, column) else "---" for column in table.columns]
-    lines.append("|" + "|".join(marks) + "|")
-    for row in table.rows:
-        cells = (markdown_cell(_text(row, c, table)) for c in table.columns)
-        lines.append("| " + " | ".join(cells) + " |")
+    head, *cells = ("| " + " | ".join(map(markdown_cell, row)) + " |" for row in [headings, *rows])
+    marks = "|".join("---:" if number else "---" for number in numeric)
+    lines += [head, f"|{marks}|", *cells]
     lines += ["", *(f"{markdown_line(note)}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
 
 
-def _latex(table: Table, titled: bool) -> str:
+def _latex(table: Table) -> str:
     """Return a booktabs table."""
-    del titled
-    align = "".join("r" if _numeric(table, column) else "l" for column in table.columns)
+    headings, numeric, rows = shown_cells(table)
+    align = "".join("r" if number else "l" for number in numeric)
     lines = [latex_comment(table.title)] if table.title else []
-    head = _latex_row([column.title for column in table.columns])
-    lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", head, "\\midrule"]
-    lines += [_latex_row([_text(row, c, table) for c in table.columns]) for row in table.rows]
-    lines += ["\\bottomrule", "\\end{tabular}", *map(latex_comment, table.notes)]
-    return "\n".join(lines) + "\n"
+    lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", _latex_row(headings), "\\midrule"]
+    lines += [*map(_latex_row, rows), "\\bottomrule", "\\end{tabular}"]
+    return "\n".join([*lines, *map(latex_comment, table.notes)]) + "\n"
 
 
 def _latex_row(cells: Sequence[str]) -> str:

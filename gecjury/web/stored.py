@@ -19,7 +19,6 @@ from gecjury.wording import number
 
 _EXPECTED = "a comparison, as `gecjury compare --format json` prints it"
 _MOST_FILES = 1_000
-_KEYS = {"benchmark": str, "systems": list, "rows": list, "human_scores": dict, "sentences": int}
 
 
 class StoredFile:
@@ -84,32 +83,13 @@ class StoredComparison(StoredFile):
         """Name the file."""
         super().__init__(path, _EXPECTED)
 
-    def document(self) -> dict[str, Any]:
-        """Return the comparison, checked as far as pages rely on it.
-
-        Raises:
-            InputError: it is no comparison.
-        """
-        found = self.value()
-        if (
-            not isinstance(found, dict)
-            or any(not isinstance(found.get(key), kind) for key, kind in _KEYS.items())
-            or not all(
-                isinstance(row, dict)
-                and all(isinstance(row.get(key), str) for key in ("metric", "family", "human"))
-                for row in found["rows"]
-            )
-        ):
-            raise InputError(f"{self.path}: is no comparison; expected {_EXPECTED}")
-        return found
-
     def shown(self, filters: Filters) -> dict[str, Any]:
         """Return what the page shows of it, as that of `compare --html` does.
 
         Raises:
             InputError: it is no comparison, or a damaged one.
         """
-        document = self.document()
+        document = self.value()
         try:
             part = narrowed(document, filters)
             metrics = {row["metric"] for row in part["rows"]}
@@ -127,12 +107,11 @@ class StoredComparison(StoredFile):
                 "views": [(v, VIEWS[v]) for v in document["human_scores"] if v in VIEWS],
                 "sections": sections(part) if metrics else [],
             }
-        except InputError:
-            raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # A foreign file may lack anything, at any depth.
+            # A foreign file may lack anything, at any depth, and a page tries all that it shows.
             raise InputError(
-                f"{self.path}: a damaged comparison ({type(error).__name__}); expected {_EXPECTED}"
+                f"{self.path}: is no comparison, or a damaged one ({type(error).__name__}); "
+                f"expected {_EXPECTED}"
             ) from None
 
 

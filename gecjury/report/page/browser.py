@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -17,7 +17,7 @@ from gecjury.corpus.edits import differing_spans
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
-from gecjury.report.page.tables import Heading
+from gecjury.report.page.tables import headings
 from gecjury.report.page.words import FAMILY_NAMES
 from gecjury.wording import number
 
@@ -107,6 +107,7 @@ def _block(
     value = sentence.disagreement
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]
     people = [f"people ({view})" if len(views) > 1 else "people" for view in judged]
+    # As many digits for all corrections of a sentence, so that a column can be read down.
     digits = [_digits([c.scores[at] for c in sentence.corrections]) for at in range(len(metrics))]
     before, after = sentence.context
     apart = FAMILY_NAMES.get(sentence.apart, sentence.apart)
@@ -129,12 +130,9 @@ def _block(
         note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
         before=before,
         after=after,
-        headings=[
-            Heading("correction and its systems"),
-            *(Heading(name, "n") for name in (*people, *metrics)),
-        ],
+        headings=headings(["correction and its systems"], [*people, *metrics]),
         corrections=[
-            _Row.of(sentence.source, c, judged, digits, language) for c in sentence.corrections
+            _row(sentence.source, c, judged, digits, language) for c in sentence.corrections
         ],
     )
 
@@ -150,53 +148,26 @@ def _digits(scores: Sequence[float]) -> int:
     return next(digits, 6)
 
 
-@dataclass(frozen=True)
-class _Score:
-    """A metric's score of a correction, and its rank among the corrections, "" for none."""
+def _row(
+    source: str,
+    correction: ShownCorrection,
+    views: Sequence[str],
+    digits: Sequence[int],
+    language: Language,
+) -> dict[str, Any]:
+    """Return a correction as shown: who made it, its words, what people and metrics say of it.
 
-    shown: str
-    place: str = ""
-    first: bool = False
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A correction as shown.
-
-    Attributes:
-        systems: the systems that made it.
-        changed: True if it differs from the source.
-        parts: its words.
-        preferred: by people, one a view.
-        scores: one a metric.
+    Scores come with their ranks among the corrections, and whether these are the first.
     """
-
-    systems: Sequence[str]
-    changed: bool
-    parts: Sequence[Part]
-    preferred: Sequence[str]
-    scores: Sequence[_Score]
-
-    @classmethod
-    def of(
-        cls,
-        source: str,
-        correction: ShownCorrection,
-        views: Sequence[str],
-        digits: Sequence[int],
-        language: Language,
-    ) -> _Row:
-        comparisons = [correction.preferred.get(view, (0, 0)) for view in views]
-        scores, ranks = correction.scores.tolist(), correction.ranks.tolist()
-        return cls(
-            correction.systems,
-            " ".join(source.split()) != " ".join(correction.text.split()),
-            mark_edits(source, correction.text, language),
-            [f"{won} of {count}" if count else "–" for won, count in comparisons],
-            [
-                _Score("–")
-                if math.isnan(score)
-                else _Score(number(score, places), f"{rank:.1f}".removesuffix(".0"), rank == 1)
-                for score, rank, places in zip(scores, ranks, digits, strict=True)
-            ],
-        )
+    comparisons = [correction.preferred.get(view, (0, 0)) for view in views]
+    scores = []
+    for score, rank, places in zip(correction.scores, correction.ranks, digits, strict=True):
+        place = "" if math.isnan(score) else f"{rank:.1f}".removesuffix(".0")
+        scores.append((number(float(score), places), place, place == "1"))
+    return {
+        "systems": correction.systems,
+        "changed": source.split() != correction.text.split(),
+        "parts": mark_edits(source, correction.text, language),
+        "preferred": [f"{won} of {count}" if count else "–" for won, count in comparisons],
+        "scores": scores,
+    }

@@ -10,6 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
+from gecjury.report.page.svg import mark
+from gecjury.report.page.words import FAMILY_NAMES
+
 _BREAK_BETWEEN_WORDS = re.compile(r"(?<=[^\s>])\s*\n\s*(?=[^\s<])")
 _BREAK = re.compile(r"\s*\n\s*")
 
@@ -32,7 +35,7 @@ class _Joined(Extension):
 
 @cache
 def environment(finalize: Callable[[object], object]) -> Environment:
-    """Return the environment of all pages.
+    """Return the environment of all pages, with the names and marks of families.
 
     Args:
         finalize: converts a value before it is escaped and written.
@@ -52,4 +55,5 @@ def environment(finalize: Callable[[object], object]) -> Environment:
         "allow_nan": False,
         "sort_keys": False,
     }
+    made.globals |= {"mark": mark, "family_names": FAMILY_NAMES}
     return made

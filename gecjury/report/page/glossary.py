@@ -3,98 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gecjury.errors import MissingExtraError, OptionError
+from gecjury.report.citations import CITED, entries
 from gecjury.scoring.registry import METRICS, scorer_class
 
-
-@dataclass(frozen=True)
-class Term:
-    """A word, and the card that explains it.
-
-    Attributes:
-        key: the card's anchor.
-        word: spelling in tables.
-        meaning: a sentence or two.
-    """
-
-    key: str
-    word: str
-    meaning: str
-
-
-TERMS: tuple[Term, ...] = (
-    Term(
-        "r",
+TERMS: Mapping[str, tuple[str, str]] = {
+    "r": (
         "r",
         "Pearson correlation of the systems’ scores by a metric with those by people: 1 on a "
         "rising straight line, 0 unrelated, −1 reversed.",
     ),
-    Term("rho", "ρ", "Spearman: r of the ranks; only the order of the systems counts."),
-    Term("tau", "τ", "Kendall: pairs in the order of people minus the others, over all pairs."),
-    Term("pairs", "pair acc.", "Share of the pairs of systems in the order of people, 0 to 1."),
-    Term(
-        "spa",
+    "rho": ("ρ", "Spearman: r of the ranks; only the order of the systems counts."),
+    "tau": ("τ", "Kendall: pairs in the order of people minus the others, over all pairs."),
+    "pairs": ("pair acc.", "Share of the pairs of systems in the order of people, 0 to 1."),
+    "spa": (
         "SPA",
         "Soft pairwise accuracy: how near a metric’s certainty about each pair of systems is to "
         "that of people, 0 to 1. A pair that people cannot tell apart costs little.",
     ),
-    Term(
-        "accuracy",
+    "accuracy": (
         "accuracy",
         "Share of the pairs of corrections of one sentence that stand in the order that a person "
         "gave; 0 to 1, a coin gives 0.5. τ beside it: right minus wrong.",
     ),
-    Term("tied", "tied %", "Share of these pairs to which the metric gave equal scores."),
-    Term(
-        "cluster",
+    "tied": ("tied %", "Share of these pairs to which the metric gave equal scores."),
+    "cluster": (
         "cluster",
         "From the best metric down, a new cluster begins with the first one that is significantly "
         "worse than one of the cluster before. Within a cluster nothing is told apart.",
     ),
-    Term(
-        "interval",
+    "interval": (
         "[low, high]",
         "Bootstrap interval: how far the value moves when sentences or systems are drawn anew. A "
         "new study may fall outside. Paired: of a difference, both metrics on the same draws.",
     ),
-    Term(
-        "people",
+    "people": (
         "two annotators",
         "How often two people agree on a pair that both judged. That is no upper "
         "bound: a metric that is always right may agree with them more often.",
     ),
-    Term(
-        "missing",
+    "missing": (
         "missing",
         "Sentence scores that could not be had; left out, neither zero nor a tie.",
     ),
-    Term(
-        "auc",
+    "auc": (
         "AUC",
         "How often a valid edit gets more credit than an invalid one, ties one half; 0.5 is "
         "chance.",
     ),
-    Term("ap", "AP", "Average precision of finding the valid, or the invalid, edits."),
-    Term(
-        "threshold",
+    "ap": ("AP", "Average precision of finding the valid, or the invalid, edits."),
+    "threshold": (
         "accuracy of edits",
         "At a threshold found on the other half of the data, where the metric has none of its "
         "own; balanced: mean over valid and invalid edits.",
     ),
-    Term("seconds", "seconds", "Time of scoring in this run, 0 where scores were read."),
-)
-
-
-def term(key: str) -> Term:
-    """Return the term of a key.
-
-    Raises:
-        KeyError: there is none.
-    """
-    return {entry.key: entry for entry in TERMS}[key]
+    "seconds": ("seconds", "Time of scoring in this run, 0 where scores were read."),
+}
+"""Words as tables spell them, and a sentence or two on what they mean, by the card's anchor."""
 
 
 NAMES: Mapping[str, str] = {
@@ -120,52 +87,14 @@ NAMES: Mapping[str, str] = {
 }
 """Meanings of metrics' names; for other metrics their own summary is shown."""
 
-_ANTHOLOGY = "https://aclanthology.org/"
-_ARXIV = "https://arxiv.org/abs/"
-ADDRESSES: Mapping[str, str] = {
-    "asano": f"{_ANTHOLOGY}I17-2058/",
-    "cleme": f"{_ANTHOLOGY}2023.emnlp-main.378/",
-    "cleme2": f"{_ARXIV}2407.00934",
-    "errant": f"{_ANTHOLOGY}P17-1074/",
-    "gleu": f"{_ANTHOLOGY}P15-2097/",
-    "gleu-official": f"{_ARXIV}1605.02592",
-    "gotoscorer": f"{_ANTHOLOGY}2020.coling-main.188/",
-    "green": f"{_ANTHOLOGY}2024.inlg-main.25/",
-    "i-measure": f"{_ANTHOLOGY}N15-1060/",
-    "impara": f"{_ANTHOLOGY}2022.coling-1.316/",
-    "llm-e": f"{_ANTHOLOGY}2024.bea-1.6/",
-    "llm-s": f"{_ANTHOLOGY}2024.bea-1.6/",
-    "m2": f"{_ANTHOLOGY}N12-1067/",
-    "pt-errant": f"{_ANTHOLOGY}2022.emnlp-main.463/",
-    "pt-m2": f"{_ANTHOLOGY}2022.emnlp-main.463/",
-    "scribendi": f"{_ANTHOLOGY}2021.emnlp-main.239/",
-    "sent-errant": f"{_ANTHOLOGY}P17-1074/",
-    "sentm2": f"{_ANTHOLOGY}N12-1067/",
-    "some": f"{_ANTHOLOGY}2020.coling-main.573/",
-    "uot-errant": f"{_ARXIV}2602.05419",
-}
-"""Where the papers of our metrics stand; the only addresses that a page links to."""
 
+def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
+    """Return the metrics of rows, each once; those that are not registered are left out.
 
-@dataclass(frozen=True)
-class MetricName:
-    """A metric's full name and paper.
-
-    Attributes:
-        name: name on the command line.
-        words: the full name, or a description of the metric.
-        paper: author and year, "" without one.
-        address: address of the paper, "" where not known.
+    Returns:
+        The name on the command line; the full name, or a description; author and year of the paper
+        and its address, "" where there is none.
     """
-
-    name: str
-    words: str
-    paper: str
-    address: str
-
-
-def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[MetricName]:
-    """Return the metrics of rows, each once; those that are not registered are left out."""
     plain = [str(row.get("signature") or row["metric"]).partition("|")[0] for row in rows]
     metrics = []
     for name in dict.fromkeys(label.partition(":")[0] for label in plain):
@@ -174,6 +103,6 @@ def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[MetricName]:
         except (OptionError, MissingExtraError):
             continue
         # Another package may not take the name of a metric of ours, so its paper is never ours.
-        address = ADDRESSES.get(name, "") if name in METRICS else ""
-        metrics.append(MetricName(name, NAMES.get(name, scorer.summary), scorer.paper, address))
+        address = entries()[CITED[name][0]].address if name in METRICS else ""
+        metrics.append((name, NAMES.get(name, scorer.summary), scorer.paper, address))
     return metrics

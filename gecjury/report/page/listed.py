@@ -24,13 +24,14 @@ def tables_html(result: Result) -> str:
             headings, numeric, rows = shown_cells(table)
             classes = ["n" if number else "" for number in numeric]
             depths = _shades(table)
+            # Only the shades that occur become rules, since a page has a limit of bytes.
             shades |= {depth for row in depths for depth in row if depth is not None}
             cells = [
                 [
                     (_pieces(cell), css if depth is None else f"{css} shade{depth}")
-                    for cell, css, depth in zip(row, classes, own, strict=True)
+                    for cell, css, depth in zip(row, classes, shades_of_row, strict=True)
                 ]
-                for row, own in zip(rows, depths, strict=True)
+                for row, shades_of_row in zip(rows, depths, strict=True)
             ]
             headed = list(zip(headings, classes, strict=True))
             shown.append((table.title, headed, cells, table.notes))

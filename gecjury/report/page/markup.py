@@ -12,17 +12,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gecjury.report.escaping import clean
 from gecjury.runtime import __version__
-
-# Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
-# something stood there.
-_REPLACED = dict.fromkeys((*range(9), 11, *range(14, 32), *range(127, 160)), "�")
-_REPLACED |= dict.fromkeys(range(55296, 57344), "�")
-
-
-def clean(text: str) -> str:
-    """Replace characters that a page must not hold by U+FFFD."""
-    return text.translate(_REPLACED)
 
 
 def finalize(value: object) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
@@ -22,27 +22,18 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
+from gecjury.report.comparison import aggregation
 from gecjury.report.comparison import document as document_of
-from gecjury.report.figure import figures_of
+from gecjury.report.escaping import clean
+from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.browser import sentence_browser
-from gecjury.report.page.glossary import TERMS, Term, metric_names, term
-from gecjury.report.page.markup import clean, render, render_page
+from gecjury.report.page.glossary import TERMS, metric_names
+from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters, windows
-from gecjury.report.page.sections import (
-    edit_section,
-    label_section,
-    rating_section,
-    segment_section,
-)
-from gecjury.report.page.tables import (
-    PageTable,
-    extents_of,
-    family_mark,
-    family_table,
-    judge_costs,
-    significance_tables,
-)
+from gecjury.report.page.sections import level_sections
+from gecjury.report.page.tables import extents_of, family_table, significance_table
 from gecjury.report.page.words import (
+    BESIDE,
     FAMILY_NAMES,
     VIEWS,
     Document,
@@ -82,29 +73,7 @@ _SECTIONS = {
 
 def comparison_page(comparison: Comparison) -> str:
     """Return a comparison as one page to read and share."""
-    material = Material(comparison.study, comparison.tables, comparison.cautions)
-    return report_page(document_of(comparison), material)
-
-
-@dataclass(frozen=True)
-class Material:
-    """The parts of a comparison that its document does not hold.
-
-    Attributes:
-        study: the benchmark and settings of the comparison.
-        tables: scores, one table a metric.
-        cautions: cautions for the reader, by heading.
-    """
-
-    study: Study
-    tables: Sequence[ScoreTable]
-    cautions: Sequence[Caution] = ()
-
-    def consensus(self, view: View) -> Consensus | None:
-        """Return how far the families agree on the judged pairs of a view, if there are any."""
-        if not self.tables or not self.study.benchmark.rankings.get(view):
-            return None
-        return consensus(self.tables, self.study.parts(view), camps(self.tables))
+    return report_page(document_of(comparison), comparison)
 
 
 @dataclass(frozen=True)
@@ -124,12 +93,12 @@ class Section:
     content: Markup
 
 
-def report_page(document: Document, material: Material) -> str:
+def report_page(document: Document, comparison: Comparison) -> str:
     """Return the whole page as text.
 
     Args:
         document: the comparison as JSON has it.
-        material: the material of the run that made it.
+        comparison: the same as typed values.
     """
     record: Document = plain(document)
     # What the page draws is left to `compare --format json`.
@@ -139,24 +108,24 @@ def report_page(document: Document, material: Material) -> str:
         title=f"Metrics on {_unwieldy(record).get(record['benchmark'], record['benchmark'])}",
         scripted=True,
         **header(record),
-        sections=sections(record, material, _BYTES - len(numbers.encode())),
-        footer=_footer(material.study),
+        sections=sections(record, comparison, _BYTES - len(numbers.encode())),
+        footer=_footer(comparison.study),
         numbers=numbers,
     )
 
 
 def sections(
-    document: Document, material: Material | None = None, budget: int = _BYTES
+    document: Document, comparison: Comparison | None = None, budget: int = _BYTES
 ) -> list[Section]:
     """Return the sections of a comparison that has something to show in them.
 
     Args:
         document: the comparison as plain JSON values.
-        material: the material of its run; without it there are no windows, pairs and sentences.
+        comparison: the same as typed values; without it there are no windows, pairs and sentences.
         budget: bytes that the sections may take.
     """
     views = _views(document)
-    names = _unwieldy(document, material)
+    names = _unwieldy(document, comparison)
     human: Mapping[str, Mapping[str, float]] = {
         view: {name: math.nan if score is None else score for name, score in scores.items()}
         for view, scores in (document.get("human_values") or {}).items()
@@ -164,25 +133,23 @@ def sections(
     }
     figures = figures_of(document)
     content: dict[str, Markup | None] = {
-        "summary": _summary(document, views, human, material, names),
-        "metrics": _metrics(document, views) if any(map(is_compared, document["rows"])) else None,
+        "summary": _summary(document, figures, views, human, comparison, names),
+        "metrics": _metrics(document, figures, views),
         "significance": _significance(document, views),
-        "edits": edit_section(figures, document),
-        "ratings": rating_section(figures),
-        "segments": segment_section(figures, document),
-        "labels": label_section(figures),
+        **level_sections(figures, document),
         "scatter": scatters(document, human, names),
     }
-    if material is not None:
-        study, tables = material.study, material.tables
+    if comparison is not None:
+        study, tables = comparison.study, comparison.tables
         content["windows"] = windows(document, study, views, names)
         content["pairs"] = pairs(study, tables, views)
         content["settings"] = _settings(document, study, tables)
+    # Names are shortened in finished HTML, where all parts of the page have come together.
     content = {key: part and _with_short_names(part, names) for key, part in content.items()}
-    if material is not None:
+    if comparison is not None:
         # Sentences take what room the other sections leave.
         rest = sum(len(part.encode()) for part in content.values() if part)
-        browsed = _sentences(material.study, material.tables, views, budget - rest)
+        browsed = _sentences(comparison.study, comparison.tables, views, budget - rest)
         content["sentences"] = browsed and _with_short_names(browsed, names)
     return [
         Section(key, *words, part)
@@ -195,14 +162,13 @@ def _views(document: Document) -> list[View]:
     return [view for view in get_args(View) if view in document["human_scores"]]
 
 
-def _unwieldy(document: Document, material: Material | None = None) -> dict[str, str]:
+def _unwieldy(document: Document, comparison: Comparison | None = None) -> dict[str, str]:
     """Return names that would wreck the page, by length or by turning its text, as shown."""
     names = [*document["systems"], document["benchmark"], document.get("references")]
     names += [row["metric"] for row in document["rows"]]
-    if material is not None:
-        about = material.study.benchmark
-        names += [*about.corpus.names, about.name, about.systems, about.references, about.citation]
-        names += [table.signature.label for table in material.tables]
+    if comparison is not None:
+        about = comparison.study.benchmark
+        names += [about.systems, about.citation]
     short_names = {str(name): shortened(clean(str(name))) for name in names}
     return {name: short for name, short in short_names.items() if short != clean(name)}
 
@@ -244,58 +210,55 @@ def header(document: Document) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Card:
-    """A card of statements on a topic, some of them folded; a careful one warns."""
-
-    heading: str
-    statements: Mapping[str, Sequence[str]]
-    folded: Mapping[str, Sequence[str]]
-    careful: bool = False
-
-    @classmethod
-    def of(cls, heading: str, items: Sequence[Statement], careful: bool = False) -> _Card:
-        visible_texts, folded = (
-            _by_topic([item for item in items if item.folded == waits]) for waits in (False, True)
-        )
-        return cls(heading, visible_texts, folded, careful)
-
-
-def _by_topic(items: Sequence[Statement]) -> dict[str, list[str]]:
-    topics: dict[str, list[str]] = {}
+def _card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, Any]:
+    """Return a card of statements by topic, some of them folded; a careful one warns."""
+    topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:
-        topics.setdefault(item.topic, []).append(item.text)
-    return topics
+        topics[item.folded].setdefault(item.topic, []).append(item.text)
+    return {
+        "heading": heading,
+        "statements": topics[False],
+        "folded": topics[True],
+        "careful": careful,
+    }
 
 
 def _summary(
     document: Document,
+    figures: Sequence[Figure],
     views: Sequence[View],
     human: Mapping[str, Mapping[str, float]],
-    material: Material | None,
+    comparison: Comparison | None,
     names: Mapping[str, str],
 ) -> Markup:
     cards = []
     edits = edit_statement(document)
     # The verdicts on edits belong to the judgments by edits.
     place = "edit" if "edit" in views else next(iter(views), "")
-    agreed: dict[str, Consensus | None] = {
-        view: material.consensus(view) if material else None for view in views
-    }
     for view in views:
-        items = summarise(document, {view: human.get(view, {})}, agreed)
+        agreed = _consensus(comparison, view) if comparison else None
+        items = summarise(document, view, human.get(view, {}), agreed)
         items += [edits] if edits and view == place else []
         if items:
-            cards.append(_Card.of(VIEWS[view].capitalize(), items))
-    if material is None:
-        careful = [Statement("Caveats", str(text)) for text in document.get("caveats") or ()]
+            cards.append(_card(VIEWS[view].capitalize(), items))
+    # A stored comparison has the texts of its cautions without their headings.
+    if comparison is None:
+        careful = [Statement("Caveats", text) for text in document.get("caveats") or ()]
     else:
-        careful = _careful(document, material.cautions)
+        careful = _careful(document, comparison.cautions)
     if careful:
-        cards.append(_Card.of("Read with care", careful, careful=True))
-    plots = overviews(document, views, names)
-    terms = [term(key) for key in _FIRST] if plots else []
+        cards.append(_card("Read with care", careful, careful=True))
+    plots = overviews(document, figures, views, names)
+    terms = {key: TERMS[key] for key in _FIRST} if plots else {}
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
+
+
+def _consensus(comparison: Comparison, view: View) -> Consensus | None:
+    """Return how far the families agree on the judged pairs of a view, if there are any."""
+    tables, study = comparison.tables, comparison.study
+    if not tables or not study.benchmark.rankings.get(view):
+        return None
+    return consensus(tables, study.parts(view), camps(tables))
 
 
 # What nearly every comparison has; the other cautions are in sight.
@@ -341,29 +304,23 @@ def _once(texts: Sequence[str]) -> list[str]:
 _FIRST = ("r", "spa", "accuracy", "interval", "people")
 
 
-def _metrics(document: Document, views: Sequence[str]) -> Markup:
-    costs = judge_costs(document)
-    present = {row["family"] for row in document["rows"]} | {"chance", "humans"}
-    tables = {view: family_table(document, view, costs) for view in views}
+def _metrics(document: Document, figures: Sequence[Figure], views: Sequence[str]) -> Markup | None:
+    """Return the tables of all metrics by view; None where single edits alone were compared."""
+    if not any(map(is_compared, document["rows"])):
+        return None
+    present = {row["family"] for row in document["rows"]} | {*BESIDE}
+    tables = {view: family_table(document, figures, view) for view in views}
+    words = {text for table in tables.values() for text, _ in table.headings}
     return render(
         "metrics",
-        legend=[family_mark(family) for family in FAMILY_NAMES if family in present],
+        legend=[family for family in FAMILY_NAMES if family in present],
         views=[
-            {
-                "heading": VIEWS[view].capitalize() if len(views) > 1 else "",
-                "table": table,
-            }
+            (VIEWS[view].capitalize() if len(views) > 1 else "", table)
             for view, table in tables.items()
         ],
-        terms=_explained(tables.values()),
+        terms={k: term for k, term in TERMS.items() if term[0] in words or k == "interval"},
         names=metric_names(document["rows"]),
     )
-
-
-def _explained(tables: Iterable[PageTable]) -> list[Term]:
-    """Return the terms that head the columns of tables, and intervals."""
-    words = {heading.text for table in tables for heading in table.headings}
-    return [entry for entry in TERMS if entry.word in words or entry.key == "interval"]
 
 
 def _significance(document: Document, views: Sequence[View]) -> Markup | None:
@@ -372,15 +329,15 @@ def _significance(document: Document, views: Sequence[View]) -> Markup | None:
         for test in document.get("significance") or ()
         if len(test["metrics"]) > 1 and test["human"] in views
     ]
-    if not tests:
-        return None
+    level, tables = significance_level(document), []
+    for view in views:
+        heading = VIEWS[view].capitalize()
+        for test in (test for test in tests if test["human"] == view):
+            tables.append(significance_table(test, heading, level))
+            heading = ""
     note = " ".join(extents_of(tests))
-    listed = []
-    for view in dict.fromkeys(str(test["human"]) for test in tests):
-        heading = VIEWS.get(view, view).capitalize()
-        tests_of_view = [test for test in tests if test["human"] == view]
-        listed += significance_tables(tests_of_view, heading, significance_level(document))
-    return render("tabled", note=note, terms=[], listed=listed, folded="All p-values")
+    folded = "All p-values"
+    return render("tabled", note=note, terms={}, listed=tables, folded=folded) if tests else None
 
 
 def _sentences(
@@ -388,6 +345,7 @@ def _sentences(
 ) -> Markup | None:
     if not tables:
         return None
+    # Only the views that are compared may say which sentences people disagree with metrics on.
     sentences = sentence_views(
         study.benchmark.corpus,
         tables,
@@ -418,20 +376,17 @@ def _sentences(
 
 def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) -> Markup:
     benchmark = study.benchmark
-    shuffles = document["shuffles"]
-    how = f"mean of {shuffles} shuffles, seed {document['seed']}" if shuffles else ""
-    trueskill = document["aggregate"] == "trueskill"
     facts = {
         "benchmark": f"{benchmark.name}, systems {benchmark.systems}",
         "references": document["references"],
-        "system scores": document["aggregate"]
-        + (f" ({how or 'one pass in file order'})" if trueskill else ""),
+        "system scores": aggregation(document["aggregate"], document["shuffles"], document["seed"]),
         "human scores": ", ".join(f"{v}: {k}" for v, k in document["human_scores"].items()),
         "ties": document["ties"],
         "intervals": _uncertainty(document),
         "fingerprint": document["fingerprint"],
         "program": f"gecjury {__version__}",
     }
+    # Tables may share a signature, such as those of one metric read from two files.
     signatures = dict.fromkeys(str(table.signature) for table in tables)
     return render(
         "settings",
@@ -446,13 +401,13 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
 
 
 def _uncertainty(document: Document) -> str:
-    facts = document.get("uncertainty") or {}
-    if not facts:
+    how = document.get("uncertainty")
+    if not how:
         return ""
-    over = {"both": "sentences and systems"}.get(facts.get("over", ""), facts.get("over", ""))
+    over = {"both": "sentences and systems"}.get(how["over"], how["over"])
     return (
-        f"{100 * facts.get('confidence', 0.95):.0f}% bootstrap, {facts.get('resamples', '?')} "
-        f"resamples over {over}, seed {facts.get('seed', '?')}"
+        f"{100 * how['confidence']:.0f}% bootstrap, {how['resamples']} resamples over {over}, "
+        f"seed {how['seed']}"
     )
 
 

@@ -11,11 +11,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import linear_regression
 from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup
 
-from gecjury.report.page.markup import clean
+from gecjury.report.escaping import clean
+from gecjury.report.figure import Figure
 from gecjury.wording import cut, letters, number
 
 Box = tuple[float, float, float, float]
@@ -50,24 +52,24 @@ def place_labels(
         size: font size.
     """
     height = size * 1.1
+    # Greedy: who has the least room chooses first, and nothing is moved again.
     order = sorted(
         range(len(points)), key=lambda i: (sum(math.dist(points[i], p) for p in points), i)
     )
-    boxes: list[Box | None] = [None] * len(points)
+    boxes: dict[int, Box] = {}
     dots = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
     for index in order:
-        x, y = points[index]
+
+        def cost(place: tuple[float, Box], index: int = index) -> float:
+            penalty, box = place
+            penalty += 6 * sum(_overlap(box, other) for other in boxes.values())
+            penalty += 2.5 * sum(_overlap(box, dot) for i, dot in enumerate(dots) if i != index)
+            # Rounded, so that of places as good as each other the first is taken.
+            return round(penalty + 8 * _outside(box, frame), 9)
+
         width = text_width(names[index], size)
-        best: tuple[float, Box] | None = None
-        for penalty, box in _places(x, y, width, height):
-            taken = [other for other in boxes if other is not None]
-            cost = penalty + 6 * sum(_overlap(box, other) for other in taken)
-            cost += 2.5 * sum(_overlap(box, dot) for i, dot in enumerate(dots) if i != index)
-            cost += 8 * _outside(box, frame)
-            if best is None or cost < best[0] - 1e-9:
-                best = (cost, box)
-        boxes[index] = None if best is None else best[1]
-    return [box for box in boxes if box is not None]
+        boxes[index] = min(_places(*points[index], width, height), key=cost)[1]
+    return [boxes[index] for index in range(len(points))]
 
 
 def _places(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, Box]]:
@@ -103,33 +105,36 @@ def _outside(box: Box, frame: Box) -> float:
 WIDTH = 330
 _LABEL = 10
 
-AxisScale = Callable[[float], float]
-"""From values to places in the plot."""
+
+@dataclass(frozen=True)
+class _Frame:
+    """The frame of a plot, and the values at its sides.
+
+    Attributes:
+        box: in the units of the drawing.
+        wide: the values at the left and at the right.
+        tall: the values at the bottom and at the top.
+    """
+
+    box: Box
+    wide: tuple[float, float]
+    tall: tuple[float, float] = (0.0, 1.0)
+
+    def across(self, value: float) -> float:
+        """Return the place of a value from the left."""
+        left, _, right, _ = self.box
+        return left + (value - self.wide[0]) / (self.wide[1] - self.wide[0]) * (right - left)
+
+    def up(self, value: float) -> float:
+        """Return the place of a value from the top."""
+        _, top, _, bottom = self.box
+        return bottom - (value - self.tall[0]) / (self.tall[1] - self.tall[0]) * (bottom - top)
 
 
 MOST_NAMED = 60
 """Things that are named in a plot: of more the names would hide what they name."""
 MOST_DRAWN = 1000
 """Points of a plot."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its interval, for a row of `intervals`.
-
-    Attributes:
-        name: shown at the left.
-        family: decides colour and shape.
-        value: NaN rows are drawn as a dash.
-        low: lower end; NaN for none.
-        high: upper end; NaN for none.
-    """
-
-    name: str
-    family: str
-    value: float
-    low: float = float("nan")
-    high: float = float("nan")
 
 
 def _element(name: str, words: str | None = None, /, **attributes: object) -> Element:
@@ -216,6 +221,7 @@ def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
+    # The smallest round step that makes no more ticks than wanted.
     raw = span / max(wanted, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * (1 - 1e-9))
@@ -227,11 +233,7 @@ def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
 def _tick_texts(values: Sequence[float]) -> list[str]:
     """Return all ticks with the digits that the narrowest gap needs."""
     gap = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
-    digits = max(0, -math.floor(math.log10(gap) + 1e-9)) if gap > 0 else 2
-    if digits and abs(round(gap, digits) - gap) > 1e-9 * abs(gap):
-        digits += 1
-    if not digits and abs(round(gap) - gap) > 1e-9:
-        digits = 1
+    digits = next((d for d in range(20) if abs(round(gap, d) - gap) <= 1e-9 * gap), 2)
     return [number(float(value), digits) for value in values]
 
 
@@ -243,30 +245,28 @@ def _padded(values: Sequence[float], share: float = 0.08) -> tuple[float, float]
 
 
 def intervals(
-    rows: Sequence[Estimate],
+    rows: Sequence[Figure],
     label: str,
     lines: Sequence[tuple[str, float]] = (),
 ) -> Markup:
     """Draw values with their intervals, one row each, and vertical lines to compare them with.
 
     Args:
-        rows: from the top.
+        rows: from the top; undefined values are drawn as a dash.
         label: description of the plot for screen readers, and title of the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
-    names = [cut(row.name, 21) for row in rows]
+    # The longest name decides where the values begin; 42 units at the right hold the numbers.
+    names = [cut(row.metric, 21) for row in rows]
     left = 12 + max((text_width(name, 11) for name in names), default=0.0)
     top, step = 22.0, 20.0
     ends = [v for row in rows for v in (row.value, row.low, row.high)]
-    low, high = _padded([*ends, *(value for _, value in lines)], 0.06)
     bottom = top + step * len(rows) + 2
-
-    def at(value: float) -> float:
-        return left + (value - low) / (high - low) * (WIDTH - left - 42)
-
+    wide = _padded([*ends, *(value for _, value in lines)], 0.06)
+    at = _Frame((left, top, WIDTH - 42, bottom), wide).across
     # What is drawn later covers what is drawn earlier: grid and lines first, then the rows.
     parts: list[Element] = []
-    marks = ticks(low, high)
+    marks = ticks(*wide)
     for value, words in zip(marks, _tick_texts(marks), strict=True):
         parts.append(_line(at(value), top - 4, at(value), bottom, "grid"))
         parts.append(_text(at(value), bottom + 11, words, anchor="middle", class_="t mute"))
@@ -274,22 +274,23 @@ def intervals(
     for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = top + step * (place + 0.5)
         drawn = [_text(left - 8, y + 4, name, 11, "end")]
-        words = f"{row.name}: {label} {number(row.value)}"
-        if math.isfinite(row.low) and math.isfinite(row.high):
+        words = f"{row.metric}: {label} {number(row.value)}"
+        bounded = math.isfinite(row.low) and math.isfinite(row.high)
+        if bounded:
             words += f" [{number(row.low)}, {number(row.high)}]"
         if math.isfinite(row.value):
-            if math.isfinite(row.low) and math.isfinite(row.high):
+            if bounded:
                 drawn.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
             drawn.append(_marker(row.family, at(row.value), y, 4.2))
         drawn.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
         parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
     parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
-    spoken = f"{label}: " + ", ".join(f"{row.name} {number(row.value)}" for row in rows)
+    spoken = f"{label}: " + ", ".join(f"{row.metric} {number(row.value)}" for row in rows)
     return _plot(bottom + 32, spoken, parts)
 
 
 def _named_lines(
-    lines: Sequence[tuple[str, float]], at: AxisScale, top: float, bottom: float
+    lines: Sequence[tuple[str, float]], at: Callable[[float], float], top: float, bottom: float
 ) -> Iterator[Element]:
     taken: list[Box] = []
     for name, value in sorted(lines, key=lambda line: line[1]):
@@ -333,7 +334,6 @@ def scatter(
         # From the best to the worst system, so that all of the range is seen.
         ordered = sorted(drawn, reverse=True)
         drawn = [ordered[place * count // MOST_DRAWN] for place in range(MOST_DRAWN)]
-    frame = (34.0, 8.0, WIDTH - 6.0, 262.0)
     spoken = f"{labels[1]} against {labels[0]}, {count} systems"
     if count > MOST_DRAWN:
         spoken += f", of which {MOST_DRAWN} are drawn"
@@ -341,24 +341,18 @@ def scatter(
         return _plot(
             60, spoken, [_text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute")]
         )
+    # Each metric has a scale of its own: only the shape of the cloud can be compared.
     wide, tall = _padded([x for x, _, _ in drawn]), _padded([y for _, y, _ in drawn])
-
-    def across(value: float) -> float:
-        return frame[0] + (value - wide[0]) / (wide[1] - wide[0]) * (frame[2] - frame[0])
-
-    def up(value: float) -> float:
-        return frame[3] - (value - tall[0]) / (tall[1] - tall[0]) * (frame[3] - frame[1])
-
-    parts: list[Element] = [*_axes(frame, wide, tall, across, up, labels)]
-    fit = _best_fit([x for x, _, _ in drawn], [y for _, y, _ in drawn], wide, tall)
+    frame = _Frame((34.0, 8.0, WIDTH - 6.0, 262.0), wide, tall)
+    parts: list[Element] = [*_axes(frame, labels)]
+    fit = _best_fit([x for x, _, _ in drawn], [y for _, y, _ in drawn], frame)
     if fit is not None:
-        (x1, y1), (x2, y2) = fit
-        parts.append(_line(across(x1), up(y1), across(x2), up(y2), "fit"))
-    points = [(across(x), up(y)) for x, y, _ in drawn]
+        parts.append(_line(*fit, "fit"))
+    points = [(frame.across(x), frame.up(y)) for x, y, _ in drawn]
     texts = [cut(name, 22) for _, _, name in drawn] if count <= MOST_NAMED else []
     # Systems of like quality lie close together, so labels move and a line leads back to each.
     named = points[: len(texts)]
-    boxes = place_labels(named, texts, frame, _LABEL)
+    boxes = place_labels(named, texts, frame.box, _LABEL)
     for (x, y), box in zip(named, boxes, strict=True):
         near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
         if math.dist((x, y), near) > 10:
@@ -379,43 +373,32 @@ def _name(point: tuple[float, float], box: Box, name: str) -> Element:
     return _text(x, box[3] - 2.6, name, anchor=anchor, class_="t halo")
 
 
-def _axes(
-    frame: Box,
-    wide: tuple[float, float],
-    tall: tuple[float, float],
-    across: AxisScale,
-    up: AxisScale,
-    labels: tuple[str, str],
-) -> Iterator[Element]:
-    values = ticks(*wide)
-    for value, words in zip(values, _tick_texts(values), strict=True):
-        yield _line(across(value), frame[1], across(value), frame[3], "grid")
-        yield _text(across(value), frame[3] + 12, words, anchor="middle", class_="t mute")
-    values = ticks(*tall)
-    for value, words in zip(values, _tick_texts(values), strict=True):
-        yield _line(frame[0], up(value), frame[2], up(value), "grid")
-        yield _text(frame[0] - 4, up(value) + 3, words, anchor="end", class_="t mute")
-    yield _text((frame[0] + frame[2]) / 2, frame[3] + 28, f"{labels[0]} →", 10, "middle", "t mute")
-    yield _text(frame[0] + 4, frame[1] + 8, f"↑ {labels[1]}", 10, class_="t mute")
+def _axes(frame: _Frame, labels: tuple[str, str]) -> Iterator[Element]:
+    left, top, right, bottom = frame.box
+    values = ticks(*frame.wide)
+    for x, words in zip(map(frame.across, values), _tick_texts(values), strict=True):
+        yield _line(x, top, x, bottom, "grid")
+        yield _text(x, bottom + 12, words, anchor="middle", class_="t mute")
+    values = ticks(*frame.tall)
+    for y, words in zip(map(frame.up, values), _tick_texts(values), strict=True):
+        yield _line(left, y, right, y, "grid")
+        yield _text(left - 4, y + 3, words, anchor="end", class_="t mute")
+    yield _text((left + right) / 2, bottom + 28, f"{labels[0]} →", 10, "middle", "t mute")
+    yield _text(left + 4, top + 8, f"↑ {labels[1]}", 10, class_="t mute")
 
 
-def _best_fit(
-    xs: Sequence[float],
-    ys: Sequence[float],
-    wide: tuple[float, float],
-    tall: tuple[float, float],
-) -> tuple[tuple[float, float], tuple[float, float]] | None:
+def _best_fit(xs: Sequence[float], ys: Sequence[float], frame: _Frame) -> Box | None:
     """Return the ends of the least-squares line inside the frame; None where there is none."""
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((x - mean_x) ** 2 for x in xs)
-    if len(xs) < 3 or spread == 0 or len(set(ys)) < 2:
+    if len(xs) < 3 or len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / spread
-    low, high = wide
+    slope, base = linear_regression(xs, ys)
+    low, high = frame.wide
     if slope:
-        crossings = sorted(mean_x + (edge - mean_y) / slope for edge in tall)
+        # Where the line leaves the frame at its top or bottom, it ends.
+        crossings = sorted((edge - base) / slope for edge in frame.tall)
         low, high = max(low, crossings[0]), min(high, crossings[1])
-    return tuple((x, mean_y + slope * (x - mean_x)) for x in (low, high))  # type: ignore[return-value]  # two ends
+    (x1, y1), (x2, y2) = ((frame.across(x), frame.up(base + slope * x)) for x in (low, high))
+    return x1, y1, x2, y2
 
 
 def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, label: str) -> Markup:
@@ -426,33 +409,28 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
         family: for the colour.
         label: description of the plot.
     """
-    frame = (34.0, 20.0, WIDTH - 8.0, 150.0)
+    left, top, right, bottom = 34.0, 20.0, WIDTH - 8.0, 150.0
     longest = max((len(values) for _, values in curves), default=1)
     spoken = f"{label}; " + "; ".join(
         f"windows of {size}: {_said(values)}" for size, values in curves
     )
-
-    def across(place: float) -> float:
-        return frame[0] + 8 + place / max(longest - 1, 1) * (frame[2] - frame[0] - 16)
-
-    def up(value: float) -> float:
-        return frame[3] - (value + 1) / 2 * (frame[3] - frame[1])
-
+    frame = _Frame((left + 8, top, right - 8, bottom), (0, max(longest - 1, 1)), (-1, 1))
     parts: list[Element] = []
     for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        parts.append(_line(frame[0], up(value), frame[2], up(value), "grid" if value else "zero"))
-        words = number(value, 1)
-        parts.append(_text(frame[0] - 4, up(value) + 3, words, anchor="end", class_="t mute"))
+        y, words = frame.up(value), number(value, 1)
+        parts.append(_line(left, y, right, y, "grid" if value else "zero"))
+        parts.append(_text(left - 4, y + 3, words, anchor="end", class_="t mute"))
+    # Of very many windows only some are numbered.
     for place in range(0, longest, -(-longest // MOST_NAMED)):
-        words = str(place + 1)
-        parts.append(_text(across(place), frame[3] + 12, words, anchor="middle", class_="t mute"))
+        x, words = frame.across(place), str(place + 1)
+        parts.append(_text(x, bottom + 12, words, anchor="middle", class_="t mute"))
     for order, (size, values) in enumerate(curves):
-        parts += _curve(values, size, across, up, family, order)
-        x = frame[0] + 4 + 110 * order
+        parts += _curve(values, size, frame, family, order)
+        x = left + 4 + 110 * order
         parts.append(_line(x, 9, x + 22, 9, f"curve c{order} f-{family}"))
         parts.append(_text(x + 27, 12, f"{size} systems", 10))
     words = "human rank of the window's best system →"
-    parts.append(_text((frame[0] + frame[2]) / 2, frame[3] + 26, words, 10, "middle", "t mute"))
+    parts.append(_text((left + right) / 2, bottom + 26, words, 10, "middle", "t mute"))
     return _plot(182, spoken, parts)
 
 
@@ -467,16 +445,16 @@ def _said(values: Sequence[float]) -> str:
 def _curve(
     values: Sequence[float],
     size: int,
-    across: AxisScale,
-    up: AxisScale,
+    frame: _Frame,
     family: str,
     order: int,
 ) -> Iterator[Element]:
     """Yield a line that breaks at undefined values, with a mark at each of a few values."""
+    # A last NaN ends the run that is open.
     run: list[str] = []
     for place, value in enumerate([*values, float("nan")]):
         if math.isfinite(value):
-            run.append(f"{_n(across(place))},{_n(up(value))}")
+            run.append(f"{_n(frame.across(place))},{_n(frame.up(value))}")
             continue
         if run:
             class_ = f"curve c{order} f-{family}"
@@ -485,7 +463,7 @@ def _curve(
     for place, value in enumerate(values if len(values) <= MOST_NAMED else ()):
         if math.isfinite(value):
             class_ = f"{'m' if order == 0 else 'ring'} f-{family}"
-            x, y = across(place), up(value)
+            x, y = frame.across(place), frame.up(value)
             dot = _element("circle", cx=_n(x), cy=_n(y), r="2.6", class_=class_)
             words = f"systems {place + 1} to {place + size}: r = {number(value)}"
             yield _told(words, [dot], (x - 5, y - 5, x + 5, y + 5))

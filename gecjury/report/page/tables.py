@@ -1,4 +1,4 @@
-"""The tables of the comparison page: metrics by family, significance, pairs of systems.
+"""The tables of the comparison page: figures by metric, significance, pairs of systems.
 
 A table is prepared here as plain values; `templates/tables.html.jinja` writes it.
 """
@@ -6,25 +6,27 @@ A table is prepared here as plain values; `templates/tables.html.jinja` writes i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from markupsafe import Markup
-
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
-from gecjury.report.page.svg import mark
+from gecjury.report.figure import Figure
 from gecjury.report.page.words import (
+    BESIDE,
     FAMILY_NAMES,
     SHOWN_MEASURES,
-    generalises,
+    extents,
     is_compared,
     proper,
-    value_of,
 )
 from gecjury.wording import number
 
-_Row = Mapping[str, Any]
+Heading = tuple[str, str]
+"""The words above a column and its classes; `n` is one of numbers, sorted downwards first."""
+Statistic = tuple[str, str]
+"""A level, and the name of a figure there."""
 
 _HEADINGS = {
     "pearson": "r",
@@ -32,20 +34,11 @@ _HEADINGS = {
     "kendall": "τ",
     "pairwise_accuracy": "pair acc.",
     "spa": "SPA",
-    "accuracy": "accuracy",
-    "cluster": "cluster",
     "tied_share": "tied %",
 }
+# A cluster is a fact about a row, and few ties are no merit: neither has a best value.
+_UNRANKED = ("cluster", "tied_share")
 _ORDER = ("refbased", "refless", "judges", "jury", "scores")
-
-
-@dataclass(frozen=True)
-class FamilyMark:
-    """A family's name with its mark, which has a shape of its own."""
-
-    family: str
-    name: str
-    shape: Markup
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class Cell:
         sort: key by which the page's script sorts; None for the text itself.
         strong: shown in bold.
         interval: shown below, "" for none.
-        mark: the mark of a family.
+        family: whose mark and name are shown, "" for none.
     """
 
     text: str = ""
@@ -66,31 +59,11 @@ class Cell:
     sort: str | None = None
     strong: bool = False
     interval: str = ""
-    mark: FamilyMark | None = None
+    family: str = ""
 
 
-@dataclass(frozen=True)
-class Heading:
-    """The heading of a column; class `n` is one of numbers, which are sorted downwards first."""
-
-    text: str
-    css: str = ""
-
-
-@dataclass(frozen=True)
-class FamilyGroup:
-    """A heading above several headings; "" for nothing."""
-
-    text: str
-    columns: int
-
-
-@dataclass(frozen=True)
-class TableRow:
-    """A row: the name at its head, and its cells."""
-
-    name: str
-    cells: Sequence[Cell]
+TableRow = tuple[str, Sequence[Cell]]
+"""The name at the head of a row, and its cells."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +76,7 @@ class PageTable:
         headings: one more than a row has cells.
         rows: the rows that are sorted.
         below: rows that stay below the others; None for a table that has no such part.
-        groups: a row above the headings.
+        groups: a row above the headings: words, "" for none, and the columns that they span.
         caption: shown above; "" for none.
         spoken: True if the caption is for screen readers alone.
         heading: shown before the table; "" for none.
@@ -114,246 +87,217 @@ class PageTable:
     headings: Sequence[Heading]
     rows: Sequence[TableRow]
     below: Sequence[TableRow] | None = None
-    groups: Sequence[FamilyGroup] = ()
+    groups: Sequence[tuple[str, int]] = ()
     caption: str = ""
     spoken: bool = False
     heading: str = ""
 
 
-def family_mark(family: str) -> FamilyMark:
-    """Return a family's mark and name; an unknown family has its own name."""
-    return FamilyMark(family, FAMILY_NAMES.get(family, family), mark(family))
-
-
-def family_cell(family: str) -> Cell:
-    """Return a cell with a family's mark, sorted by its name."""
-    return Cell(css="", sort=FAMILY_NAMES.get(family, ""), mark=family_mark(family))
+def headings(texts: Sequence[str], numbers: Sequence[str]) -> list[Heading]:
+    """Return the headings of columns of text, followed by those of columns of numbers."""
+    return [*((text, "") for text in texts), *((text, "n") for text in numbers)]
 
 
 def measure_cell(
-    value: float, bounds: Sequence[float | None] | None = None, best: bool = False
+    value: float | None,
+    bounds: Sequence[float | None] | None = None,
+    *,
+    digits: int = 3,
+    best: float | None = None,
 ) -> Cell:
-    """Return a cell with a number, its interval, and its plain value for sorting."""
+    """Return a cell with a number, its interval, and its plain value for sorting.
+
+    Args:
+        value: None or NaN where it is not defined.
+        bounds: of its interval; undefined ones are left out.
+        digits: behind the point.
+        best: the best value of the column, which is shown in bold.
+    """
     interval = ""
-    if bounds and None not in bounds:
+    if bounds and not any(bound is None or math.isnan(bound) for bound in bounds):
         low, high = (number(float(bound or 0), 2).replace("0.", ".", 1) for bound in bounds)
         interval = f"[{low}, {high}]"
-    plain = "" if math.isnan(value) else f"{value:.9g}"
-    return Cell(number(value), sort=plain, strong=best, interval=interval)
+    defined = value is not None and not math.isnan(value)
+    strong = defined and best is not None and best - (value or 0) < 1e-9
+    return Cell(number(value, digits), "n", f"{value:.9g}" if defined else "", strong, interval)
 
 
-def _columns(rows: Sequence[_Row]) -> list[tuple[str, str]]:
-    """Return (level, measure) of every figure that any metric has."""
-    wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]
-    wanted += [("sentence", key) for key in (*SENTENCE_STATISTICS, "cluster", "tied_share")]
-    return [
-        (level, key)
-        for level, key in wanted
-        if any(not math.isnan(value_of(row, level, key)) for row in rows)
-    ]
+def figure_table(
+    label: str,
+    figures: Iterable[Figure],
+    words: Mapping[Statistic, str],
+    more: Mapping[str, Mapping[tuple[str, str], Cell]],
+    human: str = "",
+    ranked: bool = False,
+) -> PageTable:
+    """Return figures as a table, a row a metric and human column.
+
+    Args:
+        label: description of the table for screen readers.
+        figures: the figures; those of chance and people stand below the metrics.
+        words: headings by statistic; columns in which no metric has a value are left out.
+        more: further columns by heading: cells by metric and human column.
+        human: heading of the column that says which judgments; empty for none.
+        ranked: the best of a family come first and the best of a column is bold, with the levels
+            named above the columns.
+    """
+    # Figures come one by one: those of a metric and a human column make a row.
+    rows: dict[tuple[str, str], dict[Statistic, Figure]] = {}
+    for figure in figures:
+        row = rows.setdefault((figure.metric, figure.human), {})
+        row[figure.level, figure.statistic] = figure
+    metrics = [row for row in rows.values() if _family(row) not in BESIDE]
+    # A column is shown if a metric has a value there: chance alone is nothing to compare with.
+    best: dict[Statistic, float | None] = {}
+    for key in words:
+        values = [value for row in metrics if not math.isnan(value := _value(row, key))]
+        if values:
+            best[key] = max(values) if ranked and key[1] not in _UNRANKED else None
+    parts: dict[bool, list[TableRow]] = {False: [], True: []}
+    for place in sorted(rows, key=lambda key: _place(rows[key])) if ranked else rows:
+        family = _family(rows[place])
+        cells = [Cell(css="", sort=FAMILY_NAMES.get(family, ""), family=family)]
+        cells += [Cell(place[1], "")] if human else []
+        cells += [_figure_cell(rows[place], key, top) for key, top in best.items()]
+        cells += [column.get(place, Cell("–")) for column in more.values()]
+        parts[family in BESIDE].append((place[0], cells))
+    head = headings(
+        ["metric", "family", *([human] if human else [])], [*(words[key] for key in best), *more]
+    )
+    table = PageTable(label, "sortable metrics", head, parts[False], parts[True])
+    if not ranked:
+        return table
+    levels = Counter(f"{level.capitalize()} level" for level, _ in best)
+    caption = f"{len(metrics)} metrics, best of a column in bold"
+    groups = [("", 2), *levels.items(), ("", len(more))]
+    return replace(table, groups=groups, caption=caption, spoken=True)
 
 
-def _in_order(rows: Sequence[_Row]) -> list[_Row]:
-    """Return rows by family, the best of each first."""
-
-    def place(row: _Row) -> tuple[int, str, float]:
-        family = str(row["family"])
-        value = value_of(row, "system", "pearson")
-        if math.isnan(value):
-            value = value_of(row, "sentence", "accuracy")
-        position = _ORDER.index(family) if family in _ORDER else len(_ORDER)
-        return position, family, math.inf if math.isnan(value) else -value
-
-    return sorted(rows, key=place)
+def _family(row: Mapping[Statistic, Figure]) -> str:
+    return next(iter(row.values())).family
 
 
-def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str]) -> PageTable:
+def _value(row: Mapping[Statistic, Figure], key: Statistic) -> float:
+    """Return a figure of a row, or the cluster that the figures of a level share."""
+    level, statistic = key
+    if statistic == "cluster":
+        clusters = {figure.cluster for figure in row.values() if figure.level == level} - {None}
+        return float(clusters.pop() or 0) if clusters else math.nan
+    return row[key].value if key in row else math.nan
+
+
+def _place(row: Mapping[Statistic, Figure]) -> tuple[int, str, float]:
+    """Return the key that sorts rows by family, the best of each first."""
+    family, value = _family(row), _value(row, ("system", "pearson"))
+    if math.isnan(value):
+        value = _value(row, ("sentence", "accuracy"))
+    position = _ORDER.index(family) if family in _ORDER else len(_ORDER)
+    # Chance and people stand in a part of their own, in the order of the document.
+    if family in BESIDE:
+        return position, "", 0.0
+    return position, family, math.inf if math.isnan(value) else -value
+
+
+def _figure_cell(row: Mapping[Statistic, Figure], key: Statistic, best: float | None) -> Cell:
+    value = _value(row, key)
+    if key[1] == "cluster":
+        cluster = None if math.isnan(value) else int(value)
+        return Cell(number(cluster), "n cluster", "" if cluster is None else str(cluster))
+    if key[1] == "tied_share":
+        return measure_cell(100 * value, digits=1)
+    figure = row.get(key)
+    return measure_cell(value, (figure.low, figure.high) if figure else None, best=best)
+
+
+def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: str) -> PageTable:
     """Return all metrics against one view of the human judgments, chance and people below.
 
     Args:
         document: the result of `compare`, as JSON has it.
+        figures: its figures.
         view: the view of the judgments.
-        costs: costs of metrics' judges, by signature.
     """
-    rows = [row for row in document["rows"] if row["human"] == view and is_compared(row)]
-    columns = _columns(rows)
-    costs = {row["signature"]: costs[row["signature"]] for row in rows if row["signature"] in costs}
-    best = {
-        (level, key): max(value_of(row, level, key) for row in rows if _has(row, level, key))
-        for level, key in columns
-        if key not in ("cluster", "tied_share")
+    wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]
+    wanted += [("sentence", key) for key in (*SENTENCE_STATISTICS, "cluster", "tied_share")]
+    rows = {
+        (row["metric"], view): row
+        for row in document["rows"]
+        if row["human"] == view and is_compared(row)
     }
-    more = [
-        *(["missing"] if any(row.get("missing") for row in rows) else []),
-        "seconds",
-        *(["cost"] if costs else []),
-    ]
-    names = ["metric", "family", *(_HEADINGS.get(key, key) for _, key in columns), *more]
-    return PageTable(
-        label="Metrics by family",
-        css="sortable metrics",
-        headings=[Heading(name, "" if place < 2 else "n") for place, name in enumerate(names)],
-        rows=[_metric_row(row, columns, best, more, costs) for row in _in_order(rows)],
-        below=_chance_rows(document, view, columns, len(more)),
-        groups=_groups(columns, len(more)),
-        caption=f"{len(rows)} metrics, best of a column in bold",
-        spoken=True,
+    missing = {key: measure_cell(row.get("missing")) for key, row in rows.items()}
+    seconds = {key: measure_cell(row.get("seconds"), digits=1) for key, row in rows.items()}
+    spent = _judge_costs(document)
+    costs = {key: Cell(spent[s]) for key, row in rows.items() if (s := row["signature"]) in spent}
+    more = {"missing": missing, "seconds": seconds, "cost": costs}
+    if not costs:
+        del more["cost"]
+    if not any(row.get("missing") for row in rows.values()):
+        del more["missing"]
+    return figure_table(
+        "Metrics by family",
+        [f for f in figures if f.human == view and f.level in ("system", "sentence")],
+        {key: _HEADINGS.get(key[1], key[1]) for key in wanted},
+        more,
+        ranked=True,
     )
 
 
-def judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
+def _judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the costs of judges by signature, as their audits state them."""
     costs = {}
     for signature, audit in (document.get("audits") or {}).items():
-        spent = [member.get("cost") or {} for member in audit.get("members") or ()]
+        spent = [member.get("cost") or {} for member in audit["members"]]
         amounts = [float(cost["amount"]) for cost in spent if cost.get("amount") is not None]
+        # A sum that leaves a member out would be too low.
         if amounts and len(amounts) == len(spent):
             costs[signature] = f"{sum(amounts):.2f} {spent[0].get('currency', '')}".strip()
     return costs
 
 
-def _has(row: _Row, level: str, key: str) -> bool:
-    return not math.isnan(value_of(row, level, key))
-
-
-def _groups(columns: Sequence[tuple[str, str]], more: int) -> list[FamilyGroup]:
-    """Return the names of the levels, above their columns."""
-    counts = {name: sum(level == name for level, _ in columns) for name in ("system", "sentence")}
-    levels = [
-        FamilyGroup(f"{name.capitalize()} level", count) for name, count in counts.items() if count
-    ]
-    return [FamilyGroup("", 2), *levels, FamilyGroup("", more)]
-
-
-def _metric_row(
-    row: _Row,
-    columns: Sequence[tuple[str, str]],
-    best: Mapping[tuple[str, str], float],
-    more: Sequence[str],
-    costs: Mapping[str, str],
-) -> TableRow:
-    cells = [family_cell(row["family"])]
-    cells += [_value(row, level, key, best.get((level, key))) for level, key in columns]
-    seconds = row.get("seconds")
-    if "missing" in more:
-        missing = row.get("missing")
-        cells.append(Cell(number(missing), sort=_plain(missing)))
-    cells.append(Cell(number(seconds, 1), sort=_plain(seconds)))
-    if "cost" in more:
-        cells.append(Cell(costs.get(row["signature"], "–")))
-    return TableRow(row["metric"], cells)
-
-
-def _plain(value: float | None) -> str:
-    return "" if value is None else f"{value:.9g}"
-
-
-def _value(row: _Row, level: str, key: str, best: float | None = None) -> Cell:
-    value = value_of(row, level, key)
-    if key == "cluster":
-        plain = None if math.isnan(value) else int(value)
-        return Cell(number(plain), "n cluster", _plain(plain))
-    if key == "tied_share":
-        return Cell(number(100 * value, 1), sort=f"{value:.9g}")
-    bounds = ((row.get(level) or {}).get("ci95") or {}).get(key)
-    is_best = best is not None and not math.isnan(value) and best - value < 1e-9
-    return measure_cell(value, bounds, is_best)
-
-
-def _chance_rows(
-    document: Mapping[str, Any],
-    view: str,
-    columns: Sequence[tuple[str, str]],
-    more: int,
-) -> list[TableRow]:
-    """Return rows of metrics that know nothing, and of two annotators."""
-    rest = [Cell("–")] * more
-    rows = []
-    for name, entry in (document.get("chance") or {}).items():
-        agreement = entry["human"].get(view) or {}
-        values = [_value(agreement, level, key) for level, key in columns]
-        rows.append(TableRow(name, [Cell(css="", mark=family_mark("chance")), *values, *rest]))
-    ceiling = (document.get("ceiling") or {}).get(view)
-    if ceiling:
-        values = []
-        for level, key in columns:
-            same = (level, key) == ("sentence", "accuracy")
-            bounds = (ceiling.get("ci95") or {}).get("accuracy") if same else None
-            values.append(measure_cell(_float(ceiling["accuracy"]) if same else math.nan, bounds))
-        mark_cell = Cell(css="", mark=family_mark("humans"))
-        rows.append(TableRow("two annotators", [mark_cell, *values, *rest]))
-    return rows
-
-
-def _float(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def significance_tables(
-    tests: Sequence[Mapping[str, Any]], heading: str, level: float
-) -> list[PageTable]:
-    """Return one table a test.
-
-    Args:
-        tests: tests of a result document.
-        heading: above the first of them.
-        level: the level of significance; p values up to it are marked.
-    """
-    return [
-        _significance_table(test, "" if place else heading, level)
-        for place, test in enumerate(tests)
-    ]
-
-
 def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a sentence for each test on what it swaps and to what its differences extend."""
-    said = []
+    sentences = []
     for test in tests:
-        how = [proper(test["correction"])] if test.get("correction") else []
-        how += [f"{number(test['resamples'])} resamples"] if test.get("resamples") else []
-        words = proper(test["test"]) + (f" ({', '.join(how)})" if how else "")
-        extent = generalises(test["test"])
-        said.append(f"{words}: significant differences extend {extent}." if extent else f"{words}.")
-    return list(dict.fromkeys(said))
+        how = f"{proper(test['correction'])}, {number(test['resamples'])} resamples"
+        text = f"{proper(test['test'])} ({how})"
+        extent = extents(test["test"])
+        sentences.append(text + (f": significant differences extend {extent}." if extent else "."))
+    return list(dict.fromkeys(sentences))
 
 
-def _significance_table(test: Mapping[str, Any], heading: str, level: float) -> PageTable:
-    """Return p-values of all pairs of metrics; significant ones show if the row's is better."""
-    names = list(test["metrics"])
-    table = test.get("adjusted") or test["p"]
-    values = test.get("values") or [None] * len(names)
-    clusters = test.get("clusters") or []
+def significance_table(test: Mapping[str, Any], heading: str, level: float) -> PageTable:
+    """Return p-values of all pairs of metrics; significant ones show if the row's is better.
+
+    Args:
+        test: a test of a result document.
+        heading: shown above; "" for none.
+        level: the level of significance; p values up to it are marked.
+    """
+    # Holm's p-values are those that the clusters follow; raw ones would contradict them.
+    names, values, clusters = test["metrics"], test["values"], test["clusters"]
     rows = []
     for i, name in enumerate(names):
         cells = [
-            Cell("") if i == j else _p_cell(table[i][j], values[i], values[j], level)
+            Cell("") if i == j else _p_cell(test["adjusted"][i][j], values[i], values[j], level)
             for j in range(len(names))
         ]
-        if clusters:
-            cluster = "–" if clusters[i] is None else str(clusters[i])
-            cells.append(Cell(cluster, "n cluster"))
-        rows.append(TableRow(name, cells))
-    measure = SHOWN_MEASURES.get(str(test["statistic"]), str(test["statistic"]))
-    label = f"{str(test['level']).capitalize()} level, {measure}: {proper(test['test'])}"
+        cluster = "–" if clusters[i] is None else str(clusters[i])
+        rows.append((name, [*cells, Cell(cluster, "n cluster")]))
+    measure = SHOWN_MEASURES.get(test["statistic"], test["statistic"])
+    label = f"{test['level'].capitalize()} level, {measure}: {proper(test['test'])}"
     caption = f"{label}; p, ▲ the row is better than the column (p ≤ {level:g}), ▼ worse"
-    columns = [*names, "cluster"] if clusters else names
-    return PageTable(
-        label=label,
-        css="matrix",
-        headings=[Heading("metric"), *(Heading(name, "n") for name in columns)],
-        rows=rows,
-        caption=caption,
-        heading=heading,
-    )
+    head = headings(["metric"], [*names, "cluster"])
+    return PageTable(label, "matrix", head, rows, caption=caption, heading=heading)
 
 
-def _p_cell(p: float | None, own: float | None, other: float | None, level: float) -> Cell:
+def _p_cell(p: float | None, row: float | None, column: float | None, level: float) -> Cell:
+    """Return the p-value of a pair of metrics, given the values of both."""
     if p is None:
         return Cell("–")
     value = "<.001" if p < 0.0005 else number(float(p))
     if p > level:
         return Cell(value)
-    if own is None or other is None or own > other:
+    if row is None or column is None or row > column:
         return Cell(f"{value} ▲", "n sig", strong=True)
     return Cell(f"{value} ▼", "n sig-worse", strong=True)
 
@@ -365,22 +309,17 @@ def pair_matrix(
     rows = []
     for i, name in enumerate(labels):
         cells = []
-        for j in range(i):
-            value = accuracy[i][j]
-            shade = "" if math.isnan(value) or not counts[i][j] else _shade(value)
+        for value, count in zip(accuracy[i][:i], counts[i], strict=False):
+            shade = "" if math.isnan(value) or not count else _shade(value)
             cells.append(Cell(number(value, 2).removeprefix("0"), shade))
-        rows.append(TableRow(f"{i + 1}\u2002{name}", cells))
-    places = [Heading(str(place), "n") for place in range(1, len(labels))]
-    return PageTable(
-        label="Sentence accuracy by pair of systems",
-        css="heat",
-        headings=[Heading("system"), *places],
-        rows=rows,
-    )
+        rows.append((f"{i + 1}\u2002{name}", cells))
+    head = headings(["system"], [str(place) for place in range(1, len(labels))])
+    return PageTable("Sentence accuracy by pair of systems", "heat", head, rows)
 
 
 def _shade(value: float) -> str:
     """Return one of five shades of blue above one half, of orange below."""
+    # Shaded as the number is shown, so that two cells with equal numbers look equal.
     value = round(value, 2)
     step = min(5, math.ceil(abs(value - 0.5) * 10 - 1e-9))
     return f"{'hi' if value > 0.5 else 'lo'}{step}" if step else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import re
 
@@ -32,6 +33,12 @@ def test_entries_are_bibtex(entry: object) -> None:
         assert value.count("{") == value.count("}")
         assert not re.search(r"(?<!\\)[#$%&_]", re.sub(r"10\.\d+/\S+|https://\S+", "", value))
     assert text.isascii()  # old BibTeX reads bytes
+
+
+def test_every_entry_and_field_of_the_file_is_read_and_once() -> None:
+    file = importlib.resources.files("gecjury.report") / "citations.bib"
+    text = file.read_text(encoding="utf-8").replace("VERSION", __version__)
+    assert "\n\n".join(map(str, entries().values())) == text.strip()
 
 
 def test_entries_hold_what_each_kind_needs() -> None:

@@ -13,7 +13,7 @@ from gecjury.scoring.by_edit import HeatMap
 pytest.importorskip("matplotlib")
 from gecjury.report.figures import (  # after the check
     bars,
-    check_place,
+    check_figure,
     heat_map,
     learning_curves,
     lines,
@@ -69,13 +69,13 @@ def test_a_training_has_a_panel_for_each_model_and_one_for_the_kernel(tmp_path: 
 
 
 def test_places_that_cannot_be_written_are_told_early(tmp_path: Path) -> None:
-    check_place(tmp_path / "a.png")
+    check_figure(tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
     (tmp_path / "b.png").mkdir()
     with pytest.raises(OutputError, match="is a folder"):
-        check_place(tmp_path / "b.png")
-    with pytest.raises(OutputError, match="cannot be written"):
-        check_place(tmp_path / "nowhere" / "a.png")
+        check_figure(tmp_path / "b.png")
+    with pytest.raises(OutputError, match=r"there is no folder .*nowhere; make it first"):
+        check_figure(tmp_path / "nowhere" / "a.png")
 
 
 def test_letters_without_a_font_are_told_in_the_figure(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
-from gecjury.report.page.markup import clean, finalize, lang_attribute, render, render_page
+from gecjury.report.page.markup import finalize, lang_attribute, render, render_page
 
 EVIL = "\"><script>alert('x')</script>"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,17 +21,20 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.metaeval.cautions import Caution
+from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
+from gecjury.report.citations import CITED, entries
 from gecjury.report.page.browser import Part, mark_edits
-from gecjury.report.page.glossary import ADDRESSES, NAMES, TERMS, metric_names
+from gecjury.report.page.glossary import NAMES, TERMS, metric_names
 from gecjury.report.page.markup import render
-from gecjury.report.page.page import Material, report_page
-from gecjury.report.page.tables import PageTable, extents_of, significance_tables
+from gecjury.report.page.page import report_page
+from gecjury.report.page.tables import PageTable, extents_of, significance_table
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.wording import number
 
+ADDRESSES = {name: entries()[CITED[name][0]].address for name in METRICS}
 JAPANESE = language_of("ja")
 EVIL = '<script>alert("x")</script>'
 SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
@@ -138,7 +141,7 @@ def check_self_contained(page: str) -> None:
     reader = read(page)
     # A link is no request; there are none but to the papers of our metrics.
     linked = page
-    for address in ADDRESSES.values():
+    for address in filter(None, ADDRESSES.values()):
         linked = linked.replace(f'<a href="{address}" rel="noopener noreferrer">', "")
     held = re.compile(r' href="data:image/svg\+xml;base64,[A-Za-z0-9+/=]+"')
     linked = held.sub("", linked)
@@ -193,7 +196,16 @@ def check_accessible(page: str) -> None:
         assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
 
 
-def study_of(name: str) -> tuple[dict[str, Any], Material]:
+@dataclass(frozen=True)
+class Material:
+    """What a page takes of a comparison beside its document."""
+
+    study: Study
+    tables: Sequence[ScoreTable]
+    cautions: Sequence[Caution]
+
+
+def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
     """A study of three systems, one of them of a given name, by one metric of that name."""
     lines = {name: (SOURCE, "b"), "two": ("He goes home .", "b"), "three": ("He go home .", "c")}
     corpus = Corpus((SOURCE, "b"), {key: Version(text) for key, text in lines.items()},
@@ -239,14 +251,14 @@ def study_of(name: str) -> tuple[dict[str, Any], Material]:
         },
         "significance": [{
             "human": "edit", "level": "system", "test": EVIL, "statistic": EVIL,
-            "metrics": [name, EVIL], "p": [[None, 0.1], [0.9, None]], "correction": EVIL,
-            "clusters": [EVIL, EVIL],
+            "metrics": [name, EVIL], "adjusted": [[None, 0.1], [0.1, None]], "values": [0.5, None],
+            "correction": EVIL, "resamples": 1, "clusters": [EVIL, EVIL],
         }],
         "audits": {str(signature): {"members": [{"cost": {"amount": 1, "currency": EVIL}}]}},
-        "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL},
+        "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL, "confidence": 0.95},
     }  # fmt: skip
     cautions = [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
-    return document, Material(study, [table], cautions)
+    return document, cast(Comparison, Material(study, [table], cautions))
 
 
 @pytest.mark.security
@@ -293,14 +305,14 @@ def test_a_plot_comes_before_the_words_and_pictures_can_be_saved(tmp_path: Path)
 def test_cautions_are_in_sight_and_remarks_are_folded() -> None:
     document, material = study_of("x")
     cautions = [Caution("Notes", "a remark"), Caution("Few systems", "a caution")]
-    page = report_page(document, replace(material, cautions=cautions))
+    page = report_page(document, replace(material, cautions=tuple(cautions)))
     card = page.split("Read with care")[1].split("</div>")[0]
     shown, folded = card.split("<details>")
     assert "a caution." in shown
     assert "a remark." in folded
-    card = report_page(document, replace(material, cautions=cautions[:1])).split("Read with care")[
-        1
-    ]
+    card = report_page(document, replace(material, cautions=(cautions[0],))).split(
+        "Read with care"
+    )[1]
     assert card.startswith("</h3><details>")
 
 
@@ -315,7 +327,7 @@ def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
         "a remark of 4",
     ]
     page = report_page(
-        document, replace(material, cautions=[Caution("Notes", text) for text in texts])
+        document, replace(material, cautions=tuple(Caution("Notes", text) for text in texts))
     )
     told = re.findall(r"<dd>(.*?)</dd>", page.split("Read with care")[1].split("</div>")[0])
     assert told[-5:] == [
@@ -351,13 +363,15 @@ def test_metrics_are_spelt_out_with_their_papers() -> None:
         {"metric": "changes"},
         {"metric": EVIL, "signature": EVIL},
     ]
-    assert [(each.name, each.words, each.address) for each in metric_names(rows)] == [
+    assert [(name, words, address) for name, words, _, address in metric_names(rows)] == [
         ("gleu", "Generalized Language Evaluation Understanding", ADDRESSES["gleu"]),
         ("errant", "Error Annotation Toolkit", ADDRESSES["errant"]),
         ("changes", "tokens changed; not a measure of quality, a baseline to beat", ""),
     ]
-    assert set(NAMES) | set(ADDRESSES) <= set(METRICS)
-    assert all(re.fullmatch(r"https://[a-z.]+/[\w./-]+", each) for each in ADDRESSES.values())
+    assert set(NAMES) <= set(METRICS)
+    assert all(
+        re.fullmatch(r"https://[a-z.]+/[\w./-]+", each) for each in ADDRESSES.values() if each
+    )
 
 
 @pytest.mark.security
@@ -392,39 +406,39 @@ def test_null_everywhere_is_a_page_all_the_same() -> None:
     assert 'id="edits"' not in page
     assert 'id="significance"' not in page
     # No sentence scores at all: --level edit.
-    assert 'id="sentences"' not in report_page(document, replace(material, tables=[]))
+    assert 'id="sentences"' not in report_page(document, replace(material, tables=()))
 
 
 def test_a_significant_difference_says_who_is_better() -> None:
     test = {
         "human": "edit", "level": "system", "test": "perm-both", "statistic": "pearson",
         "metrics": ["a", "b", "c"], "values": [0.9, 0.5, None], "correction": "holm",
-        "p": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]], "clusters": [1, 2, None],
+        "resamples": 9999, "adjusted": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]],
+        "clusters": [1, 2, None],
     }  # fmt: skip
-    (table,) = significance_tables([test], "By edits", 0.05)
+    table = significance_table(test, "By edits", 0.05)
     assert shown(table) == [
         "a: |0.010 ▲|0.200|1",
         "b: 0.010 ▼||–|2",
         "c: 0.200|–||–",
     ]
-    assert [cell.css for cell in table.rows[0].cells] == ["n", "n sig", "n", "n cluster"]
+    assert [cell.css for cell in table.rows[0][1]] == ["n", "n sig", "n", "n cluster"]
     test["adjusted"] = [[None, 0.06, 0.4], [0.06, None, None], [0.4, None, None]]
-    first, second = significance_tables([test, test], "By edits", 0.05)
+    first = significance_table(test, "By edits", 0.05)
     assert "▲" not in "".join(shown(first))
     assert "System level, Pearson r: PERM-BOTH;" in first.caption
-    assert extents_of([test, test | {"resamples": 9999}]) == [
-        "PERM-BOTH (Holm): significant differences extend to other sentences by these systems.",
+    assert first.heading == "By edits"
+    assert extents_of([test, test]) == [
         "PERM-BOTH (Holm, 9\u202f999 resamples): significant differences extend to other sentences "
         "by these systems.",
     ]
-    assert (first.heading, second.heading) == ("By edits", "")
-    (wide,) = significance_tables([test], "", 0.06)
+    wide = significance_table(test, "", 0.06)
     assert shown(wide)[0] == "a: |0.060 ▲|0.400|1"
     assert "(p ≤ 0.06)" in wide.caption
 
 
 def shown(table: PageTable) -> list[str]:
-    return [f"{row.name}: {'|'.join(cell.text for cell in row.cells)}" for row in table.rows]
+    return [f"{name}: {'|'.join(cell.text for cell in cells)}" for name, cells in table.rows]
 
 
 def compare(page: Path, *more: str) -> int:

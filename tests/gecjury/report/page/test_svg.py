@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.report.figure import Figure
 from gecjury.report.page.svg import (
     MOST_DRAWN,
     MOST_NAMED,
     Box,
-    Estimate,
     intervals,
     mark,
     place_labels,
@@ -25,6 +25,10 @@ from gecjury.report.page.svg import (
 )
 
 NAMES = ("BART", "BERT-fuse", "GECToR-ens", "LM-Critic", "PIE", "REF-M", "Riken-Tohoku", "T5")
+
+
+def estimate(name: str, family: str, value: float, *bounds: float) -> Figure:
+    return Figure("sentence", "edit", name, family, "accuracy", value, *bounds)
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -90,7 +94,7 @@ def test_a_scatter_plot_of_nothing_says_so() -> None:
 
 
 def test_intervals_span_their_ends_and_values_lie_between() -> None:
-    rows = [Estimate("x", "refless", 0.6, 0.5, 0.7), Estimate("y", "judges", float("nan"))]
+    rows = [estimate("x", "refless", 0.6, 0.5, 0.7), estimate("y", "judges", float("nan"))]
     drawn = parsed(intervals(rows, "accuracy", [("chance", 0.5), ("two annotators", 0.65)]))
     (whisker,) = [n for n in drawn.iter("line") if "whisker" in n.attrib["class"]]
     left, right = float(whisker.attrib["x1"]), float(whisker.attrib["x2"])
@@ -103,7 +107,7 @@ def test_intervals_span_their_ends_and_values_lie_between() -> None:
 
 def test_long_names_of_intervals_stay_inside_the_plot() -> None:
     long = "uot-errant:encoder=google/electra-base-discriminator"
-    rows = [Estimate(name, "refbased", 0.5, 0.4, 0.6) for name in ("gleu", long)]
+    rows = [estimate(name, "refbased", 0.5, 0.4, 0.6) for name in ("gleu", long)]
     root = parsed(str(intervals(rows, "accuracy")))
     texts = {node.text: node for node in root.iter() if node.tag.endswith("text")}
     shown = next(words for words in texts if words and words.startswith("uot-errant"))
@@ -157,8 +161,8 @@ def test_wide_letters_take_the_room_of_wide_letters() -> None:
     assert text_width("日本語", 10) == 30
     assert text_width("e\u0301", 10) == text_width("e", 10)
     rows = [
-        Estimate(name, "refbased", 0.5, 0.4, 0.6) for name in ("日本語の指標による評価値です", "b")
+        estimate(name, "refbased", 0.5, 0.4, 0.6) for name in ("日本語の指標による評価値です", "b")
     ]
     texts = [each.text for each in ElementTree.fromstring(intervals(rows, "r")).iter() if each.text]
     assert "日本語の指標による評…" in texts  # 21 columns
-    assert rows[0].name + ": r 0.500 [0.400, 0.600]" in texts
+    assert rows[0].metric + ": r 0.500 [0.400, 0.600]" in texts

@@ -7,10 +7,10 @@ from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
 from gecjury.report.page.words import (
+    Standing,
     edit_statement,
-    generalises,
+    extents,
     headline,
-    p_value,
     summarise,
 )
 
@@ -41,12 +41,12 @@ def document(*rows: dict[str, Any], **more: Any) -> dict[str, Any]:
     }
 
 
-HUMAN = {"edit": {"a": 2.0, "b": 1.0}}
+HUMAN = {"a": 2.0, "b": 1.0}
 BASIC = document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.62))
 
 
 def said(found: dict[str, Any], topic: str) -> str:
-    return next(s.text for s in summarise(found, HUMAN, {}) if s.topic.startswith(topic))
+    return next(s.text for s in summarise(found, "edit", HUMAN, None) if s.topic.startswith(topic))
 
 
 def test_who_leads_and_by_how_much() -> None:
@@ -109,10 +109,10 @@ def test_the_interval_of_the_lead_is_paired_and_from_the_leader_on() -> None:
 
 
 def test_every_test_says_to_what_it_extends() -> None:
-    assert generalises("perm-systems") == "to other systems as well"
-    assert generalises("perm-both") == generalises("paired-permutation")
-    assert generalises("perm-both") == "to other sentences by these systems"
-    assert generalises("<script>") == ""
+    assert extents("perm-systems") == "to other systems as well"
+    assert extents("perm-both") == extents("paired-permutation")
+    assert extents("perm-both") == "to other sentences by these systems"
+    assert extents("<script>") == ""
 
 
 def test_equal_values_share_the_lead() -> None:
@@ -127,11 +127,11 @@ def test_another_measure_may_have_another_leader() -> None:
     assert "But" not in said(BASIC, "System level")
 
 
-def with_test(p: float, other: float = 0.9) -> dict[str, Any]:
+def with_test(p: float) -> dict[str, Any]:
     test = {
         "human": "edit", "level": "system", "test": "perm-both", "statistic": "pearson",
-        "metrics": ["gleu", "errant"], "p": [[None, p], [1 - p, None]],
-        "adjusted": [[None, p], [other, None]], "correction": "holm", "resamples": 1000,
+        "metrics": ["gleu", "errant"], "p": [[None, p / 2], [p / 2, None]],
+        "adjusted": [[None, p], [p, None]], "correction": "holm", "resamples": 1000,
     }  # fmt: skip
     return document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.62), significance=[test])
 
@@ -142,8 +142,8 @@ def test_significance_is_stated_as_tested() -> None:
     )
     assert "errant, not significant (p = 0.210" in said(with_test(0.21), "System level")
     assert "not tested" in said(BASIC, "System level")
-    assert p_value(with_test(0.012), "edit", "system", "errant", "gleu") == 0.012
-    assert p_value(with_test(0.012), "edit", "sentence", "errant", "gleu") is None
+    assert Standing.of(with_test(0.012), "edit", "system").p_value("errant", "gleu") == 0.012
+    assert Standing.of(with_test(0.012), "edit", "sentence").p_value("errant", "gleu") is None
 
 
 def test_two_annotators() -> None:
@@ -170,7 +170,7 @@ def test_where_families_agree() -> None:
     found = Consensus(1200, 900, 0.8, {"refbased": 0.4, "judges": 0.6})
     text = next(
         s.text
-        for s in summarise(document(*rows), HUMAN, {"edit": found})
+        for s in summarise(document(*rows), "edit", HUMAN, found)
         if s.topic == "Where they agree"
     )
     assert text == (
@@ -201,4 +201,4 @@ def test_single_edits() -> None:
     assert flipped.text.startswith("errant tells")
     only = document({"metric": "errant", "family": "refbased", "human": "edit",
                      "edit": {"auc": 0.7}})  # fmt: skip
-    assert summarise(only, HUMAN, {}) == []
+    assert summarise(only, "edit", HUMAN, None) == []
