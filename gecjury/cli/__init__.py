@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gecjury.cli import studies
-from gecjury.cli.parsers import CommandParser, add_actions
+from gecjury.cli.options import settings_of
+from gecjury.cli.parsers import CommandParser, Shared, add_actions
 from gecjury.cli.streams import hold_streams, reader_has_gone, set_aside, tell
 from gecjury.errors import GecjuryError, family_of, install_hint
 from gecjury.runtime import __version__
@@ -203,6 +204,7 @@ def _check(args: argparse.Namespace) -> None:
         if getattr(args, name, 0) < 0:
             option = name.replace("_", "-")
             raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
+    settings_of(Shared, args)
     if args.cache is not None and os.path.isfile(args.cache):  # noqa: PTH113  # pathlib is slow
         raise OptionError(f"--cache {args.cache}: is a file; expected a folder")
 
@@ -217,8 +219,7 @@ def command_parser() -> CommandParser:
         groups=GROUPS,
     )
     parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
-    commands = {name: (summary, _declare) for name, summary in COMMANDS.items()}
-    add_actions(parser, "command", "COMMAND", commands)
+    add_actions(parser, "command", "COMMAND", COMMANDS, _declare)
     return parser
 
 
@@ -228,8 +229,7 @@ def _declare(parser: CommandParser) -> None:
         studies.declare(parser)
         return
     if actions := studies.actions_of(parser.path):
-        declared = {name: (line, studies.declare) for name, line in actions.items()}
-        add_actions(parser, "action", "KIND", declared)
+        add_actions(parser, "action", "KIND", actions, studies.declare)
         return
     module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
+from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
+from gecjury.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -36,6 +39,108 @@ class _Source(argparse.Action):
                     action.required = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Gold:
+    """References and gold edits of commands that take files alone.
+
+    Attributes:
+        references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
+            is not given); repeat for more.
+        m2: gold edits in M2, and references where -r is not given.
+    """
+
+    references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
+    m2: str | None = option(None, metavar="GOLD")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs(Gold):
+    """The outputs of systems.
+
+    Attributes:
+        hypotheses: system outputs, called by their file names.
+        references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
+            is not given); repeat for more. NAME=REF adds it to a set that members of a jury may
+            name.
+    """
+
+    hypotheses: tuple[str, ...] = option(REQUIRED, "HYP")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOutputs(Outputs):
+    """The outputs of systems, or more files of a dataset.
+
+    Attributes:
+        hypotheses: system outputs, called by their file names; or more files.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoOutputs(Gold):
+    """The outputs of one system before and after a change, or of two.
+
+    Attributes:
+        source: sentences to correct: text, M2 or JSON.
+        old: output of the system that was: text, M2, JSON.
+        new: output of the system that is to be.
+    """
+
+    source: str = option(REQUIRED, "SOURCE")
+    old: str = option(REQUIRED, "OLD")
+    new: str = option(REQUIRED, "NEW")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentence:
+    """One sentence, typed or in files.
+
+    Attributes:
+        source: a sentence, or a file with --line.
+        hypothesis: its correction: a sentence or a file.
+        references: as -r, without a flag.
+        named_references: a reference: a sentence or a file; repeat for more.
+        line: which line of files, from 1.
+    """
+
+    source: str = option(REQUIRED, "SOURCE")
+    hypothesis: str = option(REQUIRED, "HYP")
+    references: tuple[str, ...] = option((), "REF")
+    named_references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
+    line: int = option(1, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class References:
+    """References of commands that take files or a benchmark.
+
+    Attributes:
+        m2: with files: gold edits in the M2 format.
+        references: with a benchmark: a reference set, or files (default: official).
+        systems: with a benchmark: base (default), fluency, input or all.
+    """
+
+    m2: str | None = option(None, metavar="GOLD")
+    references: tuple[str, ...] | None = option(None, metavar="SET", several=True)
+    systems: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The part of a benchmark that is used.
+
+    Attributes:
+        systems: base, fluency, input or all.
+        references: a reference set of the benchmark, or files (default: official).
+        unknown_systems: judgments of your own that name a system without output: refuse (default),
+            or skip them and say how many.
+    """
+
+    systems: str = "base"
+    references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
+    unknown_systems: Literal["refuse", "skip"] | None = None
+
+
 def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> None:
     """Declare SOURCE, HYP..., -r and --m2.
 
@@ -51,105 +156,26 @@ def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> Non
         action=_Source if datasets else "store",
         help=what + (more if datasets else ""),
     )
-    parser.add_argument(
-        "hypotheses",
-        metavar="HYP",
-        nargs="+",
-        default=[],
-        help="system outputs, called by their file names" + ("; or more files" if datasets else ""),
-    )
-    add_gold(parser, ". NAME=REF adds it to a set that members of a jury may name")
+    add_options(parser, RowOutputs if datasets else Outputs)
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Declare SOURCE, OLD, NEW, -r and --m2."""
-    parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")
-    parser.add_argument("old", metavar="OLD", help="output of the system that was: text, M2, JSON")
-    parser.add_argument("new", metavar="NEW", help="output of the system that is to be")
-    add_gold(parser)
-
-
-def add_sentence(parser: argparse.ArgumentParser) -> None:
-    """Declare SOURCE, HYP and REF, each a sentence or a file, -r and --line."""
-    parser.add_argument("source", metavar="SOURCE", help="a sentence, or a file with --line")
-    parser.add_argument("hypothesis", metavar="HYP", help="its correction: a sentence or a file")
-    parser.add_argument(
-        "references", metavar="REF", nargs="*", default=[], help="as -r, without a flag"
-    )
-    add_reference(parser, "a reference: a sentence or a file; repeat for more", "named_references")
-    parser.add_argument(
-        "--line", type=int, default=1, metavar="N", help="which line of files, from 1 (default: 1)"
-    )
-
-
-def add_gold(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """Declare -r and --m2 of commands that take files alone.
-
-    Args:
-        parser: of the command.
-        more: what else there is to say of -r.
-    """
-    add_reference(
-        parser,
-        "a reference: text, or M2 (one reference an annotator, and gold edits where --m2 is not "
-        f"given); repeat for more{more}",
-    )
-    parser.add_argument(
-        "--m2", metavar="GOLD", help="gold edits in M2, and references where -r is not given"
-    )
-
-
-def add_reference(parser: argparse.ArgumentParser, meaning: str, dest: str = "references") -> None:
-    """Declare -r alone.
-
-    Args:
-        parser: of the command.
-        meaning: what it is for, as its help says.
-        dest: where it is kept.
-    """
-    parser.add_argument(
-        "-r", "--reference", dest=dest, metavar="REF", action="append", default=[], help=meaning
-    )
-
-
-def add_references(parser: argparse.ArgumentParser, use: str = "") -> None:
+def add_references(parser: argparse.ArgumentParser, use: str) -> None:
     """Declare -r, --m2, --references and --systems of commands that take files or a benchmark.
 
     Args:
         parser: of the command.
         use: what references are for, where the command may do without.
     """
-    add_reference(
-        parser, f"with files: a reference, text or M2{use}; repeat for more", "reference_files"
-    )
-    parser.add_argument("--m2", metavar="GOLD", help="with files: gold edits in the M2 format")
     parser.add_argument(
-        "--references",
-        nargs="+",
-        metavar="SET",
-        help="with a benchmark: a reference set, or files (default: official)",
+        "-r",
+        "--reference",
+        dest="reference_files",
+        metavar="REF",
+        action="append",
+        default=[],
+        help=f"with files: a reference, text or M2{use}; repeat for more",
     )
-    parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
-
-
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Declare which part of a benchmark is used: --systems, --references, --unknown-systems."""
-    from gecjury.benchmarks.table import UNKNOWN_SYSTEMS
-
-    parser.add_argument("--systems", default="base", help="base, fluency, input or all")
-    parser.add_argument(
-        "--references",
-        nargs="+",
-        default=["official"],
-        metavar="SET",
-        help="a reference set of the benchmark, or files (default: official)",
-    )
-    parser.add_argument(
-        "--unknown-systems",
-        choices=UNKNOWN_SYSTEMS,
-        help="judgments of your own that name a system without output: refuse (default), or skip "
-        "them and say how many",
-    )
+    add_options(parser, References)
 
 
 def check_page(path: str) -> None:
@@ -486,22 +512,18 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
     """The `Runtime` that the shared options describe."""
     from pathlib import Path
 
+    from gecjury.cli.numbers import two_prices
     from gecjury.cli.progress import TerminalProgress
     from gecjury.runtime import Runtime, SilentProgress
 
+    names = ("device", "batch_size", "workers", "concurrency", "dry_run", "max_cost", "api_key_env")
+    values: dict[str, Any] = {name: getattr(args, name) for name in (*names, "batch")}
+    for name in ("data", "cache", "prices"):
+        path = getattr(args, name)
+        values[name] = None if path is None else Path(path)
     return Runtime(
-        device=args.device,
-        batch_size=args.batch_size,
-        workers=args.workers,
-        concurrency=args.concurrency,
-        data=None if args.data is None else Path(args.data),
-        cache=None if args.cache is None else Path(args.cache),
+        **values,
         use_cache=not args.no_cache,
-        dry_run=args.dry_run,
-        max_cost=args.max_cost,
-        prices=None if args.prices is None else Path(args.prices),
-        price=args.price,
-        api_key_env=args.api_key_env,
-        batch=args.batch,
+        price=two_prices(args.price) if args.price else None,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
     )

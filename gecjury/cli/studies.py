@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import (
+    Selection,
+    Sentence,
+    TwoOutputs,
     add_files,
     add_metrics,
-    add_outputs,
     add_references,
-    add_selection,
-    add_sentence,
     benchmark_or_files,
     check_page,
     language_from,
@@ -108,9 +108,9 @@ def declare(parser: CommandParser) -> None:
     if study.takes == "files" or datasets:
         add_files(parser, datasets=datasets)
     elif study.takes == "two outputs":
-        add_outputs(parser)
+        add_options(parser, TwoOutputs)
     elif study.takes == "sentence":
-        add_sentence(parser)
+        add_options(parser, Sentence)
     elif study.takes == "benchmark":
         parser.add_argument("inputs", metavar="benchmark", nargs=1, help=study.data)
     elif study.takes in ("either", "m2"):
@@ -123,7 +123,7 @@ def declare(parser: CommandParser) -> None:
         add_metrics(parser, study.metrics)
     add_options(parser, study)
     if study.takes in ("benchmark", "sample"):
-        add_selection(parser)
+        add_options(parser, Selection)
     if study.keeps:
         more = "; of a dataset the folder of its rows' scores" if datasets else ""
         kept = f"keep one score file a metric{more}"

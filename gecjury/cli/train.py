@@ -32,8 +32,7 @@ A run that was killed goes on where it stopped when the same command is given ag
 def add_arguments(parser: CommandParser) -> None:
     """Declare the targets."""
     parser.epilog = _EPILOG
-    targets = {name: (summary, _declare) for name, summary in TARGETS.items()}
-    add_actions(parser, "target", "TARGET", targets)
+    add_actions(parser, "target", "TARGET", TARGETS, _declare)
 
 
 def _declare(parser: CommandParser) -> None:
