@@ -21,11 +21,17 @@ _MARK = re.compile(
     # A bracket left open: it ends with its verdict if the next bracket is an opening one.
     r"|\[(?P<open>[^\[\]]*\|(?:True|False))(?=[^\[\]]*(?:\[|$))"
 )
-_PLAIN = re.compile(r"([^→|]*)→([^→|]*)\|(True|False)")
-_BARE = re.compile(r"([^→|]*)→([^→|]*)")
-_BEFORE_ARROW = re.compile(r"([^→|]*)\|(True|False)→([^→|]*)")
-_INSIDE_NEW = re.compile(r"([^→|]*)→([^→|]*)\|(True|False)([^→|\s]{1,3})")
-_TWICE = re.compile(r"([^→|]*)→([^→|]*)\|(?:True|False)\|(True|False)")
+_WORD = "(?P<verdict>True|False)"
+_OLD, _NEW = "(?P<old>[^→|]*)", "(?P<new>[^→|]*)"
+_READINGS = {
+    rf"{_OLD}→{_NEW}\|{_WORD}": "",
+    rf"{_OLD}→{_NEW}": "the verdict stands outside the bracket",
+    rf"{_OLD}\|{_WORD}→{_NEW}": "the verdict stands before the arrow",
+    rf"{_OLD}→{_NEW}\|{_WORD}(?P<rest>[^→|\s]{{1,3}})": "the verdict stands inside the new text",
+    rf"{_OLD}→{_NEW}\|(?:True|False)\|{_WORD}": "two verdicts: the last one is taken",
+}
+"""The ways in which brackets are written, with what is wrong; no text is written in two of them."""
+
 _TARGET = re.compile(r"<s(\d{1,9})>(.*)</s\1>\s*")
 _SOURCE = re.compile(r"<t>(.*)</t>\s*")
 
@@ -307,27 +313,17 @@ def _read_target(line: str, number: int) -> _Target | None:
 
 def _read_mark(match: re.Match[str], start: int) -> _Mark | None:
     """Read one bracket; None if not even its edit is clear."""
-    opened: str | None = match["open"]
-    inner: str = match["inner"] if opened is None else opened
-    outside: str | None = match["outside"]
-    reason = "" if opened is None else "the bracket is not closed: taken to end at its verdict"
-    old = new = ""
-    verdict: str | None = None
-    if (fields := _PLAIN.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2], fields[3]
-    elif (fields := _BARE.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2], outside
-        reason = "the verdict stands outside the bracket" if outside else "no verdict: left out"
-    elif (fields := _BEFORE_ARROW.fullmatch(inner)) is not None:
-        old, verdict, new = fields[1], fields[2], fields[3]
-        reason = "the verdict stands before the arrow"
-    elif (fields := _INSIDE_NEW.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2] + fields[4], fields[3]
-        reason = "the verdict stands inside the new text"
-    elif (fields := _TWICE.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2], fields[3]
-        reason = "two verdicts: the last one is taken"
-    else:
+    inner: str = match["inner"] if match["open"] is None else match["open"]
+    readings = ((re.fullmatch(pattern, inner), fault) for pattern, fault in _READINGS.items())
+    fields, reason = next((reading for reading in readings if reading[0]), (None, ""))
+    if fields is None:
         return None
+    parts = fields.groupdict()
+    verdict = parts.get("verdict", match["outside"])
+    if verdict is None:
+        reason = "no verdict: left out"
+    elif match["open"] is not None and not reason:
+        reason = "the bracket is not closed: taken to end at its verdict"
+    new = parts["new"] + parts.get("rest", "")
     valid = None if verdict is None else verdict == "True"
-    return _Mark(start, _tidy(old), _tidy(new), valid, reason, match[0])
+    return _Mark(start, _tidy(parts["old"]), _tidy(new), valid, reason, match[0])

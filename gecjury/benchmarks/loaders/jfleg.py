@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.human_scores import human_columns, human_trueskill_sampled
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.rows import read_table
@@ -127,15 +128,10 @@ def _item(number: str, line: int, judge: str, ranks: Mapping[str, int]) -> Ranke
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
     """Recompute human scores from all pairs by the procedure of the field's published columns."""
-    from gecjury.benchmarks.human_scores import (
-        human_columns,
-        human_expected_wins,
-        human_trueskill_sampled,
-    )
-
     pairs = expand_pairs(items, systems)
-    skills = human_trueskill_sampled(pairs, np.random.default_rng(0), 100)
-    return human_columns(systems, skills.scores, human_expected_wins(pairs).scores)
+    return human_columns(
+        pairs, human_trueskill_sampled(pairs, np.random.default_rng(0), 100).scores
+    )
 
 
 def _notes(names: Sequence[str]) -> tuple[str, ...]:

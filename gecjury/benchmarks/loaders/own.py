@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -20,10 +21,11 @@ from typing import Literal
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import judged_entries, mean_over_raters, read_rankings
 from gecjury.benchmarks.own_judgments import (
     OwnJudgments,
-    known_items,
+    left_out,
     read_judgments,
     read_own_verdicts,
 )
@@ -198,15 +200,20 @@ def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
 def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJudgments:
     if path.suffix.lower() != ".xml":
         return read_judgments(path, corpus, first, skip_unknown=skip)
+    unknown = Counter[str]() if skip else None
     items = read_rankings(
         path,
         first_line=1 if first else 0,
         lines=len(corpus),
-        systems=() if skip else corpus.names,
+        systems=corpus.names,
         own=True,
+        unknown=unknown,
     )
-    kept, notes = known_items(path, items, corpus.names)
-    return OwnJudgments(kept, notes=notes)
+    if not unknown:
+        return OwnJudgments(items)
+    kept = sum(len(group) for item in items for group in item.groups)
+    notes = left_out(path, kept + unknown.total(), kept, unknown, corpus.names)
+    return OwnJudgments(items, notes=notes)
 
 
 def _compares(judged: OwnJudgments, names: Collection[str]) -> bool:
@@ -251,16 +258,10 @@ def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     if judged.raters:
         mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
         return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
-    from gecjury.benchmarks.human_scores import (
-        human_columns,
-        human_expected_wins,
-        human_trueskill,
-    )
-
     pairs = judged_entries(judged.items, systems)
     skills = human_trueskill(pairs).scores.copy()
     skills[~pairs.compared] = np.nan
-    return human_columns(systems, skills, human_expected_wins(pairs).scores)
+    return human_columns(pairs, skills)
 
 
 def read_layout(path: Path) -> FolderLayout:
