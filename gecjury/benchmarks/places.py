@@ -114,7 +114,7 @@ def placed_benchmark(
         notes: remarks for a reader of results.
         **more: other attributes of a `Benchmark`, such as its judgments.
     """
-    attributes = {
+    attributes: dict[str, Any] = {
         "rankings": {},
         "human": {"sentence": {"mean": dict.fromkeys(layout.names, math.nan)}},
         "system_sets": dict.fromkeys(request.info.system_sets, layout.names),
