@@ -108,7 +108,7 @@ def score_dataset(
         OutputError: a folder that cannot be written, or that holds another run's results.
     """
     from gecjury.datasets import folder as place
-    from gecjury.datasets.columns import ColumnsGiven, parse_columns
+    from gecjury.datasets.columns import columns_among, parse_columns
     from gecjury.datasets.files import column_names, counted, dataset_files
     from gecjury.datasets.shards import shards_of
     from gecjury.runtime import Runtime
@@ -119,7 +119,7 @@ def score_dataset(
     inputs = [str(d) for d in ([data] if isinstance(data, str | Path) else data)]
     if not inputs:
         raise OptionError("no dataset is named: give a file, a folder, a glob or hf:NAME")
-    given: ColumnsGiven = parse_columns(_assignments(columns))
+    named = parse_columns(columns)
     scorers = _scorers(metrics)
     _check_runtime(runtime, engine)
     if shard_rows is not None and shard_rows < 1:
@@ -138,9 +138,9 @@ def score_dataset(
             files, shard_rows = counted(paths, shard_rows, known, bar)
         first = next(file for file in files if file.rows)
         wanted = any("references" in scorer.needs for scorer in scorers)
-        found = given.among(column_names(first), first.path, references=wanted)
+        read = columns_among(named, column_names(first), first.path, references=wanted)
         job = _job(
-            *(target, scorers, found, files, shard_rows, keep, output_format, strict),
+            *(target, scorers, read, files, shard_rows, keep, output_format, strict),
             *(language, runtime),
         )
         place.begin(job, old)
@@ -168,16 +168,6 @@ def score_dataset(
             place.write_results(job, _put_together(job, scorers, shards, summaries))
         place.tidy(job)
         return DatasetScores(target, read_results(target), done, time.perf_counter() - start)
-
-
-def _assignments(columns: Mapping[str, str | Sequence[str]] | Sequence[str]) -> list[str]:
-    if not isinstance(columns, Mapping):
-        return [columns] if isinstance(columns, str) else list(columns)
-    return [
-        f"{role}={name}"
-        for role, names in columns.items()
-        for name in ([names] if isinstance(names, str) else names)
-    ]
 
 
 def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
@@ -323,12 +313,13 @@ def _signature(
 
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
-    """Fields of a runtime as JSON values; bars and sums of costs are the driver's."""
+    """Return fields of a runtime as JSON values; bars and sums of costs are the driver's."""
     names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "price",
-             "api_key_env", "batch")  # fmt: skip
-    paths = {"cache": runtime.cache, "prices": runtime.prices}
-    plain = {key: None if p is None else str(Path(p).absolute()) for key, p in paths.items()}
-    return {**{name: getattr(runtime, name) for name in names}, **plain}
+             "api_key_env", "batch", "cache", "prices")  # fmt: skip
+    values = {name: getattr(runtime, name) for name in names}
+    for name in ("cache", "prices"):  # a worker may run in another folder
+        values[name] = values[name] and str(Path(values[name]).absolute())
+    return values
 
 
 def _engine(

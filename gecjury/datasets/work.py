@@ -25,6 +25,7 @@ from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
 from gecjury.errors import InputError
 from gecjury.processes import serve_standard_streams
+from gecjury.records import from_record
 from gecjury.runtime import Runtime
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import load
@@ -42,15 +43,6 @@ _BLAMED = 16  # rows that a metric may refuse in a batch before the batch itself
 def column_name(system: str, label: str, part: str = "") -> str:
     """Return the name of a column of results: `green`, `green.recall`, `mine.green`."""
     return ".".join(filter(None, (system, label, part)))
-
-
-def runtime_of(job: Job) -> Runtime:
-    """How a worker runs: as the job says, with one process."""
-    places = {key: None if v is None else Path(v) for key, v in job.runtime.items()
-              if key in ("cache", "prices")}  # fmt: skip
-    price = job.runtime.get("price")
-    prices = {"price": None if price is None else tuple(price)}
-    return Runtime(**{**job.runtime, **places, **prices}, workers=1)
 
 
 @dataclass
@@ -105,7 +97,7 @@ class Worker:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._systems = list(job.hypotheses)
-        runtime = runtime_of(job)
+        runtime = from_record(Runtime, {**job.runtime, "workers": 1})
         # Rows come by once, so that edits and vectors are not kept; replies of servers cost money.
         bare = replace(runtime, use_cache=False)
         self._metrics = []
