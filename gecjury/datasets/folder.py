@@ -22,7 +22,7 @@ from gecjury.datasets.output import (
     written,
 )
 from gecjury.datasets.shards import Job, Shard, ShardSummary
-from gecjury.durable import lock
+from gecjury.durable import lock, unwritable
 from gecjury.errors import OutputError
 from gecjury.records import from_record, read_record
 from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
@@ -65,7 +65,7 @@ def held(folder: Path) -> Iterator[None]:
         refuse_pipes(folder)
         file = (folder / ".lock").open("ab")
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+        raise unwritable(folder, error) from None
     with file:
         holder = lock(file, wait=False)
         if holder is None:

@@ -110,7 +110,7 @@ def score_dataset(
     from gecjury.datasets import folder as place
     from gecjury.datasets.columns import columns_among, parse_columns
     from gecjury.datasets.files import column_names, counted, dataset_files
-    from gecjury.datasets.shards import shards_of
+    from gecjury.datasets.shards import Job, shards_of
     from gecjury.runtime import Runtime
     from gecjury.scoring.result_folder import RESULTS, read_results
 
@@ -139,9 +139,22 @@ def score_dataset(
         first = next(file for file in files if file.rows)
         wanted = any("references" in scorer.needs for scorer in scorers)
         read = columns_among(named, column_names(first), first.path, references=wanted)
-        job = _job(
-            *(target, scorers, read, files, shard_rows, keep, output_format, strict),
-            *(language, runtime),
+        signatures = [_signature(one, read, files, language, runtime) for one in scorers]
+        labels = _labels(scorers, signatures)
+        _check_names(scorers, labels, list(read.hypotheses), keep)
+        job = Job(
+            **vars(read),
+            folder=str(target),
+            metrics=tuple(map(_typed, scorers)),
+            labels=tuple(labels),
+            signatures=tuple(signatures),
+            files=tuple(files),
+            shard_rows=shard_rows,
+            keep=keep,
+            form=output_format,
+            strict=strict,
+            runtime=_runtime_record(runtime),
+            language=language,
         )
         place.begin(job, old)
         shards = list(shards_of(files, shard_rows))
@@ -155,14 +168,8 @@ def score_dataset(
             _tell_plan(job, scorers, shards, left, tell)
         if left:
             results.unlink(missing_ok=True)
-            _finish(
-                _engine(engine, address, num_gpus, runtime, tell),
-                job,
-                shards,
-                left,
-                summaries,
-                runtime,
-            )
+            chosen = _engine(engine, address, num_gpus, runtime, tell)
+            _finish(chosen, job, left, summaries, runtime)
         done = sum(shard.stop - shard.start for shard in left)
         if not results.exists():
             place.write_results(job, _put_together(job, scorers, shards, summaries))
@@ -221,36 +228,13 @@ def _check_apart(target: Path, inputs: Sequence[str], paths: Sequence[str]) -> N
         )
 
 
-def _job(
-    target: Path,
-    scorers: Sequence[Scorer],
-    columns: Columns,
-    files: Sequence[InputFile],
-    shard_rows: int,
-    keep: str,
-    form: Form,
-    strict: bool,
-    language: Language,
-    runtime: Runtime,
-) -> Job:
-    """All that workers have to know; whatever can be refused is refused here."""
-    from gecjury.datasets.shards import Job
+def _check_names(
+    scorers: Sequence[Scorer], labels: Sequence[str], systems: Sequence[str], keep: str
+) -> None:
+    """Refuse two columns of one name, and a condition on columns that there are not."""
     from gecjury.datasets.work import column_name
     from gecjury.scoring.conditions import parse_condition
 
-    systems = list(columns.hypotheses)
-    for scorer in scorers:
-        if why := scorer.needs_all(len(systems)):
-            raise OptionError(
-                f"{scorer.name}: cannot score rows of a dataset: {why}; score it as text files"
-            )
-        if "rivals" in scorer.needs and len(systems) < 2:
-            raise OptionError(
-                f"{scorer.name}: weighs systems against each other; name several columns with "
-                "--column hypothesis=NAME"
-            )
-    signatures = [_signature(scorer, columns, files, language, runtime) for scorer in scorers]
-    labels = _labels(scorers, signatures)
     names = [
         column_name(system, label, part)
         for system in systems
@@ -261,20 +245,6 @@ def _job(
         raise OptionError(f"two columns of results would be called {twice}: rename a column")
     if keep:
         parse_condition(keep).check(names)
-    return Job(
-        **vars(columns),
-        folder=str(target),
-        metrics=tuple(map(_typed, scorers)),
-        labels=tuple(labels),
-        signatures=tuple(signatures),
-        files=tuple(files),
-        shard_rows=shard_rows,
-        keep=keep,
-        form=form,
-        strict=strict,
-        runtime=_runtime_record(runtime),
-        language=language,
-    )
 
 
 def _labels(scorers: Sequence[Scorer], signatures: Sequence[Signature]) -> list[str]:
@@ -296,10 +266,23 @@ def _signature(
     language: Language,
     runtime: Runtime,
 ) -> Signature:
-    """Return what makes the scores, with the dataset in the place of texts."""
+    """Return what makes the scores, with the dataset in the place of texts.
+
+    Raises:
+        OptionError: the metric cannot score these rows.
+    """
     from gecjury.corpus.corpus import Corpus, Version, fingerprint
     from gecjury.corpus.tokens import in_language
 
+    if why := scorer.needs_all(len(columns.hypotheses)):
+        raise OptionError(
+            f"{scorer.name}: cannot score rows of a dataset: {why}; score it as text files"
+        )
+    if "rivals" in scorer.needs and len(columns.hypotheses) < 2:
+        raise OptionError(
+            f"{scorer.name}: weighs systems against each other; name several columns with "
+            "--column hypothesis=NAME"
+        )
     text = Version(("a",))
     references = (text,) if columns.references else ()
     hypotheses = dict.fromkeys(columns.hypotheses, text)
@@ -372,16 +355,16 @@ def _tell_plan(
 def _finish(
     engine: Engine,
     job: Job,
-    shards: Sequence[Shard],
     left: Sequence[Shard],
     summaries: dict[int, ShardSummary],
     runtime: Runtime,
 ) -> None:
     """Have the shards that are left finished."""
-    total = sum(shard.stop - shard.start for shard in shards)
+    finished = sum(summary.rows for summary in summaries.values())
+    total = finished + sum(shard.stop - shard.start for shard in left)
     begin, scored = time.perf_counter(), 0
     with runtime.progress.task("rows", total) as bar:
-        bar.advance(total - sum(shard.stop - shard.start for shard in left))
+        bar.advance(finished)
 
         def done(summary: ShardSummary) -> None:
             nonlocal scored
