@@ -166,9 +166,9 @@ def _complete_metrics(args: argparse.Namespace) -> None:
         given = getattr(args, name, None)
         if not given:
             continue
-        from gecjury.cli.inputs import told_names, with_servers
+        from gecjury.cli.inputs import present_names, with_servers
 
-        texts = told_names([given] if isinstance(given, str) else given)
+        texts = present_names([given] if isinstance(given, str) else given)
         if args.base_url or args.allow_judges:
             texts = with_servers(texts, args.base_url, args.allow_judges)
         setattr(args, name, texts[0] if isinstance(given, str) else texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +14,7 @@ from gecjury.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.language import Language, LanguageOptions
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
@@ -184,19 +185,14 @@ def check_page(path: str) -> None:
     Raises:
         OutputError: it is a folder, or its folder cannot be made or written.
     """
-    import tempfile
+    from contextlib import suppress
     from pathlib import Path
 
-    from gecjury.errors import OutputError
+    from gecjury.report.figures import check_place
 
-    target = Path(path)
-    if target.is_dir():
-        raise OutputError(f"{path}: is a folder; give the page a file name, such as report.html")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=target.parent).close()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    with suppress(OSError):  # the reason is told by whoever tries to write there
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    check_place(path)
 
 
 def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
@@ -220,35 +216,33 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
 
 
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
-    """Metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
+    """Return metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
     from gecjury.scoring.options import parse
     from gecjury.scoring.registry import METRICS
 
-    found = []
+    completed = []
     for text in names:
-        name, given = parse(text)
+        name, options = parse(text)
         plain = name.partition("@")[0]
         more = []
-        if plain == "jury" and allow_judges and "allow_judges" not in given:
+        if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
         asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
-        if asks and base_url and "base_url" not in given:
+        if asks and base_url and "base_url" not in options:
             more.append("base_url=" + base_url.replace(",", "\\,"))
-        found.append(text + (("," if given else ":") + ",".join(more) if more else ""))
-    return found
+        completed.append(text + (("," if options else ":") + ",".join(more) if more else ""))
+    return completed
 
 
-def told_names(names: Sequence[str]) -> list[str]:
-    """Metrics with their options as they are called now; those that were renamed are told."""
+def present_names(names: Sequence[str]) -> list[str]:
+    """Return metrics with their options as they are called now, and tell of renamed ones."""
     from gecjury.scoring.registry import renamed
 
-    found = []
-    for text in names:
-        now = renamed(text)
-        if now != text:
-            tell(f"note: {text} is written {now} now; the old name is still read")
-        found.append(now)
-    return found
+    now = [renamed(text) for text in names]
+    for text, name in zip(names, now, strict=True):
+        if text != name:
+            tell(f"note: {text} is written {name} now; the old name is still read")
+    return now
 
 
 def read_files(args: argparse.Namespace) -> Corpus:
@@ -260,7 +254,7 @@ def read_files(args: argparse.Namespace) -> Corpus:
 
 
 def read_two_outputs(args: argparse.Namespace) -> Corpus:
-    """Read the files that `add_outputs` declared; OLD and NEW may have one name in two folders.
+    """Read the files that `TwoOutputs` declares; OLD and NEW may have one name in two folders.
 
     Raises:
         InputError: both are the same file, or NEW holds the edits of several annotators.
@@ -285,17 +279,12 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     corpus = read_corpus(args.source, [args.old], *rest)
     (mine,) = corpus.systems.values()
     versions = read_versions(args.new)
-    if len(versions) != 1:
-        raise InputError(
-            f"{args.new}: an M2 file of {len(versions)} annotators; "
-            "a hypothesis file holds the edits of one"
-        )
-    both = {args.old: mine, args.new: versions[0]}
+    both = {args.old: mine, args.new: _single(args.new, versions)}
     return in_language(replace(corpus, systems=both), language)
 
 
 def read_sentence(args: argparse.Namespace) -> Corpus:
-    """Read what `add_sentence` declared: one sentence, or with --worst every line of the files.
+    """Read what `Sentence` declares: one sentence, or with --worst every line of the files.
 
     Raises:
         InputError: a file is missing, or has no such line.
@@ -307,7 +296,7 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
 
     references = [*args.references, *args.named_references]
     texts = [args.source, args.hypothesis, *references]
-    files = [text for text in texts if _is_file(text)]
+    files = [text for text in texts if os.path.isfile(text)]  # noqa: PTH113  # or a long sentence
     # What is neither a file nor likely a sentence is refused before any file is read.
     for text in texts:
         try:
@@ -329,7 +318,7 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
         return read_corpus(args.source, [args.hypothesis], references, language=language)
 
     def versions(text: str) -> list[Version]:
-        """Return a sentence, or the line of a file; of M2 one version an annotator."""
+        # Of M2 one version an annotator.
         if text not in files:
             return [Version((text,))]
         read = read_versions(text)
@@ -342,25 +331,24 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
         return lines[number - 1]
 
     hypotheses = versions(args.hypothesis)
-    if len(hypotheses) != 1:
-        raise InputError(
-            f"{args.hypothesis}: an M2 file of {len(hypotheses)} annotators; "
-            "a hypothesis file holds the edits of one"
-        )
     source = args.source
     if source in files:
         source = checked(source, read_sources(source))
     others = tuple(version for text in references for version in versions(text))
-    return in_language(Corpus((source,), {"hypothesis": hypotheses[0]}, others), language)
+    hypothesis = _single(args.hypothesis, hypotheses)
+    return in_language(Corpus((source,), {"hypothesis": hypothesis}, others), language)
 
 
-def _is_file(text: str) -> bool:
-    from pathlib import Path
+def _single(path: str, versions: Sequence[Version]) -> Version:
+    """Return the one version of a file of hypotheses."""
+    from gecjury.errors import InputError
 
-    try:
-        return Path(text).is_file()
-    except OSError:  # a sentence longer than any file name
-        return False
+    if len(versions) != 1:
+        raise InputError(
+            f"{path}: an M2 file of {len(versions)} annotators; "
+            "a hypothesis file holds the edits of one"
+        )
+    return versions[0]
 
 
 def language_from(args: argparse.Namespace) -> Language:
