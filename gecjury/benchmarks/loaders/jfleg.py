@@ -42,13 +42,14 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     rows = sorted({item.sentence for item in items})
     row_of = {line: row for row, line in enumerate(rows)}
     items = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
-    names = info.system_sets[request.systems]
+    names, every = info.system_sets[request.systems], info.system_sets["all"]
     texts = {
         "orig": Version(tuple(source)),
         "turk": _version(paths[_REFERENCES[0]]),
         **{name: _supplied(request, name, len(source)) for name in names if name not in _PUBLIC},
     }
     taken = {name: version.take(rows) for name, version in texts.items()}
+    shown = {name: version.lines for name, version in taken.items()}
     corpus = Corpus(
         tuple(source[row] for row in rows),
         {name: taken[name] for name in names},
@@ -57,7 +58,8 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
             rows,
             len(source),
         ),
-        groups=ranked_groups(items, names, _shown(taken, info.system_sets["all"])),
+        # A group shows what annotators saw only if the outputs of all systems are there.
+        groups=ranked_groups(items, names, shown if len(shown) == len(every) else None),
         reference_name=(
             "official-3" if request.references == ("official",) else request.reference_name
         ),
@@ -66,17 +68,9 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
         corpus,
         rows,
         rankings={"sentence": items},
-        human={"sentence": _human(items, info.system_sets["all"])},
+        human={"sentence": _human(items, every)},
         notes=_notes(names),
     )
-
-
-def _shown(
-    taken: Mapping[str, Version], every: Sequence[str]
-) -> Mapping[str, Sequence[str]] | None:
-    """Return the texts that annotators saw, if all are known."""
-    texts = {name: version.lines for name, version in taken.items()}
-    return texts if set(texts) >= set(every) else None
 
 
 def _version(path: Path) -> Version:
