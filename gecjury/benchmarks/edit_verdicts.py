@@ -200,7 +200,9 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             targets.append(target)
     # Where no correction spells the source as marked, their edits count on their own spelling.
     unmarked = _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
-    sentence = _source_of(unmarked, targets)
+    spelled = Counter(target.source for target in targets)
+    agreed = not spelled or unmarked in spelled
+    sentence = unmarked if agreed else spelled.most_common(1)[0][0]
     if sentence != unmarked:
         reason = "the corrections spell the source differently, and theirs is taken"
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
@@ -226,7 +228,11 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             for mark in target.marks
             if mark.reason
         ]
-    before, after = _context(lines, at)
+    # A line of markup beside the source says that the document begins or ends here.
+    before, after = (
+        "" if line.startswith("<") else _tidy(line)
+        for line in (["", *lines][at], [*lines, ""][at + 1])
+    )
     source = JudgedSource(path.parent.name, path.stem, sentence, before, after, tuple(texts))
     return source, verdicts, sorted(problems, key=lambda problem: problem.line)
 
@@ -262,24 +268,9 @@ def _verdicts(path: Path, sentence: str, target: _Target) -> list[HumanVerdict]:
     ]
 
 
-def _context(lines: list[str], at: int) -> tuple[str, str]:
-    """Return the sentences before and after the source; empty where the document has none."""
-    before = lines[at - 1] if at > 0 and not lines[at - 1].startswith("<") else ""
-    after = lines[at + 1] if at + 1 < len(lines) and not lines[at + 1].startswith("<") else ""
-    return _tidy(before), _tidy(after)
-
-
 def _tidy(text: str) -> str:
     """Return tokens joined by single spaces."""
     return " ".join(text.split())
-
-
-def _source_of(shown: str, targets: list[_Target]) -> str:
-    """Return the source as shown, unless the corrections agree on another spelling."""
-    spelled = Counter(target.source for target in targets)
-    if not spelled or shown in spelled:
-        return shown
-    return spelled.most_common(1)[0][0]
 
 
 def _read_target(line: str, number: int) -> _Target | None:

@@ -38,16 +38,16 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.report.tables import print_table
 
     folder = runtime_from(args).cache_folder("judgments")
+    columns = ["file", "replies"]
     if args.action == "list":
         rows = list_stores(folder)
-        print_table(["store", "model", "prompt", "replies", "bytes"], rows, args.format)
-        return 0
-    if args.action == "export":
+        columns = ["store", "model", "prompt", "replies", "bytes"]
+    elif args.action == "export":
         count = export_stores(folder, Path(args.file), args.stores)
         rows = [{"file": args.file, "replies": count}]
-        print_table(["file", "replies"], rows, args.format)
-        return 0
-    added, known = import_stores(Path(args.file), folder)
-    rows = [{"file": args.file, "added": added, "known": known}]
-    print_table(["file", "added", "known"], rows, args.format)
+    else:
+        added, known = import_stores(Path(args.file), folder)
+        rows = [{"file": args.file, "added": added, "known": known}]
+        columns = list(rows[0])
+    print_table(columns, rows, args.format)
     return 0
