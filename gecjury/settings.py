@@ -146,7 +146,7 @@ def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
             continue
         kind, choices, many = _kind(hint)
         required = field.default is REQUIRED
-        told = {
+        attributes = {
             "path": field.name,
             "flags": extra.flags or ("--" + field.name.replace("_", "-"),),
             "kind": kind,
@@ -156,7 +156,7 @@ def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
             "required": required,
             "meaning": meanings.get(field.name, ""),
         }
-        options.append(Option(**{**vars(extra), **told}))
+        options.append(Option(**{**vars(extra), **attributes}))
     return tuple(options)
 
 

@@ -125,13 +125,13 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         first_line: int,
         lines: int | None,
         systems: Collection[str],
-        own: bool,
+        of_user: bool,
         unknown: Counter[str] | None,
     ):
         super().__init__()
         self.items: list[RankedItem] = []
         self._path, self._first_line, self._lines = path, first_line, lines
-        self._systems, self._own, self._unknown = systems, own, unknown
+        self._systems, self._of_user, self._unknown = systems, of_user, unknown
         self._locator: xml.sax.xmlreader.Locator | None = None
         self._open: tuple[str, int, str] | None = None
         self._seen: set[str] = set()
@@ -149,7 +149,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             if line < 0 or (self._lines is not None and line >= self._lines):
                 top = "" if self._lines is None else f" to {self._lines - 1 + self._first_line}"
                 remedy = f"expected {self._first_line}{top}, counted from {self._first_line}"
-                if self._own and line < 0:
+                if self._of_user and line < 0:
                     remedy += f"; {FIRST_SENTENCE}"
                 self._fail(f"src-id {attrs['src-id']!r} names no sentence", remedy)
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
@@ -186,7 +186,9 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 self._unknown[system] += 1
             else:
                 expected = ", ".join(sorted(self._systems))
-                remedy = f"expected one of {expected}" + (f". {SKIP_UNKNOWN}" if self._own else "")
+                remedy = f"expected one of {expected}" + (
+                    f". {SKIP_UNKNOWN}" if self._of_user else ""
+                )
                 self._fail(f"unknown system {system!r}", remedy)
         return tuple(group)
 
@@ -214,7 +216,7 @@ def read_rankings(
     first_line: Literal[0, 1],
     lines: int | None = None,
     systems: Collection[str] = (),
-    own: bool = False,
+    of_user: bool = False,
     unknown: Counter[str] | None = None,
 ) -> tuple[RankedItem, ...]:
     """Read a file of Appraise ranking results.
@@ -224,7 +226,7 @@ def read_rankings(
         first_line: number of the first sentence in `src-id`: 1 in SEEDA, 0 in GJG15.
         lines: number of sentences in the output files, to check `src-id` against.
         systems: the systems that may occur; empty for any.
-        own: the file is the user's, who is told how to have it read otherwise.
+        of_user: the file is the user's, who is told how to have it read otherwise.
         unknown: counts the judgments of other systems, which are then left out; None to refuse
             them.
 
@@ -241,7 +243,7 @@ def read_rankings(
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 
     data = read_bytes(path)
-    handler = _RankingHandler(path, first_line, lines, frozenset(systems), own, unknown)
+    handler = _RankingHandler(path, first_line, lines, frozenset(systems), of_user, unknown)
     try:
         parse(io.BytesIO(data), handler)
     except InputError:

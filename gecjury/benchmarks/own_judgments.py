@@ -87,22 +87,22 @@ def read_judgments(
 
 
 def _known_rows(
-    path: Path, rows: Sequence[Row], known: Sequence[str]
+    path: Path, rows: Sequence[Row], systems: Sequence[str]
 ) -> tuple[Sequence[Row], tuple[str, ...]]:
     """Return the rows whose systems all have an output, and a note on the others."""
     kept = []
     unknown: Counter[str] = Counter()
     for row in rows:
         named = (row[column] for column in ("system", "system_a", "system_b"))
-        strange = [name for name in dict.fromkeys(named) if name and name not in known]
+        strange = [name for name in dict.fromkeys(named) if name and name not in systems]
         unknown.update(strange)
         if not strange:
             kept.append(row)
-    return kept, left_out(path, len(rows), len(kept), unknown, known)
+    return kept, left_out(path, len(rows), len(kept), unknown, systems)
 
 
 def left_out(
-    path: Path, total: int, kept: int, unknown: Counter[str], known: Sequence[str]
+    path: Path, total: int, kept: int, unknown: Counter[str], systems: Sequence[str]
 ) -> tuple[str, ...]:
     """Return a note on judgments of systems without output.
 
@@ -111,7 +111,7 @@ def left_out(
         total: judgments in it.
         kept: those of systems with an output.
         unknown: judgments of each system without one.
-        known: the systems that have an output.
+        systems: the systems that have an output.
 
     Raises:
         InputError: nothing is left.
@@ -122,7 +122,7 @@ def left_out(
     if not kept:
         raise InputError(
             f"{path}: every judgment names a system without output ({names}); outputs there are of "
-            f"{', '.join(known)}: call the files as the judgments call the systems"
+            f"{', '.join(systems)}: call the files as the judgments call the systems"
         )
     what = f"{total - kept} of {total} judgments name systems without output and are left out"
     return (f"{what}: {names}",)

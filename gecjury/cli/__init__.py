@@ -136,12 +136,12 @@ def _extra_of(error: ModuleNotFoundError) -> str | None:
     """The extra that brings a missing package: that of the family that wanted it, if any."""
     if (error.name or "").partition(".")[0] in ("", "gecjury"):
         return None
-    frame, found = error.__traceback__, None
+    frame, family = error.__traceback__, None
     while frame is not None:
         module = str(frame.tb_frame.f_globals.get("__name__"))
-        found = family_of(module) or found
+        family = family_of(module) or family
         frame = frame.tb_next
-    return found
+    return family
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -163,15 +163,15 @@ def _run(arguments: Sequence[str]) -> int:
 def _complete_metrics(args: argparse.Namespace) -> None:
     """Give the metrics named what other options say of them; tell of options' former names."""
     for name in ("metrics", "metric"):
-        given = getattr(args, name, None)
-        if not given:
+        value = getattr(args, name, None)
+        if not value:
             continue
         from gecjury.cli.inputs import present_names, with_servers
 
-        texts = present_names([given] if isinstance(given, str) else given)
+        texts = present_names([value] if isinstance(value, str) else value)
         if args.base_url or args.allow_judges:
             texts = with_servers(texts, args.base_url, args.allow_judges)
-        setattr(args, name, texts[0] if isinstance(given, str) else texts)
+        setattr(args, name, texts[0] if isinstance(value, str) else texts)
 
 
 def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
@@ -180,11 +180,11 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
         return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
     from gecjury.errors import nearest
 
-    known = [name for action in parser._actions for name in action.option_strings]
-    if word in ("-r", "--reference") and "--references" in known:
+    flags = [name for action in parser._actions for name in action.option_strings]
+    if word in ("-r", "--reference") and "--references" in flags:
         return f"unknown option {word}: references of a benchmark are named by --references"
     flag = word.partition("=")[0]
-    close = nearest(flag, [name for name in known if len(name) > 2])
+    close = nearest(flag, [name for name in flags if len(name) > 2])
     return f"unknown option {word}" + (f": {close}" if close.startswith("did") else "")
 
 

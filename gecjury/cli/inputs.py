@@ -448,13 +448,13 @@ def print_plans(plans: Sequence[Plan]) -> None:
     from gecjury.report.tables import print_json
 
     amounts = [plan.cost["amount"] for plan in plans]
-    known = [float(amount) for amount in amounts if amount is not None]
+    priced = [float(amount) for amount in amounts if amount is not None]
     first = plans[0].cost if plans else {}
     print_json(
         {
             "requests": sum(plan.requests for plan in plans),
             "tokens": {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")},
-            "cost": {**first, "amount": sum(known) if len(known) == len(amounts) else None},
+            "cost": {**first, "amount": sum(priced) if len(priced) == len(amounts) else None},
             "metrics": [
                 {
                     **plan.details,

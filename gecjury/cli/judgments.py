@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
         count = export_stores(folder, Path(args.file), args.stores)
         rows = [{"file": args.file, "replies": count}]
     else:
-        added, known = import_stores(Path(args.file), folder)
-        rows = [{"file": args.file, "added": added, "known": known}]
+        added, present = import_stores(Path(args.file), folder)
+        rows = [{"file": args.file, "added": added, "known": present}]
         columns = list(rows[0])
     print_table(columns, rows, args.format)
     return 0

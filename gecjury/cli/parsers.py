@@ -230,8 +230,8 @@ class CommandParser(argparse.ArgumentParser):
         while program.above is not None:
             program = program.above
         paths = [parser.path for parser in leaves(program) if parser.reads(flag)]
-        own = self.path.partition(" ")[0]
-        beside = [path for path in paths if path.startswith(f"{own} ")]
+        command = self.path.partition(" ")[0]
+        beside = [path for path in paths if path.startswith(f"{command} ")]
         return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
 
     def reads(self, flag: str) -> bool:

@@ -35,13 +35,13 @@ class Columns:
 
 
 def columns_among(
-    named: Mapping[str, Sequence[str]], known: Sequence[str], where: str, *, references: bool
+    named: Mapping[str, Sequence[str]], columns: Sequence[str], where: str, *, references: bool
 ) -> Columns:
     """Return the columns of a file.
 
     Args:
         named: the columns that a user named, by role.
-        known: the names of its columns.
+        columns: the names of its columns.
         where: the file, for messages.
         references: whether references are wanted.
 
@@ -50,11 +50,11 @@ def columns_among(
     """
 
     def first(role: str, names: Sequence[str], *, needed: bool) -> str:
-        column = next((name for name in names if name in known), "")
+        column = next((name for name in names if name in columns), "")
         if needed and not column:
             raise InputError(
-                f"{where}: no column {names[0]!r:.60} ({role}): {nearest(names[0][:60], known)}; "
-                f"its columns are {', '.join(known)!s:.300}: say which it is with --column "
+                f"{where}: no column {names[0]!r:.60} ({role}): {nearest(names[0][:60], columns)}; "
+                f"its columns are {', '.join(columns)!s:.300}: say which it is with --column "
                 f"{role}=NAME"
             )
         return column

@@ -70,11 +70,11 @@ def write_part(
         summary: goes into the schema's metadata, without its seconds.
     """
     folder, path = Path(job.folder), part_path(job, shard)
-    told = json.loads(summary.to_json())
-    del told["seconds"]
+    record = json.loads(summary.to_json())
+    del record["seconds"]
     if job.form == "jsonl":
         with written(folder, side_path(job, shard, "summary.json")) as file:
-            file.write(json.dumps(told).encode())
+            file.write(json.dumps(record).encode())
         values = [column.tolist() for column in columns.values()]
         with written(folder, path) as file:
             for row, name in enumerate(ids):
@@ -91,7 +91,7 @@ def write_part(
         "_signature": json.dumps(
             dict(zip(job.labels, map(str, job.signatures), strict=True)), ensure_ascii=False
         ),
-        "_summary": json.dumps(told),
+        "_summary": json.dumps(record),
     }
     arrays = [arrow.array(ids, arrow.string())]
     arrays += [_numbers(arrow, column) for column in columns.values()]
@@ -105,9 +105,9 @@ def _numbers(arrow: Any, column: FloatArray) -> Any:
 
     `arrow.array` would do it too, and import pandas for it where that is installed.
     """
-    known = ~np.isnan(column)
-    mask = None if known.all() else arrow.py_buffer(np.packbits(known, bitorder="little"))
-    data = arrow.py_buffer(np.where(known, column, 0.0))
+    defined = ~np.isnan(column)
+    mask = None if defined.all() else arrow.py_buffer(np.packbits(defined, bitorder="little"))
+    data = arrow.py_buffer(np.where(defined, column, 0.0))
     return arrow.Array.from_buffers(arrow.float64(), len(column), [mask, data])
 
 

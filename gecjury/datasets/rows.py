@@ -162,9 +162,9 @@ class _Arrow:
             self._left, self._at = self._left.slice(skip), self._at + skip
             if self._left.num_rows:
                 break
-        found = self._left.slice(0, count)
-        self._left, self._at = self._left.slice(count), self._at + found.num_rows
-        return found
+        rows = self._left.slice(0, count)
+        self._left, self._at = self._left.slice(count), self._at + rows.num_rows
+        return rows
 
     def _seek(self, start: int) -> None:
         """Begin at the row group that holds a row."""
@@ -236,9 +236,9 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
         lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
         return any(check(kind) for check in lists) and is_text(kind.value_type)
 
-    known = set(schema.names)
+    names = set(schema.names)
     for column in job.read:
-        if column not in known:
+        if column not in names:
             raise InputError(
                 f"{file.path}: has no column {column!r:.60}, as other files have; expected the "
                 "same columns in every file"

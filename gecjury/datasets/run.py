@@ -129,13 +129,13 @@ def score_dataset(
     _check_apart(target, inputs, paths)
     with place.held(target):
         old = place.manifest_of(target)
-        known = {} if old is None else {file.path: file for file in old.files}
+        earlier = {} if old is None else {file.path: file for file in old.files}
         if old is not None and shard_rows is None:
             shard_rows = old.shard_rows
         elif old is not None and shard_rows != old.shard_rows:
-            known = {}
+            earlier = {}
         with runtime.progress.task("files looked at", len(paths)) as bar:
-            files, shard_rows = counted(paths, shard_rows, known, bar)
+            files, shard_rows = counted(paths, shard_rows, earlier, bar)
         first = next(file for file in files if file.rows)
         wanted = any("references" in scorer.needs for scorer in scorers)
         read = columns_among(named, column_names(first), first.path, references=wanted)
@@ -412,12 +412,12 @@ def _put_together(
         ]  # fmt: skip
         if why:
             notes[f"{label}: no corpus score: {why}"] = None
-    told = place.gather_bad_rows(job, shards)
-    if told:
-        notes[f"{told} rows without a score, or without some: see bad-rows.jsonl"] = None
-    if told and job.strict:
+    bad_rows = place.gather_bad_rows(job, shards)
+    if bad_rows:
+        notes[f"{bad_rows} rows without a score, or without some: see bad-rows.jsonl"] = None
+    if bad_rows and job.strict:
         raise InputError(
-            f"{told} rows of parts that were finished before have no score, or not all: see "
+            f"{bad_rows} rows of parts that were finished before have no score, or not all: see "
             f"{Path(job.folder) / 'bad-rows.jsonl'}; repair them, or leave --strict out"
         )
     twice = place.duplicate_ids(job, shards)
@@ -463,9 +463,9 @@ def _corpus_scores(
     for one in sums[1:]:
         whole += np.array([list(one[system]) for system in systems], dtype=np.float64)
     scores = scorer.total_scores(whole)
-    found: dict[str, dict[str, float | None]] = {}
+    by_system: dict[str, dict[str, float | None]] = {}
     parts = {"score": scores.score, "precision": scores.precision, "recall": scores.recall}
     for row, system in enumerate(systems):
         values = {key: float(part[row]) for key, part in parts.items() if part is not None}
-        found[system] = {k: None if math.isnan(v) else v for k, v in values.items()}
-    return found, ""
+        by_system[system] = {k: None if math.isnan(v) else v for k, v in values.items()}
+    return by_system, ""

@@ -214,7 +214,7 @@ def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJu
         first_line=1 if first else 0,
         lines=len(corpus),
         systems=corpus.names,
-        own=True,
+        of_user=True,
         unknown=unknown,
     )
     if not unknown:
