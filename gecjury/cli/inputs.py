@@ -363,22 +363,13 @@ def language_options(args: argparse.Namespace) -> LanguageOptions:
     return {"lang": args.lang, "tokens": args.tokens, "fold": args.fold, "tagger": args.tagger}
 
 
-def named_benchmark(
-    args: argparse.Namespace,
-    name: str,
-    *,
-    references: Sequence[str] | None = None,
-    view: str | None = None,
-    unknown_systems: str | None = None,
-) -> Benchmark:
-    """A benchmark as a command's options describe it.
+def named_benchmark(args: argparse.Namespace, name: str, view: str | None = None) -> Benchmark:
+    """Return a benchmark as a command's options describe it.
 
     Args:
-        args: `systems` (None where not given), `data` and `cache` are read.
+        args: parsed options: `References` or `Selection`, and the shared ones.
         name: a benchmark's name, folder or file.
-        references: reference sets or files, None where not given.
-        view: which human judgments, None where not given.
-        unknown_systems: what becomes of judgments of systems without output.
+        view: which human judgments; None for the benchmark's usual ones.
 
     Raises:
         OptionError: an unknown benchmark, set or view.
@@ -389,30 +380,20 @@ def named_benchmark(
     return load_benchmark(
         name,
         systems=args.systems or "base",
-        references=references or "official",
+        references=args.references or "official",
         view=view,
-        unknown_systems=unknown_systems,
+        unknown_systems=getattr(args, "unknown_systems", None),
         data=args.data,
         cache=args.cache,
         **language_options(args),
     )
 
 
-def benchmark_or_files(
-    args: argparse.Namespace,
-    inputs: Sequence[str],
-    sets: Sequence[str] | None,
-    files: Sequence[str],
-    gold: str | None = None,
-) -> tuple[Corpus, Benchmark | None]:
-    """The corpus of a benchmark (one input), or of a source file and system outputs.
+def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
+    """Return a benchmark (one input), or the corpus of a source file and system outputs.
 
     Args:
-        args: `systems` (None where not given), `data` and `cache` are read.
-        inputs: what was named.
-        sets: reference sets of a benchmark, None where not given.
-        files: reference files.
-        gold: gold edits, with files.
+        args: `inputs` and what `add_references` declares.
 
     Raises:
         OptionError: a file alone, or options of the one kind with the other.
@@ -422,25 +403,26 @@ def benchmark_or_files(
     from gecjury.corpus.reading import read_corpus
     from gecjury.errors import OptionError
 
-    source, *outputs = inputs
+    source, *outputs = args.inputs
     if outputs:
-        if args.systems or sets:
+        if args.systems or args.references:
             raise OptionError(
                 "--systems and --references are of a benchmark; with files take -r REF, and name "
                 "the outputs that are wanted"
             )
-        return read_corpus(source, outputs, files, gold, language_from(args)), None
+        files = (args.reference_files, args.m2)
+        return read_corpus(source, outputs, *files, language_from(args))
+    # A table in TOML describes a benchmark; any other file alone cannot be one.
     if Path(source).is_file() and Path(source).suffix != ".toml":
         raise OptionError(
             f"{source} stands alone: give a source file and at least one system output, or a "
             "benchmark: its name, its folder or a .toml file"
         )
-    if files or gold:
+    if args.reference_files or args.m2:
         raise OptionError(
             f"-r and --m2 go with files; for the references of {source} take --references SET|FILE"
         )
-    benchmark = named_benchmark(args, source, references=sets)
-    return benchmark.corpus, benchmark
+    return named_benchmark(args, source)
 
 
 def print_plans(plans: Sequence[Plan]) -> None:

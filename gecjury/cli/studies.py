@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
         getattr(args, "inputs", ()),
     )
     if study.takes == "benchmark":
-        work = replace(work, further=lambda name: _benchmark(args, study, name))
+        work = replace(work, further=lambda name: named_benchmark(args, name, study.view))
     study.check(work)
     if study.takes in ("files", "files or dataset", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
@@ -233,22 +233,10 @@ def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark | None:
     if study.takes == "two outputs":
         return read_two_outputs(args)
     if study.takes in ("benchmark", "sample"):
-        return _benchmark(args, study, args.inputs[0] if study.takes == "benchmark" else "sample")
+        name = args.inputs[0] if study.takes == "benchmark" else "sample"
+        return named_benchmark(args, name, study.view)
     if study.takes == "m2":
         named = args.lang or args.tokens or args.fold or args.tagger
         language = language_from(args) if named else None
         return study.read(args.inputs, runtime_from(args), language)
-    corpus, benchmark = benchmark_or_files(
-        args, args.inputs, args.references, args.reference_files, args.m2
-    )
-    return benchmark or corpus
-
-
-def _benchmark(args: argparse.Namespace, study: Study, name: str) -> Benchmark:
-    return named_benchmark(
-        args,
-        name,
-        references=args.references,
-        view=study.view,
-        unknown_systems=args.unknown_systems,
-    )
+    return benchmark_or_files(args)

@@ -168,13 +168,9 @@ def counted(
     if shard_rows is None:
         # About a thousand parts of what is large: enough to lose little when a run is killed.
         shard_rows = min(max(rows // 1000, 10_000), 200_000)
-    made = []
-    for file, every in zip(files, starts, strict=True):
-        if not every:
-            made.append(file)
-            continue
-        made.append(_with_offsets(file, every, shard_rows))
-    return made, shard_rows
+    counts = zip(files, starts, strict=True)
+    planned = [_with_offsets(file, at, shard_rows) if at else file for file, at in counts]
+    return planned, shard_rows
 
 
 _STEP = 1_000  # rows between offsets that are kept while lines are counted
@@ -214,11 +210,9 @@ def _count(path: str, name: str, earlier: InputFile | None) -> tuple[InputFile, 
     if same and earlier is not None:
         return replace(earlier, name=name), ()
     rows, starts = _count_lines(path)
-    return InputFile(path, name, "jsonl", rows, *base), () if _is_packed(path) else starts
-
-
-def _is_packed(path: str) -> bool:
-    return path.lower().endswith((".gz", ".zst"))
+    return InputFile(path, name, "jsonl", rows, *base), () if path.lower().endswith(
+        (".gz", ".zst")
+    ) else starts
 
 
 def _ends(path: str, size: int) -> str:
@@ -251,14 +245,11 @@ def _count_lines(path: str) -> tuple[int, list[int]]:
 
 
 def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
-    while True:
-        try:
-            piece = file.read(_PIECE)
-        except (OSError, EOFError, zlib.error, ValueError) as error:
-            raise damaged(path, error) from None
-        if not piece:
-            return
-        yield piece
+    try:
+        while piece := file.read(_PIECE):
+            yield piece
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise damaged(path, error) from None
 
 
 def damaged(path: str, error: BaseException) -> InputError:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -191,17 +191,13 @@ def kept_ending(file: InputFile) -> str:
     return ".jsonl" + next((ending for ending in (".gz", ".zst") if lower.endswith(ending)), "")
 
 
-def _gzip(data: bytes) -> bytes:
-    # Without the time and the name, so that the same rows are the same bytes.
-    buffer = io.BytesIO()
-    with gzip.GzipFile("", "wb", 6, buffer, mtime=0) as file:
-        file.write(data)
-    return buffer.getvalue()
-
-
 def _zstd(data: bytes) -> bytes:
     packed: bytes = pyarrow().Codec("zstd").compress(data, asbytes=True)
     return packed
 
 
-_PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": _gzip, ".zst": _zstd}
+_PACKERS: Mapping[str, Callable[[bytes], bytes]] = {
+    # Without the time, so that the same rows are the same bytes.
+    ".gz": partial(gzip.compress, compresslevel=6, mtime=0),
+    ".zst": _zstd,
+}
