@@ -68,7 +68,7 @@ class _Store:
         self.trouble = ""
         self._clock = clock
 
-    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    def load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the values of those keys that have one; they count as used now."""
 
         def work(store: sqlite3.Connection) -> dict[bytes, bytes]:
@@ -101,7 +101,7 @@ class _Store:
 
         return self._use(work, {}, make=False)
 
-    def write(self, values: Mapping[bytes, bytes]) -> None:
+    def store(self, values: Mapping[bytes, bytes]) -> None:
         """Keep values, replacing those of the same keys, and drop the least recently used ones."""
         if not values:
             return
@@ -204,7 +204,7 @@ def _is_damage(error: Exception) -> bool:
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-class DiskCache:
+class DiskCache(_Store):
     """Texts of one kind by key."""
 
     def __init__(
@@ -223,24 +223,19 @@ class DiskCache:
             limit_bytes: the file's size from which the least recently used values are dropped.
             clock: seconds that only grow.
         """
-        self._store = _Store(path, parts, limit_bytes, clock)
-
-    @property
-    def trouble(self) -> str:
-        """Why the file could not be used; empty while all is well."""
-        return self._store.trouble
+        super().__init__(path, parts, limit_bytes, clock)
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
         """Return the stored values of those keys that have one that is text."""
         texts = {}
-        for key, value in self._store.read([_data(key) for key in keys]).items():
+        for key, value in self.load([_data(key) for key in keys]).items():
             with contextlib.suppress(UnicodeDecodeError):
                 texts[_text(key)] = _text(value)
         return texts
 
     def put(self, values: Mapping[str, str]) -> None:
         """Store values, replacing older ones of the same keys."""
-        self._store.write({_data(key): _data(value) for key, value in values.items()})
+        self.store({_data(key): _data(value) for key, value in values.items()})
 
 
 def _data(text: str) -> bytes:
@@ -251,7 +246,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-class VectorCache:
+class VectorCache(_Store):
     """Vectors of 32-bit floats by key; the key stands for everything that decides a vector."""
 
     def __init__(
@@ -264,12 +259,7 @@ class VectorCache:
             limit: the file's size from which the least recently used vectors are dropped.
             clock: seconds that only grow.
         """
-        self._store = _Store(path, {"what": "vectors of 32-bit floats"}, limit, clock)
-
-    @property
-    def trouble(self) -> str:
-        """Why the file could not be used; empty while all is well."""
-        return self._store.trouble
+        super().__init__(path, {"what": "vectors of 32-bit floats"}, limit, clock)
 
     def read(self, keys: Sequence[bytes], dimensions: int) -> dict[bytes, Float32Array]:
         """Return the vectors, (dimensions,), of those keys that have one; they count as used now.
@@ -278,10 +268,10 @@ class VectorCache:
         """
         return {
             key: np.frombuffer(data, dtype="<f4").astype(np.float32)
-            for key, data in self._store.read(keys).items()
+            for key, data in self.load(keys).items()
             if len(data) == 4 * dimensions
         }
 
     def write(self, vectors: Mapping[bytes, Float32Array]) -> None:
         """Keep vectors, and drop the least recently used past the limit."""
-        self._store.write({key: vector.astype("<f4").tobytes() for key, vector in vectors.items()})
+        self.store({key: vector.astype("<f4").tobytes() for key, vector in vectors.items()})

@@ -64,21 +64,21 @@ def family_of(module: str) -> str | None:
     return name if name in FAMILIES and module.startswith("gecjury.") else None
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, choices: Iterable[str]) -> str:
     """Return a clause that names the nearest names, or all of them."""
     import difflib
 
-    names = sorted(known)
+    names = sorted(choices)
     close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(names)}" if names else "there are none"
 
 
-def nearest_of(name: str, known: Sequence[str]) -> str:
+def nearest_of(name: str, names: Sequence[str]) -> str:
     """Return a clause that names the nearest name, and all names in the order given."""
-    every = f"there are: {', '.join(known)}" if known else "there are none"
-    clause = nearest(name, known)
+    every = f"there are: {', '.join(names)}" if names else "there are none"
+    clause = nearest(name, names)
     return f"{clause} {every[0].upper()}{every[1:]}" if clause.startswith("did") else every
 
 

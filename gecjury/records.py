@@ -24,8 +24,8 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
 
     Args:
         kind: a dataclass, or what its fields may be: `str`, `int`, `float`, `bool`, `None`,
-            `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a list), a `Mapping`
-            with string keys, or a dataclass. Keys that a dataclass lacks are ignored;
+            `Path`, `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a list), a
+            `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are ignored;
             fields with a default may be missing.
         value: from `json.loads`.
         where: the path to the value inside its document, for messages.
@@ -79,6 +79,9 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     elif kind is float:
         if type(value) is float or (type(value) is int and abs(value) <= _LARGEST):
             return float(value)
+    elif kind is Path:
+        if isinstance(value, str):
+            return Path(value)
     # A bool is an int to Python, but not in JSON.
     elif type(value) is kind:
         return value
@@ -143,5 +146,6 @@ _NAMES = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
+    Path: "a path",
     types.NoneType: "null",
 }

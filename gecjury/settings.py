@@ -8,12 +8,13 @@ the default which one is used unless another is named, and the entry of the docs
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 import re
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -24,10 +25,36 @@ T = TypeVar("T")
 _ENTRY = re.compile(r"(\w+): (.*)")
 _OPTION = "gecjury.option"
 
+REQUIRED = dataclasses.MISSING
+"""The default of an option that has none."""
 
-@dataclass(frozen=True)
-class _Extra:
-    """The additions of `option` to a field's type, default and docstring."""
+
+@dataclass(frozen=True, kw_only=True)
+class Extra:
+    """What the type, the default and the docstring of a field cannot say of its option.
+
+    Attributes:
+        flags: as typed on the command line, such as `("-d", "--difference")`; by default made of
+            the field's name. Without a dash: the name of an argument that stands without a flag.
+        metavar: what the help calls the value; None for the field's own name.
+        least: the smallest value.
+        most: the largest value.
+        above: what every value is larger than.
+        within: two bounds that are no values themselves.
+        hint: ends the message of a value out of its bounds.
+        several: whether all values of a tuple stand behind one flag (`--means 0 1 2`) instead of
+            one each.
+        empty: whether that flag may stand without a value, for none.
+        hidden: whether Python alone can set it.
+        heading: in the help, above this option and those after it; empty for the one before.
+        reader: of options that many commands share, what a command works with that reads it.
+        needs: the options of which it needs one, by the option beside which it needs it; the key
+            "" stands for always. `"kernel": ("fine_tune",)` says that beside --kernel the option
+            would do nothing without --fine-tune, `"kernel": ()` that it would do nothing beside
+            --kernel. `"steps detection"` stands for `--steps` with that value.
+        offers: of a field that holds settings itself, which of their fields are options here.
+        only: of such a field, the values by field where fewer are offered.
+    """
 
     flags: tuple[str, ...] = ()
     metavar: str | None = None
@@ -40,113 +67,97 @@ class _Extra:
     empty: bool = False
     hidden: bool = False
     heading: str = ""
+    reader: str = ""
     needs: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     offers: tuple[str, ...] | None = None
-    choices: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+    only: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Option:
+@dataclass(frozen=True, kw_only=True)
+class Option(Extra):
     """One option that a settings class declares.
 
     Attributes:
-        name: of the field.
-        flags: as typed on the command line, such as `("-d", "--difference")`.
+        path: of the field: its name, or `resampling.over` for one of settings within settings.
         kind: `bool`, `int`, `float` or `str`; `dict` for values by name, typed as `NAME=VALUE`.
         choices: the values that there are; empty where any of the kind will do.
         many: whether it takes several values.
-        several: whether these stand behind one flag (`--means 0 1 2`) instead of one each.
-        empty: whether the flag without a value means none of them.
-        default: the value of the field unless another is named.
-        required: True if there is no default.
+        default: the value of the field unless another is named; None where one has to be.
+        required: whether there is no default.
         meaning: the entry of the docstring, without backquotes.
-        metavar: what the help calls the value; None for the field's own name.
-        heading: in the help, above this option and those after it; empty for the one before.
-        needs: without which other options it would do nothing; see `option`.
     """
 
-    name: str
-    flags: tuple[str, ...]
+    path: str
     kind: type
     choices: tuple[Any, ...]
     many: bool
-    several: bool
-    empty: bool
     default: Any
     required: bool
     meaning: str
-    metavar: str | None
-    heading: str
-    needs: Mapping[str, tuple[str, ...]]
+
+    @property
+    def name(self) -> str:
+        """Return the name of the field alone."""
+        return self.path.rpartition(".")[2]
 
 
-def option(
-    default: Any = dataclasses.MISSING,
-    *flags: str,
-    metavar: str | None = None,
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-    within: tuple[float, float] | None = None,
-    hint: str = "",
-    several: bool = False,
-    empty: bool = False,
-    hidden: bool = False,
-    offers: tuple[str, ...] | None = None,
-    choices: Mapping[str, tuple[Any, ...]] | None = None,
-    heading: str = "",
-    needs: Mapping[str, tuple[str, ...]] | None = None,
-) -> Any:
+def option(default: Any = REQUIRED, *flags: str, **extra: Any) -> Any:
     """Return a dataclass field with what its type, default and docstring cannot say.
 
     Args:
         default: default of `dataclasses.field`.
         *flags: flags of the command line, where they differ from the field's name.
-        metavar: name of the value in the help.
-        least: the smallest value.
-        most: the largest value.
-        above: what every value is larger than.
-        within: two bounds that are no values themselves.
-        hint: ends the message of a value out of its bounds.
-        several: whether all values of a tuple stand behind one flag.
-        empty: whether that flag may stand without a value, for none.
-        hidden: whether Python alone can set it.
-        offers: of a field that holds settings itself, which of their fields are options here.
-        choices: of such a field, the values by field where fewer are offered.
-        heading: in the help, above the option and those after it.
-        needs: the options of which it needs one, by the option beside which it needs it; the key
-            "" stands for always. `"kernel": ("fine_tune",)` says that beside --kernel the option
-            would do nothing without --fine-tune, `"kernel": ()` that it would do nothing beside
-            --kernel. `"steps detection"` stands for `--steps` with that value.
+        **extra: the other attributes of `Extra`.
     """
-    extra = _Extra(
-        flags=flags,
-        metavar=metavar,
-        least=least,
-        most=most,
-        above=above,
-        within=within,
-        hint=hint,
-        several=several,
-        empty=empty,
-        hidden=hidden,
-        heading=heading,
-        needs=needs or {},
-        offers=offers,
-        choices=choices or {},
-    )
-    return dataclasses.field(default=default, metadata={_OPTION: extra})
+    return dataclasses.field(default=default, metadata={_OPTION: Extra(flags=flags, **extra)})
 
 
-def options_of(settings: type) -> list[Option]:
+def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
     """Return every option that a settings class declares, in the order of its fields.
 
     A field that holds settings itself gives their options.
 
     Args:
         settings: a dataclass with a docstring.
+        hidden: add the fields that Python alone can set.
     """
-    return [declared for _, declared in _declared(settings)]
+    hints = typing.get_type_hints(settings)
+    meanings: dict[str, str] = {}
+    # Base classes come first: a subclass may describe an inherited field anew.
+    for base in reversed(settings.__mro__):
+        meanings |= attributes_of(base.__doc__ or "")
+    options: list[Option] = []
+    for field in dataclasses.fields(settings):
+        extra: Extra = field.metadata.get(_OPTION, Extra())
+        hint = hints[field.name]
+        if extra.hidden and not hidden:
+            continue
+        if dataclasses.is_dataclass(hint):
+            options += [
+                dataclasses.replace(
+                    inner,
+                    path=f"{field.name}.{inner.path}",
+                    default=getattr(field.default, inner.path),
+                    choices=extra.only.get(inner.path, inner.choices),
+                )
+                for inner in options_of(typing.cast(type, hint))
+                if extra.offers is None or inner.path in extra.offers
+            ]
+            continue
+        kind, choices, many = _kind(hint)
+        required = field.default is REQUIRED
+        attributes = {
+            "path": field.name,
+            "flags": extra.flags or ("--" + field.name.replace("_", "-"),),
+            "kind": kind,
+            "choices": choices,
+            "many": many,
+            "default": None if required else field.default,
+            "required": required,
+            "meaning": meanings.get(field.name, ""),
+        }
+        options.append(Option(**{**vars(extra), **attributes}))
+    return tuple(options)
 
 
 def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
@@ -161,13 +172,13 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     """
     fields: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
-    for path, declared in _declared(settings):
+    for declared in options_of(settings):
         if (value := values.get(declared.name)) is None:
             continue
         if isinstance(value, list):
             named = declared.kind is dict
             value = _by_name(declared, value) if named else tuple(dict.fromkeys(value))
-        holder, _, name = path.rpartition(".")
+        holder, _, name = declared.path.rpartition(".")
         (inner.setdefault(holder, {}) if holder else fields)[name] = value
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
         if field.name in inner:
@@ -184,23 +195,15 @@ def check(settings: object) -> None:
     Raises:
         OptionError: names the option, the value and what is expected.
     """
-    hints = typing.get_type_hints(type(settings))
-    for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
-        extra = _extra(field)
-        value = getattr(settings, field.name)
-        if dataclasses.is_dataclass(value):
-            for name, choices in extra.choices.items():
-                _check_choice(_flags(value, name)[-1], getattr(value, name), choices)
-            continue
-        flag = _flags(settings, field.name)[-1]
-        _, choices, many = _kind(hints[field.name])
-        for single in value if many and value is not None else (value,):
+    for declared in options_of(type(settings), hidden=True):
+        value = attrgetter(declared.path)(settings)
+        for single in value if declared.many and value is not None else (value,):
             if single is None:
                 continue
-            if choices:
-                _check_choice(flag, single, choices)
+            if declared.choices:
+                _check_choice(declared, single)
             elif isinstance(single, int | float) and not isinstance(single, bool):
-                _check_bounds(flag, single, extra)
+                _check_bounds(declared, single)
 
 
 def check_needs(settings: object, *names: str) -> None:
@@ -213,10 +216,10 @@ def check_needs(settings: object, *names: str) -> None:
     Raises:
         OptionError: see `refuse_unread`.
     """
-    declared = dict(_declared(type(settings)))
-    values = {one.name: attrgetter(path)(settings) for path, one in declared.items()}
-    usual = {one.name: one.default for one in declared.values()}
-    refuse_unread((one for one in declared.values() if one.name in names), values, usual)
+    declared = options_of(type(settings))
+    values = {one.name: attrgetter(one.path)(settings) for one in declared}
+    usual = {one.name: one.default for one in declared}
+    refuse_unread((one for one in declared if one.name in names), values, usual)
 
 
 def refuse_unread(
@@ -247,6 +250,7 @@ def refuse_unread(
             raise OptionError(f"{one.flags[-1]} would do nothing{why}")
 
 
+@functools.cache
 def attributes_of(docstring: str) -> Mapping[str, str]:
     """Return the entries of a docstring's section `Attributes:`, each on one line.
 
@@ -266,62 +270,6 @@ def attributes_of(docstring: str) -> Mapping[str, str]:
         elif line.strip():
             open_entry.append(line.strip())
     return {name: " ".join(parts).replace("`", "") for name, parts in entries.items()}
-
-
-def _declared(settings: type) -> Iterator[tuple[str, Option]]:
-    """Yield the options of a settings class with the path of their fields: `resampling.over`."""
-    hints = typing.get_type_hints(settings)
-    meanings: dict[str, str] = {}
-    # Base classes come first: a subclass may describe an inherited field anew.
-    for base in reversed(settings.__mro__):
-        meanings |= attributes_of(base.__doc__ or "")
-    for field in dataclasses.fields(settings):
-        extra = _extra(field)
-        if extra.hidden:
-            continue
-        hint = hints[field.name]
-        if dataclasses.is_dataclass(hint):
-            for path, inner in _declared(typing.cast(type, hint)):
-                if extra.offers is None or path in extra.offers:
-                    yield (
-                        f"{field.name}.{path}",
-                        dataclasses.replace(
-                            inner,
-                            default=getattr(field.default, path),
-                            choices=extra.choices.get(path, inner.choices),
-                        ),
-                    )
-            continue
-        kind, choices, many = _kind(hint)
-        required = field.default is dataclasses.MISSING
-        yield (
-            field.name,
-            Option(
-                name=field.name,
-                flags=_flags(settings, field.name),
-                kind=kind,
-                choices=choices,
-                many=many,
-                several=extra.several,
-                empty=extra.empty,
-                default=None if required else field.default,
-                required=required,
-                meaning=meanings.get(field.name, ""),
-                metavar=extra.metavar,
-                heading=extra.heading,
-                needs=extra.needs,
-            ),
-        )
-
-
-def _extra(field: dataclasses.Field[Any]) -> _Extra:
-    extra: _Extra = field.metadata.get(_OPTION, _Extra())
-    return extra
-
-
-def _flags(settings: object, name: str) -> tuple[str, ...]:
-    fields = {field.name: field for field in dataclasses.fields(settings)}  # type: ignore[arg-type]
-    return _extra(fields[name]).flags or ("--" + name.replace("_", "-"),)
 
 
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
@@ -367,24 +315,26 @@ def _by_name(declared: Option, texts: list[str]) -> dict[str, str]:
     return values
 
 
-def _check_choice(flag: str, value: object, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        known_name(f"value of {flag}", str(value), [str(choice) for choice in choices])
-        raise OptionError(f"{flag} {value!r:.60}: expected one of {', '.join(map(str, choices))}")
+def _check_choice(option: Option, value: object) -> None:
+    if value not in option.choices:
+        choices = [str(choice) for choice in option.choices]
+        known_name(f"value of {option.flags[-1]}", str(value), choices)
+        raise OptionError(f"{option.flags[-1]} {value!r:.60}: expected one of {', '.join(choices)}")
 
 
-def _check_bounds(flag: str, value: float, extra: _Extra) -> None:
+def _check_bounds(option: Option, value: float) -> None:
     """Refuse a number out of its bounds."""
     problem = ""
     if not math.isfinite(value):
         problem = "expected a finite number"
-    elif extra.within is not None and not extra.within[0] < value < extra.within[1]:
-        problem = f"expected a number between {extra.within[0]:g} and {extra.within[1]:g}"
-    elif extra.above is not None and value <= extra.above:
-        problem = f"expected more than {extra.above:g}"
-    elif extra.least is not None and value < extra.least:
-        problem = f"expected {extra.least:g} or more"
-    elif extra.most is not None and value > extra.most:
-        problem = f"expected at most {extra.most:.0f}"
+    elif option.within is not None and not option.within[0] < value < option.within[1]:
+        problem = f"expected a number between {option.within[0]:g} and {option.within[1]:g}"
+    elif option.above is not None and value <= option.above:
+        problem = f"expected more than {option.above:g}"
+    elif option.least is not None and value < option.least:
+        problem = f"expected {option.least:g} or more"
+    elif option.most is not None and value > option.most:
+        problem = f"expected at most {option.most:.0f}"
     if problem:
-        raise OptionError(f"{flag} {value}: {problem}" + (f" ({extra.hint})" if extra.hint else ""))
+        hint = f" ({option.hint})" if option.hint else ""
+        raise OptionError(f"{option.flags[-1]} {value}: {problem}{hint}")

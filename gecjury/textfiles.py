@@ -92,11 +92,11 @@ def read_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        told = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
-        remedy = f"it is {told}: convert it, e.g." if told else "convert the file, e.g."
+        encoding = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        remedy = f"it is {encoding}: convert it, e.g." if encoding else "convert the file, e.g."
         raise InputError(
             f"{_shown(path)}, line {line}: byte 0x{data[error.start]:02x} at offset {error.start} "
-            f"is not UTF-8; {remedy} `iconv -f {told or 'WINDOWS-1252'} -t UTF-8`"
+            f"is not UTF-8; {remedy} `iconv -f {encoding or 'WINDOWS-1252'} -t UTF-8`"
         ) from None
 
 

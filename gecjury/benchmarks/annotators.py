@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -240,15 +240,16 @@ def annotator_kappa(
     counts: dict[tuple[str, str], int] = {}
     duos = [(a, a) for a in labels] if within else list(combinations(labels, 2))
     for a, b in duos:
-        if within:
-            couples, pool = _repeated(labels[a])
-        else:
-            couples, pool = _crossed(labels[a], labels[b])
-        if couples:
-            values[a, b] = _pooled_kappa(
-                couples, pool if directed else [*pool, *(-x for x in pool)]
-            )
-            counts[a, b] = len(couples)
+        couples, pool = _compared(labels[a], labels[b])
+        if not couples:
+            continue
+        # The agreement expected by chance counts each judgment once.
+        chances = Counter(pool if directed else [*pool, *(-label for label in pool)])
+        expected = sum((chances[label] / chances.total()) ** 2 for label in (-1, 0, 1))
+        observed = sum(x == y for x, y in couples) / len(couples)
+        certain = expected >= 1
+        values[a, b] = math.nan if certain else (observed - expected) / (1 - expected)
+        counts[a, b] = len(couples)
     defined = [duo for duo, value in values.items() if not np.isnan(value)]
     if not defined:
         return Kappa(float("nan"), float("nan"), values, counts)
@@ -257,31 +258,20 @@ def annotator_kappa(
     return Kappa(float(kappas.mean()), float(np.average(kappas, weights=weights)), values, counts)
 
 
-def _crossed(
+def _compared(
     one: dict[_Key, list[int]], two: dict[_Key, list[int]]
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return every judgment of one with every one of the other, and all judgments involved."""
+    """Return judgments of the same pairs of corrections by twos, and all judgments involved.
+
+    Each of one annotator with each of the other, or every two of one with themselves.
+    """
     couples: list[tuple[int, int]] = []
     pool: list[int] = []
     for key in one.keys() & two.keys():
-        couples += [(a, b) for a in one[key] for b in two[key]]
-        pool += one[key] + two[key]
+        if one is not two:
+            couples += product(one[key], two[key])
+            pool += one[key] + two[key]
+        elif len(one[key]) > 1:
+            couples += combinations(one[key], 2)
+            pool += one[key]
     return couples, pool
-
-
-def _repeated(one: dict[_Key, list[int]]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return every two judgments of the same pair, and all judgments involved."""
-    couples: list[tuple[int, int]] = []
-    pool: list[int] = []
-    for labels in one.values():
-        if len(labels) > 1:
-            couples += combinations(labels, 2)
-            pool += labels
-    return couples, pool
-
-
-def _pooled_kappa(couples: list[tuple[int, int]], pool: list[int]) -> float:
-    """Return κ whose expected agreement comes from a pool of labels, each judgment counted once."""
-    observed = sum(a == b for a, b in couples) / len(couples)
-    expected = sum((pool.count(label) / len(pool)) ** 2 for label in (-1, 0, 1))
-    return (observed - expected) / (1 - expected) if expected < 1 else float("nan")

@@ -22,6 +22,7 @@ from typing import Literal, NoReturn
 
 from gecjury.benchmarks.download import Download, Unreachable, download_all, sha256_of
 from gecjury.errors import DataError, OptionError, nearest_of
+from gecjury.runtime import Runtime
 from gecjury.wording import visible
 
 BASE_URL = "https://raw.githubusercontent.com"
@@ -91,24 +92,17 @@ def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
     Args:
         table: another table of the same columns, e.g. of a mirror's own files; the package's
             `manifest.tsv` by default.
-
-    Raises:
-        DataError: the table is damaged; names the line.
     """
     source = (
         importlib.resources.files("gecjury.benchmarks") / "manifest.tsv" if table is None else table
     )
-    files: dict[str, DataFile] = {}
-    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines()[1:], 2):
-        fields = line.split("\t")
-        if len(fields) != 7 or not fields[5].isdecimal():
-            raise DataError(
-                f"{source}, line {number}: expected 7 fields (path, repo, commit, upstream_path, "
-                f"sha256, bytes, licence), got {line[:80]!r}; install the package anew"
-            )
-        path, repo, commit, upstream, digest, size, licence = fields
-        files[path] = DataFile(path, repo, commit, upstream, digest, int(size), licence)
-    return MappingProxyType(files)
+    rows = (line.split("\t") for line in source.read_text(encoding="utf-8").splitlines()[1:])
+    return MappingProxyType(
+        {
+            path: DataFile(path, repo, commit, upstream, digest, int(size), licence)
+            for path, repo, commit, upstream, digest, size, licence in rows
+        }
+    )
 
 
 def dataset_files(name: str) -> tuple[DataFile, ...]:
@@ -149,11 +143,7 @@ def cache_folder(cache: str | Path | None = None) -> Path:
     cache folder for gecjury.
     """
     named = cache or os.environ.get("GECJURY_CACHE")
-    if named:
-        return Path(named) / "data"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("gecjury", appauthor=False)) / "data"
+    return Runtime(cache=Path(named) if named else None).cache_folder("data")
 
 
 def open_data(
@@ -224,15 +214,15 @@ class DataFolder:
             wanted_by: the data set that a message tells the user to fetch.
 
         Raises:
-            DataError: a file is missing and cannot be fetched, was altered, or is not pinned.
+            DataError: a file is missing and cannot be fetched, or was altered.
+            KeyError: a name is not in the manifest.
         """
-        files = [self._pinned(name) for name in names]
-        states = {file.path: self.state(file) for file in files}
-        missing = [file for file in files if states[file.path] != "present"]
-        if missing and self.origin != "cache":
-            self._refuse(missing[0], states[missing[0].path], wanted_by)
-        if missing:
-            self.fetch(missing, wanted_by=wanted_by)
+        files = [self.files[name] for name in names]
+        if self.origin == "cache":
+            self.fetch(files, wanted_by=wanted_by)
+        for file in files:
+            if (state := self.state(file)) != "present":
+                self._refuse(file, state, wanted_by)
         return {file.path: self.root / file.path for file in files}
 
     def state(self, file: DataFile) -> FileState:
@@ -240,21 +230,18 @@ class DataFolder:
         path = self.root / file.path
         try:
             status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise DataError(f"{path}: is no file; move it away and fetch the data anew")
+            right = status.st_size == file.size and (
+                _digest(path, status.st_mtime_ns, status.st_size) == file.sha256
+            )
         except (FileNotFoundError, NotADirectoryError):
             return "missing"
         except OSError as error:
             raise DataError(
                 f"{path}: cannot be read ({error.strerror}); check its rights"
             ) from None
-        if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path}: is no file; move it away and fetch the data anew")
-        if status.st_size != file.size:
-            return "altered"
-        return (
-            "present"
-            if _digest(path, status.st_mtime_ns, status.st_size) == file.sha256
-            else ("altered")
-        )
+        return "present" if right else "altered"
 
     def fetch(
         self, files: Sequence[DataFile], *, wanted_by: str = "all", backoff: float = 0.5
@@ -297,12 +284,6 @@ class DataFolder:
             raise Unreachable(f"{error}. {_advice(wanted_by)}") from None
         return len(wanted)
 
-    def _pinned(self, name: str) -> DataFile:
-        try:
-            return self.files[name]
-        except KeyError:
-            raise DataError(f"{name}: not in the table of pinned data files") from None
-
     def _refuse(self, file: DataFile, state: FileState, wanted_by: str) -> NoReturn:
         path = self.root / file.path
         if state == "altered":
@@ -331,7 +312,4 @@ def _advice(name: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def _digest(path: Path, changed: int, size: int) -> str:
     """Return SHA-256 of a file, computed once as long as its time stamp and size stay the same."""
-    try:
-        return sha256_of(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); check its rights") from None
+    return sha256_of(path)

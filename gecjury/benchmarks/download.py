@@ -75,43 +75,6 @@ class Download:
     size: int
 
 
-class _Watch:
-    """Byte counts of the open transfers, for the thread that waits for all of them."""
-
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self._open: dict[Download, tuple[float, int]] = {}
-        self._lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def over(self, item: Download) -> Iterator[None]:
-        """Watch a file while its connection is open."""
-        with self._lock:
-            self._open[item] = time.monotonic(), 0
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._open.pop(item, None)
-
-    def count(self, item: Download, size: int) -> None:
-        """Count bytes received."""
-        with self._lock:
-            start, before = self._open[item]
-            self._open[item] = start, before + size
-
-    def slow(self) -> Download | None:
-        """Return a file that was too slow for the whole time of patience; None without one."""
-        now = time.monotonic()
-        with self._lock:
-            for item, (start, size) in self._open.items():
-                if now - start >= self._patience:
-                    if size < SLOWEST * self._patience:
-                        return item
-                    self._open[item] = now, 0
-        return None
-
-
 def sha256_of(path: Path) -> str:
     """Return SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
@@ -146,28 +109,27 @@ def download_all(
                 f"({wrong}); expected http://HOST/... or https://HOST/...: check --url or "
                 "$GECJURY_DATA_URL"
             )
-    watch = _Watch(patience)
     stop = threading.Event()
-    todo: queue.SimpleQueue[Download] = queue.SimpleQueue()
+    todo: queue.SimpleQueue[_Transfer] = queue.SimpleQueue()
     errors: list[BaseException] = []
 
-    def work(advance: Callable[[int], None]) -> None:
+    def work() -> None:
         while not stop.is_set():
             try:
-                _fetch(todo.get_nowait(), advance, stop, backoff, watch)
+                todo.get_nowait().fetch()
             except (queue.Empty, _Stopped):
                 return
             except BaseException as error:  # handed to the caller's thread
                 errors.append(error)
                 stop.set()
 
-    for item in downloads:
-        todo.put(item)
     with _progress(downloads) as advance:
+        transfers = [_Transfer(item, advance, stop, backoff) for item in downloads]
+        for transfer in transfers:
+            todo.put(transfer)
         # Daemons: a server that has gone silent must not hold up Ctrl-C until its timeout.
         threads = [
-            threading.Thread(target=work, args=(advance,), daemon=True)
-            for _ in range(min(workers, len(downloads)))
+            threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(downloads)))
         ]
         try:
             for thread in threads:
@@ -175,7 +137,7 @@ def download_all(
             for thread in threads:
                 while thread.is_alive() and not stop.is_set():
                     thread.join(0.1)
-                    if late := watch.slow():
+                    for late in (one.item for one in transfers if one.is_slow(patience)):
                         errors.append(
                             Unreachable(
                                 f"{late.name}: {late.url} sends less than {SLOWEST:g} bytes a "
@@ -193,34 +155,122 @@ def download_all(
         raise errors[0]
 
 
-def _fetch(
-    item: Download,
-    advance: Callable[[int], None],
-    stop: threading.Event,
-    backoff: float,
-    watch: _Watch,
-) -> None:
-    """Fetch one file, resuming its part and trying again after a cut connection."""
-    part = item.target.with_name(item.target.name + ".part")
-    try:
-        item.target.parent.mkdir(parents=True, exist_ok=True)
-        with _own_part(part, item.target) as file:
-            if file is None:
-                advance(item.size)
-                return
+@dataclass
+class _Transfer:
+    """The fetching of one file, in one thread, and the watch over it by the thread that waits.
+
+    Attributes:
+        item: the file.
+        advance: told the bytes received.
+        stop: set once nothing more is to be fetched.
+        backoff: seconds before the second attempt.
+        connection: number of the open connection; 0 without one.
+        received: bytes over all connections.
+        noted: connection, time and `received` since which `is_slow` watches; its alone.
+    """
+
+    item: Download
+    advance: Callable[[int], None]
+    stop: threading.Event
+    backoff: float
+    connection: int = 0
+    received: int = 0
+    noted: tuple[int, float, int] = (0, 0.0, 0)
+
+    def is_slow(self, patience: float) -> bool:
+        """Return whether a connection was too slow for the whole time of patience."""
+        connection, since, before = self.noted
+        now = time.monotonic()
+        waited = now - since >= patience and self.connection == connection != 0
+        if waited and self.received - before < SLOWEST * patience:
+            return True
+        if waited or self.connection != connection:
+            self.noted = self.connection, now, self.received
+        return False
+
+    def fetch(self) -> None:
+        """Fetch the file, resuming its part and trying again after a cut connection."""
+        item = self.item
+        part = item.target.with_name(item.target.name + ".part")
+        try:
+            item.target.parent.mkdir(parents=True, exist_ok=True)
+            with _own_part(part, item.target) as file:
+                if file is None:
+                    self.advance(item.size)
+                    return
+                try:
+                    self._fill(file)
+                finally:
+                    if not file.tell() and not OPEN_FILES_STAY:
+                        part.unlink()
+                if OPEN_FILES_STAY:
+                    file.close()  # the lock is beside it
+                _finish(item, part)
+        except OSError as error:
+            raise DataError(
+                f"{part}: cannot be written ({error.strerror or error}); "
+                "free the disk or name another folder with --data"
+            ) from None
+
+    def _fill(self, file: BinaryIO) -> None:
+        """Bring a part to its full size, over as many connections as needed."""
+        size = self.item.size
+        self.advance(min(file.tell(), size))
+        failures = attempts = 0
+        while file.tell() != size:
+            before = file.tell()
             try:
-                _fill(item, file, advance, stop, backoff, watch)
-            finally:
-                if not file.tell() and not OPEN_FILES_STAY:
-                    part.unlink()
-            if OPEN_FILES_STAY:
-                file.close()  # the lock is beside it
-            _finish(item, part)
-    except OSError as error:
-        raise DataError(
-            f"{part}: cannot be written ({error.strerror or error}); "
-            "free the disk or name another folder with --data"
-        ) from None
+                self.connection = attempts = attempts + 1
+                try:
+                    complete = self._append(file)
+                finally:
+                    self.connection = 0
+                if complete or file.tell() == size:
+                    return
+                raise _Cut("the connection was cut")
+            except _Cut as error:
+                # A byte a connection would go on for as long as a server likes.
+                worth = min(CHUNK, size // 100)
+                failures = 1 if file.tell() > before + worth else failures + 1
+                if failures >= ATTEMPTS:
+                    raise Unreachable(
+                        f"{self.item.name}: {file.tell()} of {size} bytes fetched from "
+                        f"{self.item.url}, then given up after {failures} failed attempts in a row "
+                        f"({error})"
+                    ) from None
+                if self.stop.wait(self.backoff * 2 ** (failures - 1)):
+                    raise _Stopped from None
+
+    def _append(self, file: BinaryIO) -> bool:
+        """Append the bytes of one connection; return True if the answer reached its end."""
+        start = file.tell()
+        if start > self.item.size:
+            start = self._restart(file, self.item.size)
+        with _open(self.item, start) as answer:
+            ranged = answer.status == 206 and _range_start(answer) == start
+            if start and not ranged:
+                start = self._restart(file, start)
+            if answer.status == 206 and not ranged:
+                raise _Cut("the server sent another range than the one asked for")
+            declared = answer.headers.get("Content-Length")
+            while chunk := _read(answer):
+                file.write(chunk)
+                file.flush()
+                self.advance(len(chunk))
+                self.received += len(chunk)
+                if self.stop.is_set():
+                    raise _Stopped
+                if file.tell() > self.item.size:
+                    # The checksum will refuse it; an endless answer must not fill the disk.
+                    return True
+        return declared is not None and file.tell() - start == _whole_number(declared)
+
+    def _restart(self, file: BinaryIO, counted: int) -> int:
+        """Empty a part that cannot be continued; its bytes leave the progress bar again."""
+        file.seek(0)
+        file.truncate()
+        self.advance(-counted)
+        return 0
 
 
 @contextlib.contextmanager
@@ -243,67 +293,6 @@ def _own_part(part: Path, target: Path) -> Iterator[BinaryIO | None]:
             if part.exists() and os.path.samestat(os.fstat(file.fileno()), part.stat()):
                 yield file
                 return
-
-
-def _fill(
-    item: Download,
-    file: BinaryIO,
-    advance: Callable[[int], None],
-    stop: threading.Event,
-    backoff: float,
-    watch: _Watch,
-) -> None:
-    """Bring a part to its full size, over as many connections as needed."""
-    advance(min(file.tell(), item.size))
-    failures = 0
-    while file.tell() != item.size:
-        before = file.tell()
-        try:
-            with watch.over(item):
-                if _transfer(item, file, advance, stop, watch) or file.tell() == item.size:
-                    return
-            raise _Cut("the connection was cut")
-        except _Cut as error:
-            # A byte a connection would go on for as long as a server likes.
-            worth = min(CHUNK, item.size // 100)
-            failures = 1 if file.tell() > before + worth else failures + 1
-            if failures >= ATTEMPTS:
-                raise Unreachable(
-                    f"{item.name}: {file.tell()} of {item.size} bytes fetched from {item.url}, "
-                    f"then given up after {failures} failed attempts in a row ({error})"
-                ) from None
-            if stop.wait(backoff * 2 ** (failures - 1)):
-                raise _Stopped from None
-
-
-def _transfer(
-    item: Download,
-    file: BinaryIO,
-    advance: Callable[[int], None],
-    stop: threading.Event,
-    watch: _Watch,
-) -> bool:
-    """Append the bytes of one connection; return True if the answer reached its declared end."""
-    start = file.tell()
-    if start > item.size:
-        start = _restart(file, advance, item.size)
-    with _open(item, start) as answer:
-        ranged = answer.status == 206 and _range_start(answer) == start
-        if start and not ranged:
-            start = _restart(file, advance, start)
-        if answer.status == 206 and not ranged:
-            raise _Cut("the server sent another range than the one asked for")
-        declared = answer.headers.get("Content-Length")
-        while chunk := _read(answer):
-            file.write(chunk)
-            file.flush()
-            advance(len(chunk))
-            watch.count(item, len(chunk))
-            if stop.is_set():
-                raise _Stopped
-            if file.tell() > item.size:
-                return True  # the checksum will refuse it; an endless answer must not fill the disk
-    return declared is not None and file.tell() - start == _whole_number(declared)
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
@@ -396,14 +385,6 @@ def _range_start(answer: http.client.HTTPResponse) -> int | None:
 def _whole_number(text: str) -> int | None:
     """Return a number of bytes; None if a header holds none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
-
-
-def _restart(file: BinaryIO, advance: Callable[[int], None], counted: int) -> int:
-    """Empty a part that cannot be continued; its bytes leave the progress bar again."""
-    file.seek(0)
-    file.truncate()
-    advance(-counted)
-    return 0
 
 
 def _finish(item: Download, part: Path) -> None:

@@ -21,11 +21,17 @@ _MARK = re.compile(
     # A bracket left open: it ends with its verdict if the next bracket is an opening one.
     r"|\[(?P<open>[^\[\]]*\|(?:True|False))(?=[^\[\]]*(?:\[|$))"
 )
-_PLAIN = re.compile(r"([^→|]*)→([^→|]*)\|(True|False)")
-_BARE = re.compile(r"([^→|]*)→([^→|]*)")
-_BEFORE_ARROW = re.compile(r"([^→|]*)\|(True|False)→([^→|]*)")
-_INSIDE_NEW = re.compile(r"([^→|]*)→([^→|]*)\|(True|False)([^→|\s]{1,3})")
-_TWICE = re.compile(r"([^→|]*)→([^→|]*)\|(?:True|False)\|(True|False)")
+_WORD = "(?P<verdict>True|False)"
+_OLD, _NEW = "(?P<old>[^→|]*)", "(?P<new>[^→|]*)"
+_READINGS = {
+    rf"{_OLD}→{_NEW}\|{_WORD}": "",
+    rf"{_OLD}→{_NEW}": "the verdict stands outside the bracket",
+    rf"{_OLD}\|{_WORD}→{_NEW}": "the verdict stands before the arrow",
+    rf"{_OLD}→{_NEW}\|{_WORD}(?P<rest>[^→|\s]{{1,3}})": "the verdict stands inside the new text",
+    rf"{_OLD}→{_NEW}\|(?:True|False)\|{_WORD}": "two verdicts: the last one is taken",
+}
+"""The ways in which brackets are written, with what is wrong; no text is written in two of them."""
+
 _TARGET = re.compile(r"<s(\d{1,9})>(.*)</s\1>\s*")
 _SOURCE = re.compile(r"<t>(.*)</t>\s*")
 
@@ -194,7 +200,9 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             targets.append(target)
     # Where no correction spells the source as marked, their edits count on their own spelling.
     unmarked = _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
-    sentence = _source_of(unmarked, targets)
+    spelled = Counter(target.source for target in targets)
+    agreed = not spelled or unmarked in spelled
+    sentence = unmarked if agreed else spelled.most_common(1)[0][0]
     if sentence != unmarked:
         reason = "the corrections spell the source differently, and theirs is taken"
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
@@ -220,7 +228,11 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             for mark in target.marks
             if mark.reason
         ]
-    before, after = _context(lines, at)
+    # A line of markup beside the source says that the document begins or ends here.
+    before, after = (
+        "" if line.startswith("<") else _tidy(line)
+        for line in (["", *lines][at], [*lines, ""][at + 1])
+    )
     source = JudgedSource(path.parent.name, path.stem, sentence, before, after, tuple(texts))
     return source, verdicts, sorted(problems, key=lambda problem: problem.line)
 
@@ -256,24 +268,9 @@ def _verdicts(path: Path, sentence: str, target: _Target) -> list[HumanVerdict]:
     ]
 
 
-def _context(lines: list[str], at: int) -> tuple[str, str]:
-    """Return the sentences before and after the source; empty where the document has none."""
-    before = lines[at - 1] if at > 0 and not lines[at - 1].startswith("<") else ""
-    after = lines[at + 1] if at + 1 < len(lines) and not lines[at + 1].startswith("<") else ""
-    return _tidy(before), _tidy(after)
-
-
 def _tidy(text: str) -> str:
     """Return tokens joined by single spaces."""
     return " ".join(text.split())
-
-
-def _source_of(shown: str, targets: list[_Target]) -> str:
-    """Return the source as shown, unless the corrections agree on another spelling."""
-    spelled = Counter(target.source for target in targets)
-    if not spelled or shown in spelled:
-        return shown
-    return spelled.most_common(1)[0][0]
 
 
 def _read_target(line: str, number: int) -> _Target | None:
@@ -307,27 +304,17 @@ def _read_target(line: str, number: int) -> _Target | None:
 
 def _read_mark(match: re.Match[str], start: int) -> _Mark | None:
     """Read one bracket; None if not even its edit is clear."""
-    opened: str | None = match["open"]
-    inner: str = match["inner"] if opened is None else opened
-    outside: str | None = match["outside"]
-    reason = "" if opened is None else "the bracket is not closed: taken to end at its verdict"
-    old = new = ""
-    verdict: str | None = None
-    if (fields := _PLAIN.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2], fields[3]
-    elif (fields := _BARE.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2], outside
-        reason = "the verdict stands outside the bracket" if outside else "no verdict: left out"
-    elif (fields := _BEFORE_ARROW.fullmatch(inner)) is not None:
-        old, verdict, new = fields[1], fields[2], fields[3]
-        reason = "the verdict stands before the arrow"
-    elif (fields := _INSIDE_NEW.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2] + fields[4], fields[3]
-        reason = "the verdict stands inside the new text"
-    elif (fields := _TWICE.fullmatch(inner)) is not None:
-        old, new, verdict = fields[1], fields[2], fields[3]
-        reason = "two verdicts: the last one is taken"
-    else:
+    inner: str = match["inner"] if match["open"] is None else match["open"]
+    readings = ((re.fullmatch(pattern, inner), fault) for pattern, fault in _READINGS.items())
+    fields, reason = next((reading for reading in readings if reading[0]), (None, ""))
+    if fields is None:
         return None
+    parts = fields.groupdict()
+    verdict = parts.get("verdict", match["outside"])
+    if verdict is None:
+        reason = "no verdict: left out"
+    elif match["open"] is not None and not reason:
+        reason = "the bracket is not closed: taken to end at its verdict"
+    new = parts["new"] + parts.get("rest", "")
     valid = None if verdict is None else verdict == "True"
-    return _Mark(start, _tidy(old), _tidy(new), valid, reason, match[0])
+    return _Mark(start, _tidy(parts["old"]), _tidy(new), valid, reason, match[0])

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,13 @@ def _wins(pairs: JudgmentPairs | JudgedEntries) -> IntArray:
 
 
 def human_columns(
-    systems: Sequence[str], trueskill: FloatArray, wins: FloatArray
+    pairs: JudgmentPairs | JudgedEntries, trueskill: FloatArray
 ) -> dict[str, dict[str, float]]:
     """Return both kinds of human scores by kind and system, as a benchmark has them."""
-    kinds = {"trueskill": trueskill, "expected-wins": wins}
+    kinds = {"trueskill": trueskill, "expected-wins": human_expected_wins(pairs)}
     return {
-        kind: dict(zip(systems, scores.tolist(), strict=True)) for kind, scores in kinds.items()
+        kind: dict(zip(pairs.systems, scores.tolist(), strict=True))
+        for kind, scores in kinds.items()
     }
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import io
 import math
 import xml.sax.xmlreader
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, TypeVar
 from xml.sax import SAXParseException
 
 import numpy as np
@@ -43,6 +44,9 @@ PAIRS_AT_ONCE = 500_000
 
 All pairs of published benchmarks are fewer.
 """
+
+
+_Rank = TypeVar("_Rank", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +120,21 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
     """A handler that collects ranking items, and names the line of an error."""
 
     def __init__(
-        self, path: Path, first_line: int, lines: int | None, known: Collection[str], own: bool
+        self,
+        path: Path,
+        first_line: int,
+        lines: int | None,
+        systems: Collection[str],
+        of_user: bool,
+        unknown: Counter[str] | None,
     ):
         super().__init__()
-        self._own = own
         self.items: list[RankedItem] = []
-        self._path, self._first_line, self._lines, self._known = path, first_line, lines, known
+        self._path, self._first_line, self._lines = path, first_line, lines
+        self._systems, self._of_user, self._unknown = systems, of_user, unknown
         self._locator: xml.sax.xmlreader.Locator | None = None
         self._open: tuple[str, int, str] | None = None
+        self._seen: set[str] = set()
         self._groups: list[tuple[str, ...]] = []
         self._ranks: list[int] = []
 
@@ -138,19 +149,21 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             if line < 0 or (self._lines is not None and line >= self._lines):
                 top = "" if self._lines is None else f" to {self._lines - 1 + self._first_line}"
                 remedy = f"expected {self._first_line}{top}, counted from {self._first_line}"
-                if self._own and line < 0:
+                if self._of_user and line < 0:
                     remedy += f"; {FIRST_SENTENCE}"
                 self._fail(f"src-id {attrs['src-id']!r} names no sentence", remedy)
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
-            self._groups, self._ranks = [], []
+            self._seen, self._groups, self._ranks = set(), [], []
         elif name == "translation":
             if self._open is None:
                 self._fail("a translation outside any ranking-item", "put it inside one")
-            self._groups.append(self._systems(name, attrs))
+            group = self._group(name, attrs)
             rank = self._integer(name, attrs, "rank")
             if not 1 <= rank <= MOST_RANK:
                 self._fail(f"rank {rank!s:.40}", f"expected 1 (best) to {MOST_RANK}")
-            self._ranks.append(rank)
+            if group:
+                self._groups.append(group)
+                self._ranks.append(rank)
 
     def endElement(self, name: str) -> None:
         if name != "ranking-item" or self._open is None:
@@ -161,18 +174,23 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             self.items.append(RankedItem(item_id, line, user, groups, ranks))
         self._open = None
 
-    def _systems(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl) -> tuple[str, ...]:
-        systems = tuple(self._text(name, attrs, "system").split())
-        seen = {system for group in self._groups for system in group}
-        for system in systems:
-            if self._known and system not in self._known:
-                expected = ", ".join(sorted(self._known))
-                remedy = f"expected one of {expected}" + (f". {SKIP_UNKNOWN}" if self._own else "")
-                self._fail(f"unknown system {system!r}", remedy)
-            if system in seen:
+    def _group(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl) -> tuple[str, ...]:
+        group = []
+        for system in self._text(name, attrs, "system").split():
+            if system in self._seen:
                 self._fail(f"system {system!r} is ranked twice in one item", "remove one of them")
-            seen.add(system)
-        return systems
+            self._seen.add(system)
+            if not self._systems or system in self._systems:
+                group.append(system)
+            elif self._unknown is not None:
+                self._unknown[system] += 1
+            else:
+                expected = ", ".join(sorted(self._systems))
+                remedy = f"expected one of {expected}" + (
+                    f". {SKIP_UNKNOWN}" if self._of_user else ""
+                )
+                self._fail(f"unknown system {system!r}", remedy)
+        return tuple(group)
 
     def _text(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl, key: str) -> str:
         value: str = attrs.get(key, "").strip()
@@ -198,7 +216,8 @@ def read_rankings(
     first_line: Literal[0, 1],
     lines: int | None = None,
     systems: Collection[str] = (),
-    own: bool = False,
+    of_user: bool = False,
+    unknown: Counter[str] | None = None,
 ) -> tuple[RankedItem, ...]:
     """Read a file of Appraise ranking results.
 
@@ -207,7 +226,9 @@ def read_rankings(
         first_line: number of the first sentence in `src-id`: 1 in SEEDA, 0 in GJG15.
         lines: number of sentences in the output files, to check `src-id` against.
         systems: the systems that may occur; empty for any.
-        own: the file is the user's, who is told how to have it read otherwise.
+        of_user: the file is the user's, who is told how to have it read otherwise.
+        unknown: counts the judgments of other systems, which are then left out; None to refuse
+            them.
 
     Returns:
         The items in file order; items that the annotator skipped are left out.
@@ -222,7 +243,7 @@ def read_rankings(
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 
     data = read_bytes(path)
-    handler = _RankingHandler(path, first_line, lines, frozenset(systems), own)
+    handler = _RankingHandler(path, first_line, lines, frozenset(systems), of_user, unknown)
     try:
         parse(io.BytesIO(data), handler)
     except InputError:
@@ -242,7 +263,7 @@ def read_rankings(
             f"{path}: its XML declaration names an encoding that cannot be read ({error}); "
             "save the file as UTF-8 and say so"
         ) from error
-    if not handler.items:
+    if not handler.items and not unknown:
         raise InputError(
             f"{path}: no rankings: expected <ranking-item> elements with <translation> inside"
         )
@@ -463,21 +484,30 @@ def rank_ratings(
     """
     items = []
     for row in range(len(corpus)):
-        places: dict[tuple[float, str], list[str]] = {}
-        for name, rating in zip(corpus.names, ratings[:, row], strict=True):
-            if not math.isnan(rating):
-                text = corpus.systems[name].lines[row]
-                places.setdefault((-round(float(rating), RATING_DIGITS), text), []).append(name)
+        rated = zip(corpus.names, ratings[:, row].tolist(), strict=True)
+        marks = {name: -round(rating, RATING_DIGITS) for name, rating in rated if rating == rating}
+        places = ranked_places(marks, corpus, row)
         if not places:
             continue
-        order = {rating: rank for rank, rating in enumerate(sorted({r for r, _ in places}), 1)}
+        order = {mark: rank for rank, mark in enumerate(sorted({mark for mark, _ in places}), 1)}
+        ranks = tuple(order[mark] for mark, _ in places)
         items.append(
-            RankedItem(
-                str(row),
-                row,
-                annotator,
-                tuple(tuple(systems) for systems in places.values()),
-                tuple(order[rating] for rating, _ in places),
-            )
+            RankedItem(str(row), row, annotator, tuple(map(tuple, places.values())), ranks)
         )
     return tuple(items)
+
+
+def ranked_places(
+    ranks: Mapping[str, _Rank], corpus: Corpus, sentence: int
+) -> dict[tuple[_Rank, str], list[str]]:
+    """Return systems by rank and text: those that share both share a place of a ranking.
+
+    Args:
+        ranks: by system of the corpus.
+        corpus: gives the texts.
+        sentence: row of the corpus.
+    """
+    places: dict[tuple[_Rank, str], list[str]] = {}
+    for name, rank in ranks.items():
+        places.setdefault((rank, corpus.systems[name].lines[sentence]), []).append(name)
+    return places

@@ -130,9 +130,9 @@ def _info(name: str) -> BenchmarkInfo:
 
 
 def _references(
-    info: BenchmarkInfo, given: str | Path | Sequence[str | Path]
+    info: BenchmarkInfo, references: str | Path | Sequence[str | Path]
 ) -> tuple[str | Path, ...]:
-    parts = (given,) if isinstance(given, str | Path) else tuple(given)
+    parts = (references,) if isinstance(references, str | Path) else tuple(references)
     if not info.reference_sets and parts in ((), ("official",)):
         return ()
     if not parts:

@@ -77,8 +77,10 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
         if not inside:
             held.append(number)
             continue
-        if held:
-            edits += _edit(before, after, left, inside[0], held)
+        start, end = left[0], inside[0][0]
+        tokens = after[left[1] : inside[0][1]]
+        if held and before[start:end] != tokens:
+            edits.append(TokenEdit(Edit(start, end, " ".join(tokens)), tuple(held)))
         left = inside[-1]
         held = [number]
     return tuple(edits)
@@ -105,17 +107,3 @@ def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int
     stretches.append((place, other, len(old) - place))
     spelled = all(old[p : p + size] == new[o : o + size] for p, o, size in stretches)
     return stretches if spelled and len(new) - other == len(old) - place else None
-
-
-def _edit(
-    before: Sequence[str],
-    after: Sequence[str],
-    left: tuple[int, int],
-    right: tuple[int, int],
-    marks: Sequence[int],
-) -> list[TokenEdit]:
-    """Return the edit between two boundaries; none where the tokens are the same."""
-    tokens = after[left[1] : right[1]]
-    if before[left[0] : right[0]] == tokens:
-        return []
-    return [TokenEdit(Edit(left[0], right[0], " ".join(tokens)), tuple(marks))]

@@ -8,7 +8,7 @@ rankings. Everything is checked, and whatever is wrong is named with its line.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from gecjury.benchmarks.judgments import (
     SKIP_UNKNOWN,
     RankedItem,
     rank_ratings,
+    ranked_places,
 )
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import Row, Table, read_table
@@ -86,56 +87,42 @@ def read_judgments(
 
 
 def _known_rows(
-    path: Path, rows: Sequence[Row], known: Sequence[str]
+    path: Path, rows: Sequence[Row], systems: Sequence[str]
 ) -> tuple[Sequence[Row], tuple[str, ...]]:
     """Return the rows whose systems all have an output, and a note on the others."""
     kept = []
     unknown: Counter[str] = Counter()
     for row in rows:
         named = (row[column] for column in ("system", "system_a", "system_b"))
-        strange = [name for name in dict.fromkeys(named) if name and name not in known]
+        strange = [name for name in dict.fromkeys(named) if name and name not in systems]
         unknown.update(strange)
         if not strange:
             kept.append(row)
-    return kept, _left_out(path, len(rows), len(kept), unknown, known)
+    return kept, left_out(path, len(rows), len(kept), unknown, systems)
 
 
-def known_items(
-    path: Path, items: Sequence[RankedItem], known: Sequence[str]
-) -> tuple[tuple[RankedItem, ...], tuple[str, ...]]:
-    """Return rankings without the systems that have no output, and a note on those.
+def left_out(
+    path: Path, total: int, kept: int, unknown: Counter[str], systems: Sequence[str]
+) -> tuple[str, ...]:
+    """Return a note on judgments of systems without output.
 
     Args:
-        path: file of the rankings, for the error.
-        items: rankings of any systems.
-        known: the systems that have an output.
+        path: file of the judgments, for the error.
+        total: judgments in it.
+        kept: those of systems with an output.
+        unknown: judgments of each system without one.
+        systems: the systems that have an output.
 
     Raises:
         InputError: nothing is left.
     """
-    remaining = []
-    unknown: Counter[str] = Counter()
-    for item in items:
-        places = [tuple(name for name in group if name in known) for group in item.groups]
-        unknown.update(name for group in item.groups for name in group if name not in known)
-        kept = [(group, rank) for group, rank in zip(places, item.ranks, strict=True) if group]
-        if kept:
-            groups, ranks = zip(*kept, strict=True)
-            remaining.append(replace(item, groups=groups, ranks=ranks))
-    total = sum(len(group) for item in items for group in item.groups)
-    return tuple(remaining), _left_out(path, total, total - unknown.total(), unknown, known)
-
-
-def _left_out(
-    path: Path, total: int, kept: int, unknown: Counter[str], known: Sequence[str]
-) -> tuple[str, ...]:
     if not unknown:
         return ()
     names = ", ".join(f"{name} {count}" for name, count in unknown.most_common())
     if not kept:
         raise InputError(
             f"{path}: every judgment names a system without output ({names}); outputs there are of "
-            f"{', '.join(known)}: call the files as the judgments call the systems"
+            f"{', '.join(systems)}: call the files as the judgments call the systems"
         )
     what = f"{total - kept} of {total} judgments name systems without output and are left out"
     return (f"{what}: {names}",)
@@ -234,23 +221,16 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
 
 
 def _preferences(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
-    """Read preferences: each is an item of two corrections."""
-    items = []
-    equal = 0
+    """Read preferences: each is an item of two systems."""
+    rankings = []
     for row in rows:
         sentence = _sentence(row, first, corpus)
         a, b = (_system(row, column, corpus) for column in ("system_a", "system_b"))
         if a == b:
             row.refuse("system_b", "another system than in system_a")
-        ranks = _preference(row, a, b)
-        same = corpus.systems[a].lines[sentence] == corpus.systems[b].lines[sentence]
-        equal += same and ranks[0] != ranks[1]
-        groups = ((a, b),) if same and ranks[0] == ranks[1] else ((a,), (b,))
-        annotator = row["annotator"] or _ONE
-        items.append(
-            RankedItem(f"line {row.line}", sentence, annotator, groups, ranks[: len(groups)])
-        )
-    return OwnJudgments(tuple(items), notes=_equal_note(equal))
+        ranks = dict(zip((a, b), _preference(row, a, b), strict=True))
+        rankings.append((row["annotator"] or _ONE, f"line {row.line}", sentence, ranks))
+    return _ranked(rankings, corpus)
 
 
 def _preference(row: Row, a: str, b: str) -> tuple[int, int]:
@@ -283,31 +263,27 @@ def _rankings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
                 "sentence needs another name in a column item",
             )
         ranks[name] = rank
+    return _ranked(((*key, *ranking) for key, ranking in ranked.items()), corpus)
+
+
+def _ranked(
+    rankings: Iterable[tuple[str, str, int, Mapping[str, int]]], corpus: Corpus
+) -> OwnJudgments:
+    """Return rankings (annotator, item, sentence, rank by system) as items of corrections.
+
+    Systems of one text and rank share a place. One text at two ranks stays as it was judged.
+    """
     items = []
     equal = 0
-    for (annotator, number), (sentence, ranks) in ranked.items():
-        places: dict[tuple[int, str], list[str]] = {}
-        for name, rank in ranks.items():
-            text = corpus.systems[name].lines[sentence]
-            places.setdefault((rank, text), []).append(name)
-        texts = [text for _, text in places]
-        equal += len(texts) - len(set(texts))
+    for annotator, name, sentence, ranks in rankings:
+        places = ranked_places(ranks, corpus, sentence)
+        equal += len(places) - len({text for _, text in places})
+        groups = tuple(map(tuple, places.values()))
         items.append(
-            RankedItem(
-                number,
-                sentence,
-                annotator,
-                tuple(tuple(names) for names in places.values()),
-                tuple(rank for rank, _ in places),
-            )
+            RankedItem(name, sentence, annotator, groups, tuple(rank for rank, _ in places))
         )
-    return OwnJudgments(tuple(items), notes=_equal_note(equal))
-
-
-def _equal_note(count: int) -> tuple[str, ...]:
-    if not count:
-        return ()
-    return (f"{count} judgments prefer one of two equal texts; they are kept as they are",)
+    note = f"{equal} judgments prefer one of two equal texts; they are kept as they are"
+    return OwnJudgments(tuple(items), notes=(note,) if equal else ())
 
 
 _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")

@@ -7,10 +7,13 @@ that no text comes in that nobody made or judged.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
@@ -38,29 +41,24 @@ class Layout:
         Args:
             texts: the texts of the corrections given, in their order.
         """
-        lines: list[list[str]] = [[""] * len(self.sources) for _ in self.names]
-        taken = set(self.cells)
-        for (place, row), text in zip(self.cells, texts, strict=True):
-            lines[place][row] = text
-        for place in range(1, len(lines)):
-            for row, first in enumerate(lines[0]):
-                if (place, row) not in taken:
-                    lines[place][row] = first
-        return {name: Version(tuple(made)) for name, made in zip(self.names, lines, strict=True)}
+        lines = self._laid(texts, "")
+        made = self._laid([True] * len(texts), False).astype(np.bool_)
+        filled = np.where(made, lines, lines[:1])
+        return {n: Version(tuple(row)) for n, row in zip(self.names, filled.tolist(), strict=True)}
 
     def table(self, values: Sequence[float]) -> FloatArray:
         """Return values of the corrections given, places × sources; NaN without a correction."""
-        table = np.full((len(self.names), len(self.sources)), np.nan)
-        for cell, value in zip(self.cells, values, strict=True):
-            table[cell] = value
-        return table
+        return self._laid(values, math.nan).astype(np.float64)
 
     def words(self, values: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """Return words of the corrections given, by place and source; empty without one."""
-        table = [[""] * len(self.sources) for _ in self.names]
-        for (place, row), value in zip(self.cells, values, strict=True):
-            table[place][row] = value
-        return tuple(map(tuple, table))
+        return tuple(map(tuple, self._laid(values, "").tolist()))
+
+    def _laid(self, values: Sequence[object], missing: object) -> NDArray[np.object_]:
+        table = np.full((len(self.names), len(self.sources)), missing, dtype=np.object_)
+        for cell, value in zip(self.cells, values, strict=True):
+            table[cell] = value
+        return table
 
 
 def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> Layout:
@@ -105,27 +103,21 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
 
 
 def placed_benchmark(
-    request: LoadRequest, corpus: Corpus, layout: Layout, notes: Sequence[str]
+    request: LoadRequest, corpus: Corpus, layout: Layout, notes: Sequence[str], **more: Any
 ) -> Benchmark:
-    """Return a benchmark whose places nobody ranked; a loader adds the judgments that it has.
+    """Return a benchmark whose places nobody ranked, unless the loader says so.
 
     Args:
         request: the request.
         corpus: from `placed_corpus`.
         layout: the layout of its corrections.
         notes: remarks for a reader of results.
+        **more: other attributes of a `Benchmark`, such as its judgments.
     """
-    return Benchmark(
-        name=request.info.name,
-        corpus=corpus,
-        rankings={},
-        human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
-        view=request.view,
-        systems=request.systems,
-        system_sets=dict.fromkeys(request.info.system_sets, layout.names),
-        references=corpus.reference_name,
-        sentence_ids=tuple(range(len(layout.sources))),
-        citation=request.info.citation,
-        notes=tuple(notes),
-        places=True,
-    )
+    attributes: dict[str, Any] = {
+        "rankings": {},
+        "human": {"sentence": {"mean": dict.fromkeys(layout.names, math.nan)}},
+        "system_sets": dict.fromkeys(request.info.system_sets, layout.names),
+    }
+    rows = range(len(layout.sources))
+    return request.benchmark(corpus, rows, notes=tuple(notes), places=True, **(attributes | more))

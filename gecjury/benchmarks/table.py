@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from gecjury.errors import known_name
 
@@ -20,11 +20,11 @@ class BenchmarkInfo:
     Attributes:
         name: the name it is loaded by.
         citation: the paper to cite.
+        loader: `module:function` that turns a `LoadRequest` into a `Benchmark`.
         system_sets: systems by set name, each in the order in which they are compared; empty
             where the data name none.
         reference_sets: names of its reference sets, the default first; none without references.
         views: `edit`, `sentence` or both, the default first.
-        loader: `module:function` that turns a `Request` into a `Benchmark`.
         path: the folder or file of an own benchmark.
         language: ISO code of its texts' language.
         tokens: tokenisation of the texts; empty for the language's usual way. `space` where its
@@ -34,48 +34,29 @@ class BenchmarkInfo:
 
     name: str
     citation: str
-    system_sets: Mapping[str, tuple[str, ...]]
-    reference_sets: tuple[str, ...]
-    views: tuple[View, ...]
     loader: str
+    system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _UNNAMED)
+    reference_sets: tuple[str, ...] = ()
+    views: tuple[View, ...] = ("sentence",)
     path: Path | None = None
     language: str = "en"
     tokens: str = ""
     fold: str = ""
 
 
-_CONLL14_SETS = (
-    "official",
-    "official-as-published",
-    "10refs",
-    "e-minimal",
-    "ne-minimal",
-    "e-fluency",
-    "ne-fluency",
-)
-
-
+_UNNAMED: Mapping[str, tuple[str, ...]] = {"base": (), "all": ()}
 _SEEDA = (
-    "BART",
-    "BERT-fuse",
-    "GECToR-BERT",
-    "GECToR-ens",
-    "GPT-3.5",
-    "INPUT",
-    "LM-Critic",
-    "PIE",
-    "REF-F",
-    "REF-M",
-    "Riken-Tohoku",
-    "T5",
-    "TemplateGEC",
-    "TransGEC",
-    "UEDIN-MS",
-)
+    "BART", "BERT-fuse", "GECToR-BERT", "GECToR-ens", "GPT-3.5", "INPUT", "LM-Critic", "PIE",
+    "REF-F", "REF-M", "Riken-Tohoku", "T5", "TemplateGEC", "TransGEC", "UEDIN-MS",
+)  # fmt: skip
 _GJG15 = (
-    *("AMU", "CAMB", "CUUI", "IITB", "INPUT", "IPN", "NTHU"),
-    *("PKU", "POST", "RAC", "SJTU", "UFC", "UMC"),
-)
+    "AMU", "CAMB", "CUUI", "IITB", "INPUT", "IPN", "NTHU", "PKU", "POST", "RAC", "SJTU", "UFC",
+    "UMC",
+)  # fmt: skip
+_CONLL14_SETS = (
+    "official", "official-as-published", "10refs", "e-minimal", "ne-minimal", "e-fluency",
+    "ne-fluency",
+)  # fmt: skip
 _GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
 _JFLEG = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 _TMU = ("cnn", "copy-net", "lstm", "smt", "transformer")
@@ -87,133 +68,117 @@ def _without(systems: Sequence[str], *names: str) -> tuple[str, ...]:
     return tuple(system for system in systems if system not in names)
 
 
-def _table() -> dict[str, BenchmarkInfo]:
-    rows = [
-        BenchmarkInfo(
-            "seeda",
-            "Kobayashi, Mita and Komachi (2024): Revisiting Meta-evaluation for Grammatical Error "
-            "Correction. TACL 12.",
-            {
-                "base": _without(_SEEDA, "INPUT", "REF-F", "GPT-3.5"),
-                "fluency": _without(_SEEDA, "INPUT"),
-                "input": _without(_SEEDA, "REF-F", "GPT-3.5"),
-                "all": _SEEDA,
-            },
-            _CONLL14_SETS,
-            ("edit", "sentence"),
-            "gecjury.benchmarks.loaders.conll14:load_seeda",
-        ),
-        BenchmarkInfo(
-            "gjg15",
-            "Grundkiewicz, Junczys-Dowmunt and Gillian (2015): Human Evaluation of Grammatical "
-            "Error Correction Systems. EMNLP.",
-            {"base": _GJG15, "all": _GJG15},
-            _CONLL14_SETS,
-            ("sentence",),
-            "gecjury.benchmarks.loaders.conll14:load_gjg15",
-        ),
+def _rows(*names: str, loader: str, citation: str, **rest: Any) -> list[BenchmarkInfo]:
+    """Return the rows of benchmarks that differ in their names alone."""
+    place = f"gecjury.benchmarks.loaders.{loader}"
+    return [BenchmarkInfo(name, citation, place, **rest) for name in names]
+
+
+_TABLE = [
+    *_rows(
+        "seeda",
+        loader="conll14:load_seeda",
+        citation="Kobayashi, Mita and Komachi (2024): Revisiting Meta-evaluation for Grammatical "
+        "Error Correction. TACL 12.",
+        system_sets={
+            "base": _without(_SEEDA, "INPUT", "REF-F", "GPT-3.5"),
+            "fluency": _without(_SEEDA, "INPUT"),
+            "input": _without(_SEEDA, "REF-F", "GPT-3.5"),
+            "all": _SEEDA,
+        },
+        reference_sets=_CONLL14_SETS,
+        views=("edit", "sentence"),
+    ),
+    *_rows(
+        "gjg15",
+        loader="conll14:load_gjg15",
+        citation="Grundkiewicz, Junczys-Dowmunt and Gillian (2015): Human Evaluation of "
+        "Grammatical Error Correction Systems. EMNLP.",
+        system_sets={"base": _GJG15, "all": _GJG15},
+        reference_sets=_CONLL14_SETS,
+    ),
+    *_rows(
         *(
-            BenchmarkInfo(
-                f"gmeg-{split}-{domain}",
-                "Napoles, Nădejde and Tetreault (2019): Enabling Robust Grammatical Error "
-                "Correction in New Domains. TACL 7.",
-                {
-                    "base": (*_GMEG[:5], "source", "transformer"),
-                    "paper": (*_GMEG, "ref0", "source"),
-                    "all": (*_GMEG[:5], "ref0", "source", "transformer"),
-                },
-                ("official",),
-                ("sentence",),
-                "gecjury.benchmarks.loaders.gmeg:load_gmeg",
-            )
+            f"gmeg-{split}-{domain}"
             for split in ("dev", "test")
             for domain in ("fce", "wiki", "yahoo")
         ),
-        BenchmarkInfo(
-            "jfleg",
-            "Napoles, Sakaguchi and Tetreault (2017): JFLEG: A Fluency Corpus and Benchmark for "
-            "Grammatical Error Correction. EACL.",
-            {"base": _JFLEG[4:], "all": _JFLEG},
-            ("official",),
-            ("sentence",),
-            "gecjury.benchmarks.loaders.jfleg:load_jfleg",
-        ),
-        *(
-            BenchmarkInfo(
-                name,
-                "Yoshimura, Kaneko, Kajiwara and Komachi (2020): SOME: Reference-less "
-                "Sub-Metrics Optimized for Manual Evaluations of Grammatical Error Correction. "
-                "COLING.",
-                {"base": _TMU, "all": _TMU},
-                (),
-                ("sentence",),
-                "gecjury.benchmarks.loaders.tmu_gfm:load_tmu_gfm",
-            )
-            for name in ("tmu-gfm", "tmu-gfm-test")
-        ),
-        BenchmarkInfo(
-            "swedish-oestling",
-            "Östling, Gillholm, Kurfalı, Mattson and Wirén (2024): Evaluation of Really Good "
-            "Grammatical Error Correction. LREC-COLING.",
-            {"base": _SWEDISH, "systems": _without(_SWEDISH, "mm", "mw"), "all": _SWEDISH},
-            ("official", "post-edited", "minimal", "maximal"),
-            ("sentence",),
-            "gecjury.benchmarks.loaders.swedish:load_swedish",
-            language="sv",
-            tokens="space",
-        ),
-        *(
-            BenchmarkInfo(
-                name,
-                "Suzuki, Takahashi, Yamashita, Aida, Hirasawa, Nakatsuji, Mita and Komachi (2022): "
-                "Construction of a Quality Estimation Dataset for Automatic Evaluation of Japanese "
-                "Grammatical Error Correction. LREC.",
-                {"base": (), "all": ()},
-                (),
-                ("sentence",),
-                "gecjury.benchmarks.loaders.autojqe:load_autojqe",
-                language="ja",
-            )
-            for name in ("autojqe", "autojqe-test")
-        ),
-        *(
-            BenchmarkInfo(
-                f"aqua-{code}",
-                "Shpagin: AQUA: Automated Quality Analyzer for Multilingual GEC. "
-                "https://github.com/PavelShpagin/AQUA.",
-                {"base": (), "all": ()},
-                (),
-                ("sentence",),
-                "gecjury.benchmarks.loaders.edit_labels:load_aqua",
-                language=code,
-                tokens="intl",
-            )
-            for code in ("en", "uk")
-        ),
-        BenchmarkInfo(
-            "pevdata",
-            "Zhan and others: JELV: A Judge of Edit-Level Validity for Evaluation and Automated "
-            "Reference Expansion in Grammatical Error Correction.",
-            {"base": (), "all": ()},
-            (),
-            ("sentence",),
-            "gecjury.benchmarks.loaders.edit_labels:load_pevdata",
+        loader="gmeg:load_gmeg",
+        citation="Napoles, Nădejde and Tetreault (2019): Enabling Robust Grammatical Error "
+        "Correction in New Domains. TACL 7.",
+        system_sets={
+            "base": (*_GMEG[:5], "source", "transformer"),
+            "paper": (*_GMEG, "ref0", "source"),
+            "all": (*_GMEG[:5], "ref0", "source", "transformer"),
+        },
+        reference_sets=("official",),
+    ),
+    *_rows(
+        "jfleg",
+        loader="jfleg:load_jfleg",
+        citation="Napoles, Sakaguchi and Tetreault (2017): JFLEG: A Fluency Corpus and Benchmark "
+        "for Grammatical Error Correction. EACL.",
+        system_sets={"base": _JFLEG[4:], "all": _JFLEG},
+        reference_sets=("official",),
+    ),
+    *_rows(
+        "tmu-gfm",
+        "tmu-gfm-test",
+        loader="tmu_gfm:load_tmu_gfm",
+        citation="Yoshimura, Kaneko, Kajiwara and Komachi (2020): SOME: Reference-less Sub-Metrics "
+        "Optimized for Manual Evaluations of Grammatical Error Correction. COLING.",
+        system_sets={"base": _TMU, "all": _TMU},
+    ),
+    *_rows(
+        "swedish-oestling",
+        loader="swedish:load_swedish",
+        citation="Östling, Gillholm, Kurfalı, Mattson and Wirén (2024): Evaluation of Really Good "
+        "Grammatical Error Correction. LREC-COLING.",
+        system_sets={"base": _SWEDISH, "systems": _without(_SWEDISH, "mm", "mw"), "all": _SWEDISH},
+        reference_sets=("official", "post-edited", "minimal", "maximal"),
+        language="sv",
+        tokens="space",
+    ),
+    *_rows(
+        "autojqe",
+        "autojqe-test",
+        loader="autojqe:load_autojqe",
+        citation="Suzuki, Takahashi, Yamashita, Aida, Hirasawa, Nakatsuji, Mita and Komachi "
+        "(2022): Construction of a Quality Estimation Dataset for Automatic Evaluation of Japanese "
+        "Grammatical Error Correction. LREC.",
+        language="ja",
+    ),
+    *(
+        row
+        for code in ("en", "uk")
+        for row in _rows(
+            f"aqua-{code}",
+            loader="edit_labels:load_aqua",
+            citation="Shpagin: AQUA: Automated Quality Analyzer for Multilingual GEC. "
+            "https://github.com/PavelShpagin/AQUA.",
+            language=code,
             tokens="intl",
-        ),
-        BenchmarkInfo(
-            "sample",
-            "A small sample written for this package, ranked by rule: it shows how the program "
-            "works and is never evidence about any metric.",
-            {"base": _without(_SAMPLE, "INPUT"), "input": _SAMPLE, "all": _SAMPLE},
-            ("official",),
-            ("edit", "sentence"),
-            "gecjury.benchmarks.loaders.sample:load_sample",
-        ),
-    ]
-    return {row.name: row for row in rows}
+        )
+    ),
+    *_rows(
+        "pevdata",
+        loader="edit_labels:load_pevdata",
+        citation="Zhan and others: JELV: A Judge of Edit-Level Validity for Evaluation and "
+        "Automated Reference Expansion in Grammatical Error Correction.",
+        tokens="intl",
+    ),
+    *_rows(
+        "sample",
+        loader="sample:load_sample",
+        citation="A small sample written for this package, ranked by rule: it shows how the "
+        "program works and is never evidence about any metric.",
+        system_sets={"base": _without(_SAMPLE, "INPUT"), "input": _SAMPLE, "all": _SAMPLE},
+        reference_sets=("official",),
+        views=("edit", "sentence"),
+    ),
+]
 
-
-BENCHMARKS: Mapping[str, BenchmarkInfo] = MappingProxyType(_table())
+BENCHMARKS: Mapping[str, BenchmarkInfo] = MappingProxyType({row.name: row for row in _TABLE})
 """Every benchmark by name."""
 
 

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gecjury.cli import studies
-from gecjury.cli.parsers import CommandParser, add_actions
+from gecjury.cli.options import settings_of
+from gecjury.cli.parsers import CommandParser, Shared, add_actions
 from gecjury.cli.streams import hold_streams, reader_has_gone, set_aside, tell
 from gecjury.errors import GecjuryError, family_of, install_hint
 from gecjury.runtime import __version__
@@ -135,12 +136,12 @@ def _extra_of(error: ModuleNotFoundError) -> str | None:
     """The extra that brings a missing package: that of the family that wanted it, if any."""
     if (error.name or "").partition(".")[0] in ("", "gecjury"):
         return None
-    frame, found = error.__traceback__, None
+    frame, family = error.__traceback__, None
     while frame is not None:
         module = str(frame.tb_frame.f_globals.get("__name__"))
-        found = family_of(module) or found
+        family = family_of(module) or family
         frame = frame.tb_next
-    return found
+    return family
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -162,15 +163,15 @@ def _run(arguments: Sequence[str]) -> int:
 def _complete_metrics(args: argparse.Namespace) -> None:
     """Give the metrics named what other options say of them; tell of options' former names."""
     for name in ("metrics", "metric"):
-        given = getattr(args, name, None)
-        if not given:
+        value = getattr(args, name, None)
+        if not value:
             continue
-        from gecjury.cli.inputs import told_names, with_servers
+        from gecjury.cli.inputs import present_names, with_servers
 
-        texts = told_names([given] if isinstance(given, str) else given)
+        texts = present_names([value] if isinstance(value, str) else value)
         if args.base_url or args.allow_judges:
             texts = with_servers(texts, args.base_url, args.allow_judges)
-        setattr(args, name, texts[0] if isinstance(given, str) else texts)
+        setattr(args, name, texts[0] if isinstance(value, str) else texts)
 
 
 def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
@@ -179,11 +180,11 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
         return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
     from gecjury.errors import nearest
 
-    known = [name for action in parser._actions for name in action.option_strings]
-    if word in ("-r", "--reference") and "--references" in known:
+    flags = [name for action in parser._actions for name in action.option_strings]
+    if word in ("-r", "--reference") and "--references" in flags:
         return f"unknown option {word}: references of a benchmark are named by --references"
     flag = word.partition("=")[0]
-    close = nearest(flag, [name for name in known if len(name) > 2])
+    close = nearest(flag, [name for name in flags if len(name) > 2])
     return f"unknown option {word}" + (f": {close}" if close.startswith("did") else "")
 
 
@@ -203,6 +204,7 @@ def _check(args: argparse.Namespace) -> None:
         if getattr(args, name, 0) < 0:
             option = name.replace("_", "-")
             raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
+    settings_of(Shared, args)
     if args.cache is not None and os.path.isfile(args.cache):  # noqa: PTH113  # pathlib is slow
         raise OptionError(f"--cache {args.cache}: is a file; expected a folder")
 
@@ -217,8 +219,7 @@ def command_parser() -> CommandParser:
         groups=GROUPS,
     )
     parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
-    commands = {name: (summary, _declare) for name, summary in COMMANDS.items()}
-    add_actions(parser, "command", "COMMAND", commands)
+    add_actions(parser, "command", "COMMAND", COMMANDS, _declare)
     return parser
 
 
@@ -228,8 +229,7 @@ def _declare(parser: CommandParser) -> None:
         studies.declare(parser)
         return
     if actions := studies.actions_of(parser.path):
-        declared = {name: (line, studies.declare) for name, line in actions.items()}
-        add_actions(parser, "action", "KIND", declared)
+        add_actions(parser, "action", "KIND", actions, studies.declare)
         return
     module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)

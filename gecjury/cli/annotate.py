@@ -3,62 +3,55 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
-from gecjury.cli.inputs import add_metrics, add_reference
-from gecjury.cli.numbers import up_to
-from gecjury.cli.pages import add_server_options, serve_page
+from gecjury.cli.options import add_options, settings_of
+from gecjury.cli.pages import Server, serve_page
 from gecjury.cli.parsers import CommandParser
+from gecjury.settings import REQUIRED, check, option
+from gecjury.web import MOST_SET, Order, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotation:
+    """What is judged, and how.
+
+    Attributes:
+        source: sentences to correct: text, M2 or JSON.
+        outputs: system outputs, called by their file names; annotators never see whose is whose.
+        output: judgments as CSV, written after each answer; what is there already is gone on with.
+        references: a reference, for -m and for `compare` afterwards; repeat for more.
+        task: rank sets of corrections (default), rate single ones by grammaticality, fluency and
+            meaning, or judge their edits.
+        sets_of: most corrections in a set to rank, 2 to 9.
+        hide_edits: show corrections without marking their edits.
+        annotator: who judges; without it the page asks for a name.
+        order: what is asked next: what tells most (default with -m, and for rank), random (default
+            otherwise), or the file's order.
+        metrics: ask first where these metrics disagree; two at least.
+        seed: seed of sets, orders and places.
+    """
+
+    source: str = option(REQUIRED, "SOURCE")
+    outputs: tuple[str, ...] = option(REQUIRED, "HYP")
+    output: str = option(REQUIRED, "-o", "--output", metavar="FILE")
+    references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
+    task: Task = "rank"
+    sets_of: int = option(5, metavar="N", least=2, most=MOST_SET)
+    hide_edits: bool = False
+    annotator: str | None = option(None, metavar="NAME")
+    order: Order | None = None
+    metrics: tuple[str, ...] = option((), "-m", "--metric", metavar="METRIC")
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
     parser.needs = ("texts", "judges")
-    from gecjury.web import MOST_SET, ORDERS, TASKS
-
-    parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")
-    parser.add_argument(
-        "outputs",
-        metavar="HYP",
-        nargs="+",
-        help="system outputs, called by their file names; annotators never see whose is whose",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="judgments as CSV, written after each answer; what is there already is gone on with",
-    )
-    add_reference(parser, "a reference, for -m and for `compare` afterwards; repeat for more")
-    parser.add_argument(
-        "--task",
-        choices=TASKS,
-        default="rank",
-        help="rank sets of corrections (default), rate single ones by grammaticality, fluency and "
-        "meaning, or judge their edits",
-    )
-    parser.add_argument(
-        "--sets-of",
-        type=up_to(MOST_SET),
-        default=5,
-        metavar="N",
-        help="most corrections in a set to rank, 2 to 9 (default: 5)",
-    )
-    parser.add_argument(
-        "--hide-edits", action="store_true", help="show corrections without marking their edits"
-    )
-    parser.add_argument(
-        "--annotator", metavar="NAME", help="who judges; without it the page asks for a name"
-    )
-    parser.add_argument(
-        "--order",
-        choices=ORDERS,
-        help="what is asked next: what tells most (default with -m, and for rank), random (default "
-        "otherwise), or the file's order",
-    )
-    add_metrics(parser, "ask first where these metrics disagree; two at least")
-    parser.add_argument("--seed", type=int, default=0, help="seed of sets, orders and places")
-    add_server_options(parser)
+    add_options(parser, Annotation, Server)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,19 +64,11 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.web.annotate import annotate_app
     from gecjury.web.study import open_study
 
-    with listen(args.port) as listening:
+    settings = settings_of(Annotation, args)
+    with listen(settings_of(Server, args).port) as listening:
         study = open_study(
-            args.source,
-            args.outputs,
-            args.output,
-            references=args.references,
-            task=args.task,
-            sets_of=args.sets_of,
-            hide_edits=args.hide_edits,
-            annotator=args.annotator,
-            order=args.order,
-            metrics=args.metrics,
-            seed=args.seed,
+            # A file named twice is refused by the reader, not passed over.
+            **{**vars(settings), "outputs": args.outputs, "references": args.references},
             language=language_from(args),
             runtime=runtime_from(args),
             tell=lambda text: tell(f"gecjury: {text}"),

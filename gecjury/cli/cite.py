@@ -26,14 +26,14 @@ def run(args: argparse.Namespace) -> int:
 
     if args.format not in ("table", "json"):
         raise OptionError(f"--format {args.format}: entries are printed as BibTeX or as json")
-    found = citations(args.names or CITED)
+    entries = citations(args.names or CITED)
     if args.format == "json":
         rows = [
             {"key": entry.key, "kind": entry.kind, "cited_for": names, **entry.fields}
-            for entry, names in found
+            for entry, names in entries
         ]
         print_json({"entries": rows})
     else:
-        blocks = [f"% {', '.join(names)}\n{entry}\n" for entry, names in found]
+        blocks = [f"% {', '.join(names)}\n{entry}\n" for entry, names in entries]
         print_data("\n".join(blocks))
     return 0

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from gecjury.benchmarks.data_folder import (
+    DATASETS,
+    DataFile,
+    DataFolder,
+    dataset_files,
+    open_data,
+    own_folder,
+)
+from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import print_data, tell
-
-if TYPE_CHECKING:
-    from gecjury.benchmarks.data_folder import DataFile, DataFolder
+from gecjury.errors import DataError, OptionError
+from gecjury.report.result import Column
+from gecjury.report.tables import print_table
 
 _EPILOG = """\
 Data is looked for in --data DIR, then $GECJURY_DATA, then the cache, and is fetched into the cache
@@ -35,8 +44,7 @@ _ACTIONS = {
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
     parser.epilog = _EPILOG
-    actions = {name: (summary, _declare) for name, summary in _ACTIONS.items()}
-    add_actions(parser, "action", "ACTION", actions)
+    add_actions(parser, "action", "ACTION", _ACTIONS, _declare)
 
 
 def _declare(parser: CommandParser) -> None:
@@ -61,12 +69,7 @@ def _declare(parser: CommandParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run one action; returns the exit status."""
-    from pathlib import Path
-
-    from gecjury.benchmarks.data_folder import open_data
-    from gecjury.errors import DataError, OptionError
-
+    """Run one action; return the exit status."""
     action: str = args.action
     if action in ("fetch", "path") and not args.names:
         raise OptionError(f"data {action}: name a data set, or `all`; `gecjury data list` has them")
@@ -91,64 +94,35 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
-    """The files of the named data sets; of all without names or with `all`."""
-    from gecjury.benchmarks.data_folder import DATASETS, dataset_files
-    from gecjury.errors import OptionError
-
+    """Return the files of the named data sets; of all without names or with `all`."""
     if "sample" in names:
         raise OptionError("the sample comes with the package: nothing to fetch or verify")
     chosen = list(DATASETS) if not names or "all" in names else list(dict.fromkeys(names))
     return {name: dataset_files(name) for name in chosen}
 
 
-def _present(folder: DataFolder, files: tuple[DataFile, ...]) -> int:
-    """How many files are there, told by their size alone."""
-    count = 0
-    for file in files:
-        path = folder.root / file.path
-        count += path.is_file() and path.stat().st_size == file.size
-    return count
-
-
 def _list(folder: DataFolder, form: str) -> int:
-    from gecjury.benchmarks.table import BENCHMARKS
-    from gecjury.report.result import Column
-    from gecjury.report.tables import print_table
-
     where = "cache" if folder.origin == "cache" else "data"
-    rows: list[dict[str, object]] = []
+    rows: list[tuple[object, ...]] = []
     for name, files in _sets([]).items():
-        found = _present(folder, files)
-        state = where if found == len(files) else f"{where}: {found} of {len(files)}"
-        rows.append(
-            {
-                "name": name,
-                "kind": "benchmark" if name in BENCHMARKS else "data set",
-                "files": len(files),
-                "MB": round(sum(file.size for file in files) / 1e6, 1),
-                "found": state if found else "missing",
-                "licence": "; ".join(dict.fromkeys(file.licence for file in files)),
-            }
-        )
-    rows.append(
-        {
-            "name": "sample",
-            "kind": "benchmark",
-            "files": 0,
-            "MB": 0.0,
-            "found": "package",
-            "licence": "Apache-2.0; a sample, never evidence",
-        }
-    )
+        # Told by their size alone: checksums of all data would take minutes.
+        paths = [(folder.root / file.path, file.size) for file in files]
+        present = sum(path.is_file() and path.stat().st_size == size for path, size in paths)
+        state = where if present == len(files) else f"{where}: {present} of {len(files)}"
+        kind = "benchmark" if name in BENCHMARKS else "data set"
+        size = round(sum(file.size for file in files) / 1e6, 1)
+        licence = "; ".join(dict.fromkeys(file.licence for file in files))
+        rows.append((name, kind, len(files), size, state if present else "missing", licence))
+    sample = "Apache-2.0; a sample, never evidence"
+    rows.append(("sample", "benchmark", 0, 0.0, "package", sample))
+    columns = [Column(k, digits=1) for k in ("name", "kind", "files", "MB", "found", "licence")]
+    records = [dict(zip([c.key for c in columns], row, strict=True)) for row in rows]
     notes = [f"looked for in {folder.root} ({folder.origin})"]
-    columns = [Column(key, digits=1) for key in rows[0]]
-    print_table(columns, rows, form, "Data sets", notes)
+    print_table(columns, records, form, "Data sets", notes)
     return 0
 
 
 def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
-    from gecjury.report.tables import print_table
-
     files = list({file.path: file for group in sets.values() for file in group}.values())
     missing = [file for file in files if folder.state(file) != "present"]
     # A file that cannot be fetched must not keep the others from coming.
@@ -159,19 +133,13 @@ def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str)
             f"gecjury: {file.path} cannot be fetched: it was put together from files of "
             f"{file.repo}; put it into {folder.root} by hand"
         )
-    row = {
-        "folder": str(folder.root),
-        "files": len(files),
-        "fetched": fetched,
-        "not fetchable": len(stuck),
-    }
+    row = {"folder": str(folder.root), "files": len(files), "fetched": fetched}
+    row["not fetchable"] = len(stuck)
     print_table(list(row), [row], form, "Fetched")
     return 1 if stuck else 0
 
 
 def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
-    from gecjury.report.tables import print_table
-
     rows: list[dict[str, object]] = []
     worst = 0
     for name, files in sets.items():
@@ -181,24 +149,14 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
         for path in altered:
             tell(f"gecjury: altered: {folder.root / path}")
         worst = max(worst, 2 if altered else 1 if missing else 0)
-        rows.append(
-            {
-                "name": name,
-                "files": len(files),
-                "right": len(files) - len(altered) - len(missing),
-                "missing": len(missing),
-                "altered": len(altered),
-            }
-        )
+        right = len(files) - len(altered) - len(missing)
+        counts = {"right": right, "missing": len(missing), "altered": len(altered)}
+        rows.append({"name": name, "files": len(files), **counts})
     print_table(list(rows[0]), rows, form, "Verified by SHA-256", [f"in {folder.root}"])
     return worst
 
 
 def _path(folder: DataFolder, name: str, form: str) -> int:
-    from gecjury.benchmarks.data_folder import own_folder
-    from gecjury.errors import DataError
-    from gecjury.report.tables import print_table
-
     path = folder.root / own_folder(name)
     if not path.is_dir():
         raise DataError(

@@ -33,15 +33,15 @@ def tell_unforeseen(error: BaseException, folder: str | None = None) -> str:
         except metadata.PackageNotFoundError:
             continue
     seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        seen.add(id(found))
-        lines += ["", type(found).__name__]
+    raised: BaseException | None = error
+    while raised is not None and id(raised) not in seen:
+        seen.add(id(raised))
+        lines += ["", type(raised).__name__]
         # Of endless recursion the first and the last calls.
-        frames = traceback.extract_tb(found.__traceback__)
+        frames = traceback.extract_tb(raised.__traceback__)
         for frame in [*frames[:50], *frames[50:][-50:]]:
             lines.append(f"  {frame.filename}, line {frame.lineno}, in {frame.name}")
-        found = found.__cause__ or found.__context__
+        raised = raised.__cause__ or raised.__context__
     line = f"an unforeseen error ({type(error).__name__}), which is a fault of gecjury's"
     try:
         handle, path = tempfile.mkstemp(prefix="gecjury-error-", suffix=".txt", dir=folder)

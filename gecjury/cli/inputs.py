@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
+from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
+from gecjury.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.language import Language, LanguageOptions
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
@@ -36,6 +40,108 @@ class _Source(argparse.Action):
                     action.required = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Gold:
+    """References and gold edits of commands that take files alone.
+
+    Attributes:
+        references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
+            is not given); repeat for more.
+        m2: gold edits in M2, and references where -r is not given.
+    """
+
+    references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
+    m2: str | None = option(None, metavar="GOLD")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs(Gold):
+    """The outputs of systems.
+
+    Attributes:
+        hypotheses: system outputs, called by their file names.
+        references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
+            is not given); repeat for more. NAME=REF adds it to a set that members of a jury may
+            name.
+    """
+
+    hypotheses: tuple[str, ...] = option(REQUIRED, "HYP")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOutputs(Outputs):
+    """The outputs of systems, or more files of a dataset.
+
+    Attributes:
+        hypotheses: system outputs, called by their file names; or more files.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoOutputs(Gold):
+    """The outputs of one system before and after a change, or of two.
+
+    Attributes:
+        source: sentences to correct: text, M2 or JSON.
+        old: output of the system that was: text, M2, JSON.
+        new: output of the system that is to be.
+    """
+
+    source: str = option(REQUIRED, "SOURCE")
+    old: str = option(REQUIRED, "OLD")
+    new: str = option(REQUIRED, "NEW")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentence:
+    """One sentence, typed or in files.
+
+    Attributes:
+        source: a sentence, or a file with --line.
+        hypothesis: its correction: a sentence or a file.
+        references: as -r, without a flag.
+        named_references: a reference: a sentence or a file; repeat for more.
+        line: which line of files, from 1.
+    """
+
+    source: str = option(REQUIRED, "SOURCE")
+    hypothesis: str = option(REQUIRED, "HYP")
+    references: tuple[str, ...] = option((), "REF")
+    named_references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
+    line: int = option(1, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class References:
+    """References of commands that take files or a benchmark.
+
+    Attributes:
+        m2: with files: gold edits in the M2 format.
+        references: with a benchmark: a reference set, or files (default: official).
+        systems: with a benchmark: base (default), fluency, input or all.
+    """
+
+    m2: str | None = option(None, metavar="GOLD")
+    references: tuple[str, ...] | None = option(None, metavar="SET", several=True)
+    systems: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The part of a benchmark that is used.
+
+    Attributes:
+        systems: base, fluency, input or all.
+        references: a reference set of the benchmark, or files (default: official).
+        unknown_systems: judgments of your own that name a system without output: refuse (default),
+            or skip them and say how many.
+    """
+
+    systems: str = "base"
+    references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
+    unknown_systems: Literal["refuse", "skip"] | None = None
+
+
 def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> None:
     """Declare SOURCE, HYP..., -r and --m2.
 
@@ -51,105 +157,26 @@ def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> Non
         action=_Source if datasets else "store",
         help=what + (more if datasets else ""),
     )
-    parser.add_argument(
-        "hypotheses",
-        metavar="HYP",
-        nargs="+",
-        default=[],
-        help="system outputs, called by their file names" + ("; or more files" if datasets else ""),
-    )
-    add_gold(parser, ". NAME=REF adds it to a set that members of a jury may name")
+    add_options(parser, RowOutputs if datasets else Outputs)
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Declare SOURCE, OLD, NEW, -r and --m2."""
-    parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")
-    parser.add_argument("old", metavar="OLD", help="output of the system that was: text, M2, JSON")
-    parser.add_argument("new", metavar="NEW", help="output of the system that is to be")
-    add_gold(parser)
-
-
-def add_sentence(parser: argparse.ArgumentParser) -> None:
-    """Declare SOURCE, HYP and REF, each a sentence or a file, -r and --line."""
-    parser.add_argument("source", metavar="SOURCE", help="a sentence, or a file with --line")
-    parser.add_argument("hypothesis", metavar="HYP", help="its correction: a sentence or a file")
-    parser.add_argument(
-        "references", metavar="REF", nargs="*", default=[], help="as -r, without a flag"
-    )
-    add_reference(parser, "a reference: a sentence or a file; repeat for more", "named_references")
-    parser.add_argument(
-        "--line", type=int, default=1, metavar="N", help="which line of files, from 1 (default: 1)"
-    )
-
-
-def add_gold(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """Declare -r and --m2 of commands that take files alone.
-
-    Args:
-        parser: of the command.
-        more: what else there is to say of -r.
-    """
-    add_reference(
-        parser,
-        "a reference: text, or M2 (one reference an annotator, and gold edits where --m2 is not "
-        f"given); repeat for more{more}",
-    )
-    parser.add_argument(
-        "--m2", metavar="GOLD", help="gold edits in M2, and references where -r is not given"
-    )
-
-
-def add_reference(parser: argparse.ArgumentParser, meaning: str, dest: str = "references") -> None:
-    """Declare -r alone.
-
-    Args:
-        parser: of the command.
-        meaning: what it is for, as its help says.
-        dest: where it is kept.
-    """
-    parser.add_argument(
-        "-r", "--reference", dest=dest, metavar="REF", action="append", default=[], help=meaning
-    )
-
-
-def add_references(parser: argparse.ArgumentParser, use: str = "") -> None:
+def add_references(parser: argparse.ArgumentParser, use: str) -> None:
     """Declare -r, --m2, --references and --systems of commands that take files or a benchmark.
 
     Args:
         parser: of the command.
         use: what references are for, where the command may do without.
     """
-    add_reference(
-        parser, f"with files: a reference, text or M2{use}; repeat for more", "reference_files"
-    )
-    parser.add_argument("--m2", metavar="GOLD", help="with files: gold edits in the M2 format")
     parser.add_argument(
-        "--references",
-        nargs="+",
-        metavar="SET",
-        help="with a benchmark: a reference set, or files (default: official)",
+        "-r",
+        "--reference",
+        dest="reference_files",
+        metavar="REF",
+        action="append",
+        default=[],
+        help=f"with files: a reference, text or M2{use}; repeat for more",
     )
-    parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
-
-
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Declare which part of a benchmark is used: --systems, --references, --unknown-systems."""
-    from gecjury.benchmarks.table import UNKNOWN_SYSTEMS
-
-    parser.add_argument("--systems", default="base", help="base, fluency, input or all")
-    parser.add_argument(
-        "--references",
-        nargs="+",
-        default=["official"],
-        metavar="SET",
-        help="a reference set of the benchmark, or files (default: official)",
-    )
-    parser.add_argument(
-        "--unknown-systems",
-        choices=UNKNOWN_SYSTEMS,
-        help="judgments of your own that name a system without output: refuse (default), or skip "
-        "them and say how many",
-    )
+    add_options(parser, References)
 
 
 def check_page(path: str) -> None:
@@ -158,19 +185,14 @@ def check_page(path: str) -> None:
     Raises:
         OutputError: it is a folder, or its folder cannot be made or written.
     """
-    import tempfile
+    from contextlib import suppress
     from pathlib import Path
 
-    from gecjury.errors import OutputError
+    from gecjury.report.figures import check_place
 
-    target = Path(path)
-    if target.is_dir():
-        raise OutputError(f"{path}: is a folder; give the page a file name, such as report.html")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=target.parent).close()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    with suppress(OSError):  # the reason is told by whoever tries to write there
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    check_place(path)
 
 
 def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
@@ -194,35 +216,33 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
 
 
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
-    """Metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
+    """Return metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
     from gecjury.scoring.options import parse
     from gecjury.scoring.registry import METRICS
 
-    found = []
+    completed = []
     for text in names:
-        name, given = parse(text)
+        name, options = parse(text)
         plain = name.partition("@")[0]
         more = []
-        if plain == "jury" and allow_judges and "allow_judges" not in given:
+        if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
         asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
-        if asks and base_url and "base_url" not in given:
+        if asks and base_url and "base_url" not in options:
             more.append("base_url=" + base_url.replace(",", "\\,"))
-        found.append(text + (("," if given else ":") + ",".join(more) if more else ""))
-    return found
+        completed.append(text + (("," if options else ":") + ",".join(more) if more else ""))
+    return completed
 
 
-def told_names(names: Sequence[str]) -> list[str]:
-    """Metrics with their options as they are called now; those that were renamed are told."""
+def present_names(names: Sequence[str]) -> list[str]:
+    """Return metrics with their options as they are called now, and tell of renamed ones."""
     from gecjury.scoring.registry import renamed
 
-    found = []
-    for text in names:
-        now = renamed(text)
-        if now != text:
-            tell(f"note: {text} is written {now} now; the old name is still read")
-        found.append(now)
-    return found
+    now = [renamed(text) for text in names]
+    for text, name in zip(names, now, strict=True):
+        if text != name:
+            tell(f"note: {text} is written {name} now; the old name is still read")
+    return now
 
 
 def read_files(args: argparse.Namespace) -> Corpus:
@@ -234,7 +254,7 @@ def read_files(args: argparse.Namespace) -> Corpus:
 
 
 def read_two_outputs(args: argparse.Namespace) -> Corpus:
-    """Read the files that `add_outputs` declared; OLD and NEW may have one name in two folders.
+    """Read the files that `TwoOutputs` declares; OLD and NEW may have one name in two folders.
 
     Raises:
         InputError: both are the same file, or NEW holds the edits of several annotators.
@@ -259,17 +279,12 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     corpus = read_corpus(args.source, [args.old], *rest)
     (mine,) = corpus.systems.values()
     versions = read_versions(args.new)
-    if len(versions) != 1:
-        raise InputError(
-            f"{args.new}: an M2 file of {len(versions)} annotators; "
-            "a hypothesis file holds the edits of one"
-        )
-    both = {args.old: mine, args.new: versions[0]}
+    both = {args.old: mine, args.new: _single(args.new, versions)}
     return in_language(replace(corpus, systems=both), language)
 
 
 def read_sentence(args: argparse.Namespace) -> Corpus:
-    """Read what `add_sentence` declared: one sentence, or with --worst every line of the files.
+    """Read what `Sentence` declares: one sentence, or with --worst every line of the files.
 
     Raises:
         InputError: a file is missing, or has no such line.
@@ -281,7 +296,7 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
 
     references = [*args.references, *args.named_references]
     texts = [args.source, args.hypothesis, *references]
-    files = [text for text in texts if _is_file(text)]
+    files = [text for text in texts if os.path.isfile(text)]  # noqa: PTH113  # or a long sentence
     # What is neither a file nor likely a sentence is refused before any file is read.
     for text in texts:
         try:
@@ -303,7 +318,7 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
         return read_corpus(args.source, [args.hypothesis], references, language=language)
 
     def versions(text: str) -> list[Version]:
-        """Return a sentence, or the line of a file; of M2 one version an annotator."""
+        # Of M2 one version an annotator.
         if text not in files:
             return [Version((text,))]
         read = read_versions(text)
@@ -316,25 +331,24 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
         return lines[number - 1]
 
     hypotheses = versions(args.hypothesis)
-    if len(hypotheses) != 1:
-        raise InputError(
-            f"{args.hypothesis}: an M2 file of {len(hypotheses)} annotators; "
-            "a hypothesis file holds the edits of one"
-        )
     source = args.source
     if source in files:
         source = checked(source, read_sources(source))
     others = tuple(version for text in references for version in versions(text))
-    return in_language(Corpus((source,), {"hypothesis": hypotheses[0]}, others), language)
+    hypothesis = _single(args.hypothesis, hypotheses)
+    return in_language(Corpus((source,), {"hypothesis": hypothesis}, others), language)
 
 
-def _is_file(text: str) -> bool:
-    from pathlib import Path
+def _single(path: str, versions: Sequence[Version]) -> Version:
+    """Return the one version of a file of hypotheses."""
+    from gecjury.errors import InputError
 
-    try:
-        return Path(text).is_file()
-    except OSError:  # a sentence longer than any file name
-        return False
+    if len(versions) != 1:
+        raise InputError(
+            f"{path}: an M2 file of {len(versions)} annotators; "
+            "a hypothesis file holds the edits of one"
+        )
+    return versions[0]
 
 
 def language_from(args: argparse.Namespace) -> Language:
@@ -352,19 +366,17 @@ def language_options(args: argparse.Namespace) -> LanguageOptions:
 def named_benchmark(
     args: argparse.Namespace,
     name: str,
+    view: str | None = None,
     *,
     references: Sequence[str] | None = None,
-    view: str | None = None,
-    unknown_systems: str | None = None,
 ) -> Benchmark:
-    """A benchmark as a command's options describe it.
+    """Return a benchmark as a command's options describe it.
 
     Args:
-        args: `systems` (None where not given), `data` and `cache` are read.
+        args: parsed options: `References` or `Selection`, and the shared ones.
         name: a benchmark's name, folder or file.
-        references: reference sets or files, None where not given.
-        view: which human judgments, None where not given.
-        unknown_systems: what becomes of judgments of systems without output.
+        view: which human judgments; None for the benchmark's usual ones.
+        references: sets or files instead of those of --references.
 
     Raises:
         OptionError: an unknown benchmark, set or view.
@@ -375,30 +387,20 @@ def named_benchmark(
     return load_benchmark(
         name,
         systems=args.systems or "base",
-        references=references or "official",
+        references=references or args.references or "official",
         view=view,
-        unknown_systems=unknown_systems,
+        unknown_systems=getattr(args, "unknown_systems", None),
         data=args.data,
         cache=args.cache,
         **language_options(args),
     )
 
 
-def benchmark_or_files(
-    args: argparse.Namespace,
-    inputs: Sequence[str],
-    sets: Sequence[str] | None,
-    files: Sequence[str],
-    gold: str | None = None,
-) -> tuple[Corpus, Benchmark | None]:
-    """The corpus of a benchmark (one input), or of a source file and system outputs.
+def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
+    """Return a benchmark (one input), or the corpus of a source file and system outputs.
 
     Args:
-        args: `systems` (None where not given), `data` and `cache` are read.
-        inputs: what was named.
-        sets: reference sets of a benchmark, None where not given.
-        files: reference files.
-        gold: gold edits, with files.
+        args: `inputs` and what `add_references` declares.
 
     Raises:
         OptionError: a file alone, or options of the one kind with the other.
@@ -408,25 +410,26 @@ def benchmark_or_files(
     from gecjury.corpus.reading import read_corpus
     from gecjury.errors import OptionError
 
-    source, *outputs = inputs
+    source, *outputs = args.inputs
     if outputs:
-        if args.systems or sets:
+        if args.systems or args.references:
             raise OptionError(
                 "--systems and --references are of a benchmark; with files take -r REF, and name "
                 "the outputs that are wanted"
             )
-        return read_corpus(source, outputs, files, gold, language_from(args)), None
+        files = (args.reference_files, args.m2)
+        return read_corpus(source, outputs, *files, language_from(args))
+    # A table in TOML describes a benchmark; any other file alone cannot be one.
     if Path(source).is_file() and Path(source).suffix != ".toml":
         raise OptionError(
             f"{source} stands alone: give a source file and at least one system output, or a "
             "benchmark: its name, its folder or a .toml file"
         )
-    if files or gold:
+    if args.reference_files or args.m2:
         raise OptionError(
             f"-r and --m2 go with files; for the references of {source} take --references SET|FILE"
         )
-    benchmark = named_benchmark(args, source, references=sets)
-    return benchmark.corpus, benchmark
+    return named_benchmark(args, source)
 
 
 def print_plans(plans: Sequence[Plan]) -> None:
@@ -434,13 +437,13 @@ def print_plans(plans: Sequence[Plan]) -> None:
     from gecjury.report.tables import print_json
 
     amounts = [plan.cost["amount"] for plan in plans]
-    known = [float(amount) for amount in amounts if amount is not None]
+    priced = [float(amount) for amount in amounts if amount is not None]
     first = plans[0].cost if plans else {}
     print_json(
         {
             "requests": sum(plan.requests for plan in plans),
             "tokens": {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")},
-            "cost": {**first, "amount": sum(known) if len(known) == len(amounts) else None},
+            "cost": {**first, "amount": sum(priced) if len(priced) == len(amounts) else None},
             "metrics": [
                 {
                     **plan.details,
@@ -486,22 +489,18 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
     """The `Runtime` that the shared options describe."""
     from pathlib import Path
 
+    from gecjury.cli.numbers import two_prices
     from gecjury.cli.progress import TerminalProgress
     from gecjury.runtime import Runtime, SilentProgress
 
+    names = ("device", "batch_size", "workers", "concurrency", "dry_run", "max_cost", "api_key_env")
+    values: dict[str, Any] = {name: getattr(args, name) for name in (*names, "batch")}
+    for name in ("data", "cache", "prices"):
+        path = getattr(args, name)
+        values[name] = None if path is None else Path(path)
     return Runtime(
-        device=args.device,
-        batch_size=args.batch_size,
-        workers=args.workers,
-        concurrency=args.concurrency,
-        data=None if args.data is None else Path(args.data),
-        cache=None if args.cache is None else Path(args.cache),
+        **values,
         use_cache=not args.no_cache,
-        dry_run=args.dry_run,
-        max_cost=args.max_cost,
-        prices=None if args.prices is None else Path(args.prices),
-        price=args.price,
-        api_key_env=args.api_key_env,
-        batch=args.batch,
+        price=two_prices(args.price) if args.price else None,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
     )

@@ -16,8 +16,7 @@ _ACTIONS = {
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
-    actions = {name: (summary, _declare) for name, summary in _ACTIONS.items()}
-    add_actions(parser, "action", "ACTION", actions)
+    add_actions(parser, "action", "ACTION", _ACTIONS, _declare)
 
 
 def _declare(parser: CommandParser) -> None:
@@ -39,16 +38,16 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.report.tables import print_table
 
     folder = runtime_from(args).cache_folder("judgments")
+    columns = ["file", "replies"]
     if args.action == "list":
         rows = list_stores(folder)
-        print_table(["store", "model", "prompt", "replies", "bytes"], rows, args.format)
-        return 0
-    if args.action == "export":
+        columns = ["store", "model", "prompt", "replies", "bytes"]
+    elif args.action == "export":
         count = export_stores(folder, Path(args.file), args.stores)
         rows = [{"file": args.file, "replies": count}]
-        print_table(["file", "replies"], rows, args.format)
-        return 0
-    added, known = import_stores(Path(args.file), folder)
-    rows = [{"file": args.file, "added": added, "known": known}]
-    print_table(["file", "added", "known"], rows, args.format)
+    else:
+        added, present = import_stores(Path(args.file), folder)
+        rows = [{"file": args.file, "added": added, "known": present}]
+        columns = list(rows[0])
+    print_table(columns, rows, args.format)
     return 0

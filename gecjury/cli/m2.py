@@ -24,8 +24,7 @@ _ACTIONS = {
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
-    actions = {name: (summary, _declare) for name, summary in _ACTIONS.items()}
-    add_actions(parser, "action", "ACTION", actions)
+    add_actions(parser, "action", "ACTION", _ACTIONS, _declare)
 
 
 def _declare(parser: CommandParser) -> None:

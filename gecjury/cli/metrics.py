@@ -54,7 +54,7 @@ def _row(name: str) -> dict[str, Any]:
     from gecjury.scoring.signature import Signature
 
     try:
-        found = scorer_class(name)
+        scorer_type = scorer_class(name)
         scorer = load(name)
     except MissingExtraError as error:
         family = family_of(METRICS[name].partition(":")[0])
@@ -65,18 +65,18 @@ def _row(name: str) -> dict[str, Any]:
             raise
         row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
         return row | {"error": str(error)}
-    named = [f"{what} ({option}=…)" for option, what in found.must_name.items()]
-    signature = Signature(name, found.family, scorer.settings(), found.version)
+    named = [f"{what} ({option}=…)" for option, what in scorer_type.must_name.items()]
+    signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
     options = options_of(scorer)
     return {
         "name": name,
-        "family": found.family,
-        "needs": ", ".join([*sorted(found.needs), *named]) or "nothing",
+        "family": scorer_type.family,
+        "needs": ", ".join([*sorted(scorer_type.needs), *named]) or "nothing",
         "from": origin(name),
-        "options": ",".join(f"{each.option}={each.default}" for each in options),
-        "version": found.version,
+        "options": ",".join(f"{one.option}={one.default}" for one in options),
+        "version": scorer_type.version,
         "signature": signature.own,
-        "summary": found.summary,
+        "summary": scorer_type.summary,
         "explained": [asdict(option) for option in options],
     }
 

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gecjury.cli.numbers import decimal, whole
 from gecjury.settings import Option, options_of, refuse_unread, settings_from
 
 T = TypeVar("T")
-_KINDS: dict[type, Any] = {int: whole, float: decimal, str: str, dict: str}
 
 
-def add_options(parser: argparse._ActionsContainer, *settings: type) -> None:
+def add_options(
+    parser: argparse._ActionsContainer,
+    *settings: type,
+    wanted: Callable[[Option], bool] = lambda option: True,
+) -> None:
     """Declare the options of settings classes.
 
     Args:
         parser: of the command.
         *settings: dataclasses; see `gecjury.settings`. Equal headings are one in the help.
+        wanted: tells the options that the command reads.
     """
     groups: dict[str, argparse._ActionsContainer] = {}
     for one in settings:
-        group: argparse._ActionsContainer = parser
+        heading = ""
         for option in options_of(one):
-            if option.heading:
-                if option.heading not in groups:
-                    groups[option.heading] = parser.add_argument_group(option.heading)
-                group = groups[option.heading]
-            group.add_argument(*option.flags, dest=option.name, help=_help(option), **_how(option))
+            heading = option.heading or heading
+            if not wanted(option):
+                continue
+            if heading and heading not in groups:
+                groups[heading] = parser.add_argument_group(heading)
+            groups.get(heading, parser).add_argument(*_names(option), **_how(option))
 
 
 def settings_of(settings: type[T], args: argparse.Namespace) -> T:
@@ -58,18 +63,28 @@ def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
     refuse_unread(declared, vars(args), usual)
 
 
+def _names(option: Option) -> tuple[str, ...]:
+    return option.flags if option.flags[0].startswith("-") else (option.name,)
+
+
 def _named(option: Option) -> dict[str, str]:
     """Return the values of an option as they are typed, with dashes, and as settings have them."""
     return {choice.replace("_", "-"): choice for choice in option.choices}
 
 
 def _how(option: Option) -> dict[str, Any]:
-    """Return what `add_argument` is told besides the flags and the help."""
+    """Return what `add_argument` is told besides the names."""
+    how: dict[str, Any] = {"help": option.meaning.rstrip(".").replace("%", "%%")}
+    if not option.flags[0].startswith("-"):
+        if option.many:
+            how |= {"nargs": "+" if option.required else "*", "default": []}
+        return how | {"metavar": option.flags[0]}
+    how["dest"] = option.name
     if option.kind is bool:
-        return {"action": "store_true"}
+        return how | {"action": "store_true"}
     default = list(option.default) if isinstance(option.default, tuple) else option.default
-    how: dict[str, Any] = {
-        "type": _KINDS[option.kind],
+    how |= {
+        "type": str if option.kind is dict else option.kind,
         "default": default,
         "required": option.required,
         "metavar": option.metavar,
@@ -82,14 +97,3 @@ def _how(option: Option) -> dict[str, Any]:
         # argparse would append to a default; settings know it themselves.
         how |= {"action": "append", "default": None if default else default}
     return how
-
-
-def _help(option: Option) -> str:
-    """Return the meaning of an option with its default, as argparse formats it."""
-    words = option.meaning.rstrip(".")
-    shown = option.default
-    if isinstance(shown, tuple):
-        shown = " ".join(map(str, shown))
-    if option.kind is not bool and shown not in (None, "") and "default" not in words:
-        words = f"{words} (default: {shown})"
-    return words.replace("%", "%%")

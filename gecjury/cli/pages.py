@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import argparse
 import socket
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gecjury.cli.numbers import up_to
 from gecjury.cli.streams import tell
+from gecjury.settings import check, option
 
 if TYPE_CHECKING:
     from gecjury.web.guards import PageGuard
 
 
-def add_server_options(parser: argparse.ArgumentParser) -> None:
-    """Declare --port and --no-browser."""
-    parser.add_argument(
-        "--port",
-        type=up_to(65_535),
-        metavar="N",
-        help="port of 127.0.0.1 (default: the first free one from 8765 on)",
-    )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="open no browser, only tell the address"
-    )
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Where a page is served.
+
+    Attributes:
+        port: port of 127.0.0.1 (default: the first free one from 8765 on).
+        no_browser: open no browser, only tell the address.
+    """
+
+    port: int | None = option(None, metavar="N", least=1, most=65_535)
+    no_browser: bool = False
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 def serve_page(app: PageGuard, listening: socket.socket, args: argparse.Namespace) -> None:
@@ -32,7 +36,7 @@ def serve_page(app: PageGuard, listening: socket.socket, args: argparse.Namespac
     Args:
         app: the pages.
         listening: from `listen`, before anything is read: a port that is taken costs nothing then.
-        args: as `add_server_options` declared them.
+        args: as `Server` declares them.
     """
     from gecjury.web.running import serve_pages
 

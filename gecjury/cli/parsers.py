@@ -11,12 +11,13 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from gecjury.cli.numbers import decimal, two_prices, up_to, whole
+from gecjury.cli.numbers import decimal, whole
+from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError, nearest
-from gecjury.report.tables import FORMATS
+from gecjury.settings import check, option, options_of
 from gecjury.wording import listed, visible
 
 if TYPE_CHECKING:
@@ -31,68 +32,65 @@ _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """An option that several commands read.
+_TEXTS = "language of the texts (by default what a benchmark tells, or English)"
+_GLOBAL = "global options (none of them changes a score)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """Options that several commands read: those with the needs that stand as `reader`, or all.
 
     Attributes:
-        flag: as typed.
-        need: which commands read it; None for every command.
-        keywords: as `add_argument` takes them.
+        lang: ISO code: sv, ja, uk, cs, ...; `und` is any other.
+        tokens: space, char, intl, ja, ja-sudachi, zh or spacy:NAME (default: the language's;
+            English: space).
+        fold: Unicode normalisation (default: nfc; English: none).
+        tagger: behind edits: embedded (English alone, and its default), none (the default of other
+            languages), or spacy:NAME.
+        format: how results are printed.
+        data: folder with benchmark data.
+        device: auto, cpu, cuda, cuda:N or mps.
+        batch_size: texts a model reads at once.
+        workers: processes.
+        concurrency: requests at once.
+        cache: cache folder (default: the user's).
+        no_cache: read and write no disk cache.
+        dry_run: judges: count requests and cost, send nothing.
+        max_cost: judges: stop before this cost.
+        prices: judges: another price table.
+        price: judges: the model's price per million tokens read and written (USD).
+        batch: judges: ask by batches (half the price, up to a day).
+        api_key_env: judges: the variable with the key for servers that are not OpenAI's, which get
+            none otherwise.
+        base_url: judges that name no server, a jury's too: the server.
+        allow_judges: juries: use members that ask a server or fetch a model.
+        quiet: no progress bars.
     """
 
-    flag: str
-    need: Need | None
-    keywords: Mapping[str, Any]
+    lang: str | None = option(None, metavar="CODE", reader="language", heading=_TEXTS)
+    tokens: str | None = option(None, metavar="HOW", reader="texts")
+    fold: Literal["none", "nfc", "nfkc"] | None = option(None, reader="language")
+    tagger: str | None = option(None, metavar="NAME", reader="texts")
+    format: Literal["table", "json", "tsv", "markdown", "latex"] = option("table", heading=_GLOBAL)
+    data: str | None = option(None, metavar="DIR", reader="data")
+    device: str = option("auto", reader="models")
+    batch_size: int = option(64, metavar="N", least=1, most=1_000_000, reader="models")
+    workers: int = option(1, metavar="N", least=1, most=1_024, reader="edits")
+    concurrency: int = option(32, metavar="N", least=1, most=10_000, reader="judges")
+    cache: str | None = option(None, metavar="DIR", reader="cache")
+    no_cache: bool = option(False, reader="edits")
+    dry_run: bool = option(False, reader="plans")
+    max_cost: float | None = option(None, metavar="X", reader="judges")
+    prices: str | None = option(None, metavar="FILE", reader="judges")
+    price: str | None = option(None, metavar="IN,OUT", reader="judges")
+    batch: bool = option(False, reader="judges")
+    api_key_env: str | None = option(None, metavar="VAR", reader="judges")
+    base_url: str | None = option(None, metavar="URL", reader="judges")
+    allow_judges: bool = option(False, reader="judges")
+    quiet: bool = False
 
-    @property
-    def group(self) -> str:
-        """The heading of the help under which it stands."""
-        if self.need in ("language", "texts"):
-            return "language of the texts (by default what a benchmark tells, or English)"
-        return "global options (none of them changes a score)"
-
-
-def _shared(flag: str, need: Need | None, meaning: str, **keywords: Any) -> _Shared:
-    return _Shared(flag, need, {"help": meaning, **keywords})
-
-
-_SHARED = (
-    _shared("--lang", "language", "ISO code: sv, ja, uk, cs, ...; `und` is any other",
-            metavar="CODE"),
-    _shared("--tokens", "texts", "space, char, intl, ja, ja-sudachi, zh or spacy:NAME (default: "
-            "the language's; English: space)", metavar="HOW"),
-    _shared("--fold", "language", "Unicode normalisation (default: nfc; English: none)",
-            choices=("none", "nfc", "nfkc")),
-    _shared("--tagger", "texts", "behind edits: embedded (English alone, and its default), none "
-            "(the default of other languages), or spacy:NAME", metavar="NAME"),
-    _shared("--format", None, "how results are printed (default: table)", choices=FORMATS,
-            default="table"),
-    _shared("--data", "data", "folder with benchmark data", metavar="DIR"),
-    _shared("--device", "models", "auto, cpu, cuda, cuda:N or mps", default="auto"),
-    _shared("--batch-size", "models", "texts a model reads at once", type=up_to(1_000_000),
-            default=64, metavar="N"),
-    _shared("--workers", "edits", "processes", type=up_to(1_024), default=1, metavar="N"),
-    _shared("--concurrency", "judges", "requests at once", type=up_to(10_000), default=32,
-            metavar="N"),
-    _shared("--cache", "cache", "cache folder (default: the user's)", metavar="DIR"),
-    _shared("--no-cache", "edits", "read and write no disk cache", action="store_true"),
-    _shared("--dry-run", "plans", "judges: count requests and cost, send nothing",
-            action="store_true"),
-    _shared("--max-cost", "judges", "judges: stop before this cost", type=float, metavar="X"),
-    _shared("--prices", "judges", "judges: another price table", metavar="FILE"),
-    _shared("--price", "judges", "judges: the model's price per million tokens read and written "
-            "(USD)", type=two_prices, metavar="IN,OUT"),
-    _shared("--batch", "judges", "judges: ask by batches (half the price, up to a day)",
-            action="store_true"),
-    _shared("--api-key-env", "judges", "judges: the variable with the key for servers that are not "
-            "OpenAI's, which get none otherwise", metavar="VAR"),
-    _shared("--base-url", "judges", "judges that name no server, a jury's too: the server",
-            metavar="URL"),
-    _shared("--allow-judges", "judges", "juries: use members that ask a server or fetch a model",
-            action="store_true"),
-    _shared("--quiet", None, "no progress bars", action="store_true"),
-)  # fmt: skip
+    def __post_init__(self) -> None:
+        check(self)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -143,17 +141,12 @@ class CommandParser(argparse.ArgumentParser):
 
     def _add_shared(self) -> None:
         """Declare what the command shares with others; the rest has its default."""
-        groups: dict[str, Any] = {}
-        needs = {*self.needs, *(more for need in self.needs for more in _IMPLIED.get(need, ()))}
-        for option in _SHARED:
-            if option.need is None or option.need in needs:
-                if option.group not in groups:
-                    groups[option.group] = self.add_argument_group(option.group)
-                groups[option.group].add_argument(option.flag, **option.keywords)
-            elif option.flag not in self._option_string_actions:
-                flag = option.keywords.get("action") == "store_true"
-                value = False if flag else option.keywords.get("default")
-                self.set_defaults(**{option.flag.strip("-").replace("-", "_"): value})
+        readers = {"", *self.needs, *(n for need in self.needs for n in _IMPLIED.get(need, ()))}
+        for shared in options_of(Shared):
+            # A command may have an option of its own by the name of one that it does not share.
+            if shared.reader not in readers and shared.flags[0] not in self._option_string_actions:
+                self.set_defaults(**{shared.name: shared.default})
+        add_options(self, Shared, wanted=lambda shared: shared.reader in readers)
 
     def _tell_defaults(self) -> None:
         """Say the default of every option that takes a value, where its help does not."""
@@ -179,12 +172,12 @@ class CommandParser(argparse.ArgumentParser):
             words = self._action_first(words)
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
-        found: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
-        if self.presets and found[0].recipe:
+        parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
+        if self.presets and parsed[0].recipe:
             # As defaults, a recipe's values give way to options that were typed.
-            self.set_defaults(**self.presets[found[0].recipe])
-            found = super().parse_known_args(words)
-        return found
+            self.set_defaults(**self.presets[parsed[0].recipe])
+            parsed = super().parse_known_args(words)
+        return parsed
 
     def _action_first(self, words: list[str]) -> list[str]:
         """The words with the action in front, whatever options were typed before it.
@@ -237,14 +230,14 @@ class CommandParser(argparse.ArgumentParser):
         while program.above is not None:
             program = program.above
         paths = [parser.path for parser in leaves(program) if parser.reads(flag)]
-        own = self.path.partition(" ")[0]
-        beside = [path for path in paths if path.startswith(f"{own} ")]
+        command = self.path.partition(" ")[0]
+        beside = [path for path in paths if path.startswith(f"{command} ")]
         return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
 
     def reads(self, flag: str) -> bool:
         """Return True if an option is among those that the help tells of."""
-        found = self.declared()._option_string_actions.get(flag)
-        return found is not None and found.help is not argparse.SUPPRESS
+        action = self.declared()._option_string_actions.get(flag)
+        return action is not None and action.help is not argparse.SUPPRESS
 
     def format_help(self) -> str:
         """As argparse's, of all that is declared."""
@@ -261,10 +254,9 @@ class CommandParser(argparse.ArgumentParser):
         return "\n".join(lines) + "\n"
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and where help is, and end with status 2."""
+        """Print the error and where help is in one line, and end with status 2."""
         # The message quotes what was typed, line breaks and all.
-        tell(f"{self.prog}: {visible(message)}")
-        tell(f"see `{self.prog} --help`")
+        tell(f"{self.prog}: {visible(message)}; see `{self.prog} --help`")
         self.exit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -280,7 +272,7 @@ Declare = Callable[[CommandParser], None]
 
 
 def add_actions(
-    parser: CommandParser, dest: str, metavar: str, actions: Mapping[str, tuple[str, Declare]]
+    parser: CommandParser, dest: str, metavar: str, actions: Mapping[str, str], declare: Declare
 ) -> None:
     """Give a command actions with arguments and help of their own.
 
@@ -288,10 +280,11 @@ def add_actions(
         parser: of the command.
         dest: attribute that holds the action's name.
         metavar: what help calls an action.
-        actions: by name a line for help, and what declares its arguments.
+        actions: by name a line for help.
+        declare: adds the arguments of one of them, whose path names it.
     """
     commands = parser.add_subparsers(dest=dest, metavar=metavar, required=True)
-    found = {
+    parser.actions = {
         name: commands.add_parser(
             name,
             help=summary,
@@ -300,17 +293,16 @@ def add_actions(
             path=f"{parser.path} {name}".strip(),
             declare=declare,
         )
-        for name, (summary, declare) in actions.items()
+        for name, summary in actions.items()
     }
-    parser.actions = found
-    for action in found.values():
+    for action in parser.actions.values():
         action.above = parser
 
 
 def leaves(parser: CommandParser) -> Iterator[CommandParser]:
     """The parsers that read options, with their arguments: of commands, or of their actions."""
     below = parser.declared().actions.values()
-    for each in below:
-        yield from leaves(each)
+    for action in below:
+        yield from leaves(action)
     if not below:
         yield parser

@@ -92,13 +92,13 @@ class _LineBar:
         if now - self._last < _MINUTE:
             return
         self._last = now
-        told = f"{self._done:,.0f}"
+        line = f"{self._done:,.0f}"
         rate = (self._done - self._before) / (now - self._begin)
         if self._total:
-            told += f" of {self._total:,.0f} ({100 * self._done / self._total:.1f}%)"
+            line += f" of {self._total:,.0f} ({100 * self._done / self._total:.1f}%)"
             if rate > 0:
-                told += f", {_time_of((self._total - self._done) / rate)} left"
-        tell(f"{self._what}: {told}" + (f", {self._note}" if self._note else ""))
+                line += f", {_time_of((self._total - self._done) / rate)} left"
+        tell(f"{self._what}: {line}" + (f", {self._note}" if self._note else ""))
 
     def note(self, text: str) -> None:
         self._note = text

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
-from gecjury.cli.inputs import add_metrics
-from gecjury.cli.pages import add_server_options, serve_page
+from gecjury.cli.options import add_options, settings_of
+from gecjury.cli.pages import Server, serve_page
 from gecjury.cli.parsers import CommandParser
+from gecjury.settings import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What the page has besides metrics without network and model.
+
+    Attributes:
+        metrics: offer this metric as well, such as a model in a folder; those that need neither
+            network nor model are there anyway.
+        comparisons: open this comparison (`gecjury compare ... --format json`); repeat for more.
+        scores: a leaderboard of this folder of score files (`-o DIR`).
+    """
+
+    metrics: tuple[str, ...] = option((), "-m", "--metric", metavar="METRIC")
+    comparisons: tuple[str, ...] = option((), "--compare", metavar="FILE")
+    scores: str | None = option(None, metavar="DIR")
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
     parser.needs = ("texts", "models")
-    add_metrics(
-        parser,
-        "offer this metric as well, such as a model in a folder; those that need neither "
-        "network nor model are there anyway",
-    )
-    parser.add_argument(
-        "--compare",
-        dest="comparisons",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="open this comparison (`gecjury compare ... --format json`); repeat for more",
-    )
-    parser.add_argument(
-        "--scores", metavar="DIR", help="a leaderboard of this folder of score files (`-o DIR`)"
-    )
-    add_server_options(parser)
+    add_options(parser, Shown, Server)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     check_installed("serve")
     from gecjury.web.trying import open_desk, trying_app
 
-    with listen(args.port) as listening:
+    with listen(settings_of(Server, args).port) as listening:
         desk = open_desk(
             args.metrics, args.comparisons, args.scores, runtime_from(args), language_from(args)
         )

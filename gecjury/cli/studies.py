@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import (
+    Selection,
+    Sentence,
+    TwoOutputs,
     add_files,
     add_metrics,
-    add_outputs,
     add_references,
-    add_selection,
-    add_sentence,
     benchmark_or_files,
     check_page,
     language_from,
@@ -108,9 +108,9 @@ def declare(parser: CommandParser) -> None:
     if study.takes == "files" or datasets:
         add_files(parser, datasets=datasets)
     elif study.takes == "two outputs":
-        add_outputs(parser)
+        add_options(parser, TwoOutputs)
     elif study.takes == "sentence":
-        add_sentence(parser)
+        add_options(parser, Sentence)
     elif study.takes == "benchmark":
         parser.add_argument("inputs", metavar="benchmark", nargs=1, help=study.data)
     elif study.takes in ("either", "m2"):
@@ -123,7 +123,7 @@ def declare(parser: CommandParser) -> None:
         add_metrics(parser, study.metrics)
     add_options(parser, study)
     if study.takes in ("benchmark", "sample"):
-        add_selection(parser)
+        add_options(parser, Selection)
     if study.keeps:
         more = "; of a dataset the folder of its rows' scores" if datasets else ""
         kept = f"keep one score file a metric{more}"
@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
         getattr(args, "inputs", ()),
     )
     if study.takes == "benchmark":
-        work = replace(work, further=lambda name: _benchmark(args, study, name))
+        work = replace(work, further=lambda name: named_benchmark(args, name, study.view))
     study.check(work)
     if study.takes in ("files", "files or dataset", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
@@ -233,22 +233,10 @@ def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark | None:
     if study.takes == "two outputs":
         return read_two_outputs(args)
     if study.takes in ("benchmark", "sample"):
-        return _benchmark(args, study, args.inputs[0] if study.takes == "benchmark" else "sample")
+        name = args.inputs[0] if study.takes == "benchmark" else "sample"
+        return named_benchmark(args, name, study.view)
     if study.takes == "m2":
         named = args.lang or args.tokens or args.fold or args.tagger
         language = language_from(args) if named else None
         return study.read(args.inputs, runtime_from(args), language)
-    corpus, benchmark = benchmark_or_files(
-        args, args.inputs, args.references, args.reference_files, args.m2
-    )
-    return benchmark or corpus
-
-
-def _benchmark(args: argparse.Namespace, study: Study, name: str) -> Benchmark:
-    return named_benchmark(
-        args,
-        name,
-        references=args.references,
-        view=study.view,
-        unknown_systems=args.unknown_systems,
-    )
+    return benchmark_or_files(args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gecjury.errors import InputError, OptionError, nearest
 
@@ -34,76 +34,74 @@ class Columns:
         return list(dict.fromkeys(filter(None, named)))
 
 
-@dataclass(frozen=True)
-class ColumnsGiven:
-    """The columns that a user named.
+def columns_among(
+    named: Mapping[str, Sequence[str]], columns: Sequence[str], where: str, *, references: bool
+) -> Columns:
+    """Return the columns of a file.
 
-    Attributes:
-        by_role: column by role, of `id`, `source` and `references`.
-        hypotheses: columns named, in order.
+    Args:
+        named: the columns that a user named, by role.
+        columns: the names of its columns.
+        where: the file, for messages.
+        references: whether references are wanted.
+
+    Raises:
+        InputError: a column is not there; gives near names, and how to say which it is.
     """
 
-    by_role: dict[str, str] = field(default_factory=dict)
-    hypotheses: tuple[str, ...] = ()
+    def first(role: str, names: Sequence[str], *, needed: bool) -> str:
+        column = next((name for name in names if name in columns), "")
+        if needed and not column:
+            raise InputError(
+                f"{where}: no column {names[0]!r:.60} ({role}): {nearest(names[0][:60], columns)}; "
+                f"its columns are {', '.join(columns)!s:.300}: say which it is with --column "
+                f"{role}=NAME"
+            )
+        return column
 
-    def among(self, known: Sequence[str], where: str, *, references: bool) -> Columns:
-        """The columns of a file.
+    def column(role: str, *usual: str, needed: bool = False) -> str:
+        return first(role, named.get(role, usual), needed=needed or role in named)
 
-        Args:
-            known: the names of its columns.
-            where: the file, for messages.
-            references: whether references are wanted.
-
-        Raises:
-            InputError: a column is not there; gives near names, and how to say which it is.
-        """
-        found = {}
-        for role in ("id", "source", "references"):
-            named = self.by_role.get(role)
-            usual = (role, "reference") if role == "references" else (role,)
-            column = next((name for name in ((named,) if named else usual) if name in known), "")
-            needed = named or role == "source" or (role == "references" and references)
-            if needed and not column:
-                raise self._missing(role, named or role, known, where)
-            found[role] = column
-        hypotheses = self.hypotheses or ("hypothesis",)
-        for column in hypotheses:
-            if column not in known:
-                raise self._missing("hypothesis", column, known, where)
-        systems = {name if len(hypotheses) > 1 else "": name for name in hypotheses}
-        wanted = found["references"] if references else ""
-        return Columns(found["id"], found["source"], systems, wanted)
-
-    def _missing(self, role: str, column: str, known: Sequence[str], where: str) -> InputError:
-        return InputError(
-            f"{where}: no column {column!r:.60} ({role}): {nearest(column[:60], known)}; its "
-            f"columns are {', '.join(known)!s:.300}: say which it is with --column {role}=NAME"
-        )
+    texts = column("references", "references", "reference", needed=references)
+    hypotheses = named.get("hypothesis", ("hypothesis",))
+    return Columns(
+        column("id", "id"),
+        column("source", "source", needed=True),
+        {
+            name if len(hypotheses) > 1 else "": first("hypothesis", [name], needed=True)
+            for name in hypotheses
+        },
+        texts if references else "",
+    )
 
 
-def parse_columns(assignments: Sequence[str]) -> ColumnsGiven:
-    """Read `ROLE=NAME` assignments; `hypothesis` may be given several times.
+def parse_columns(
+    columns: Mapping[str, str | Sequence[str]] | Sequence[str],
+) -> dict[str, list[str]]:
+    """Return the columns that a user named, by role; `hypothesis` may have several.
+
+    Args:
+        columns: by role, or `ROLE=NAME` each.
 
     Raises:
         OptionError: not of this form, an unknown role, or one column or role given twice.
     """
-    by_role: dict[str, str] = {}
-    hypotheses: list[str] = []
-    for text in assignments:
-        role, sign, column = text.partition("=")
-        if not sign or not column:
+    if isinstance(columns, Mapping):
+        lists = {role: [n] if isinstance(n, str) else n for role, n in columns.items()}
+        columns = [f"{role}={name}" for role, names in lists.items() for name in names]
+    named: dict[str, list[str]] = {}
+    for text in [columns] if isinstance(columns, str) else columns:
+        role, _, column = text.partition("=")
+        if not column:
             raise OptionError(f"--column {text!r:.60} is not ROLE=COLUMN, e.g. source=original")
         if role not in ROLES:
             raise OptionError(
                 f"--column {text!r:.60}: {role!r:.60} is no role: {nearest(role[:60], ROLES)}; "
                 f"expected {', '.join(ROLES)}"
             )
-        if role == "hypothesis":
-            if column in hypotheses:
-                raise OptionError(f"--column {text!r:.60}: is given twice")
-            hypotheses.append(column)
-        elif role in by_role:
-            raise OptionError(f"--column {text!r:.60}: {role} is given twice")
-        else:
-            by_role[role] = column
-    return ColumnsGiven(by_role, tuple(hypotheses))
+        names = named.setdefault(role, [])
+        if column in names or (names and role != "hypothesis"):
+            what = "" if role == "hypothesis" else f"{role} "
+            raise OptionError(f"--column {text!r:.60}: {what}is given twice")
+        names.append(column)
+    return named

@@ -63,7 +63,7 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
     Raises:
         InputError: nothing is there, or a file is named twice.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for name in inputs:
         if not name or "\0" in name:
             raise InputError(f"{name!r} is no file name; give a file, a folder or a glob")
@@ -71,7 +71,7 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
             # A folder of `save_to_disk` is found from wherever a worker runs.
             folder, sign, split = name.removeprefix("hf:").partition(":")
             here = Path(folder)
-            found.append(f"hf:{here.absolute()}{sign}{split}" if here.is_dir() else name)
+            paths.append(f"hf:{here.absolute()}{sign}{split}" if here.is_dir() else name)
             continue
         path = Path(name)
         if path.is_dir():
@@ -87,13 +87,13 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
                 raise InputError(
                     f"{name}: the folder holds no file that ends in {', '.join(_ENDINGS)}"
                 )
-            found += inside
+            paths += inside
         elif _is_glob(name):
             inside = sorted(str(Path(f).absolute()) for f in glob.glob(name, recursive=True))  # noqa: PTH207  # any root
             inside = [file for file in inside if Path(file).is_file()]
             if not inside:
                 raise InputError(f"{name}: no file is called like that; check the pattern")
-            found += inside
+            paths += inside
         elif not path.exists():
             beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
             close = nearest(path.name, beside)
@@ -102,15 +102,15 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
         elif not path.is_file():
             raise InputError(f"{name}: is no file that can be read twice; expected a file")
         else:
-            found.append(str(path.absolute()))
-    for file in found:
+            paths.append(str(path.absolute()))
+    for file in paths:
         if not file.startswith("hf:") and not file.lower().endswith(_ENDINGS):
             raise InputError(
                 f"{file}: the ending tells no kind of dataset; expected {', '.join(_ENDINGS)}"
             )
-    if twice := next((file for at, file in enumerate(found) if file in found[:at]), None):
+    if twice := next((file for at, file in enumerate(paths) if file in paths[:at]), None):
         raise InputError(f"{twice}: is named twice; every row would be scored twice")
-    return found
+    return paths
 
 
 def _readable(file: Path, folder: Path) -> bool:
@@ -137,7 +137,7 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 
 def counted(
-    paths: Sequence[str], shard_rows: int | None, known: Mapping[str, InputFile], bar: Bar
+    paths: Sequence[str], shard_rows: int | None, earlier: Mapping[str, InputFile], bar: Bar
 ) -> tuple[list[InputFile], int]:
     """Every file with its rows, and how many rows a shard has.
 
@@ -147,34 +147,30 @@ def counted(
     Args:
         paths: from `dataset_files`.
         shard_rows: as the user said; None for what fits the number of rows.
-        known: by path, files as an earlier run counted them; what has not changed is not counted
+        earlier: by path, files as an earlier run counted them; what has not changed is not counted
             again.
         bar: advanced by a step a file.
 
     Raises:
         InputError: a file cannot be read, or none holds a row.
     """
-    found = []
+    files = []
     starts: list[Sequence[int]] = []
     for path, name in zip(paths, _names(paths), strict=True):
-        file, every = _count(path, name, known.get(path))
-        found.append(file)
+        file, every = _count(path, name, earlier.get(path))
+        files.append(file)
         starts.append(every)
         bar.advance()
-    rows = sum(file.rows for file in found)
+    rows = sum(file.rows for file in files)
     if not rows:
         what = paths[0] if len(paths) == 1 else f"{len(paths)} files"
         raise InputError(f"{what}: holds no row; expected one sentence pair a row")
     if shard_rows is None:
         # About a thousand parts of what is large: enough to lose little when a run is killed.
         shard_rows = min(max(rows // 1000, 10_000), 200_000)
-    made = []
-    for file, every in zip(found, starts, strict=True):
-        if not every:
-            made.append(file)
-            continue
-        made.append(_with_offsets(file, every, shard_rows))
-    return made, shard_rows
+    counts = zip(files, starts, strict=True)
+    planned = [_with_offsets(file, at, shard_rows) if at else file for file, at in counts]
+    return planned, shard_rows
 
 
 _STEP = 1_000  # rows between offsets that are kept while lines are counted
@@ -195,7 +191,7 @@ def _with_offsets(file: InputFile, every: Sequence[int], shard_rows: int) -> Inp
     return replace(file, offsets=tuple(offsets))
 
 
-def _count(path: str, name: str, known: InputFile | None) -> tuple[InputFile, Sequence[int]]:
+def _count(path: str, name: str, earlier: InputFile | None) -> tuple[InputFile, Sequence[int]]:
     """A file with its rows; and of plain JSON lines, where every thousandth begins."""
     if path.startswith("hf:"):
         data = hub_dataset(path)
@@ -210,15 +206,13 @@ def _count(path: str, name: str, known: InputFile | None) -> tuple[InputFile, Se
     if path.lower().endswith(_PARQUET):
         rows = parquet_file(path).metadata.num_rows
         return InputFile(path, name, "parquet", rows, *base), ()
-    same = known is not None and (known.size, known.changed, known.mark) == base
-    if same and known is not None:
-        return replace(known, name=name), ()
+    same = earlier is not None and (earlier.size, earlier.changed, earlier.mark) == base
+    if same and earlier is not None:
+        return replace(earlier, name=name), ()
     rows, starts = _count_lines(path)
-    return InputFile(path, name, "jsonl", rows, *base), () if _is_packed(path) else starts
-
-
-def _is_packed(path: str) -> bool:
-    return path.lower().endswith((".gz", ".zst"))
+    return InputFile(path, name, "jsonl", rows, *base), () if path.lower().endswith(
+        (".gz", ".zst")
+    ) else starts
 
 
 def _ends(path: str, size: int) -> str:
@@ -251,14 +245,11 @@ def _count_lines(path: str) -> tuple[int, list[int]]:
 
 
 def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
-    while True:
-        try:
-            piece = file.read(_PIECE)
-        except (OSError, EOFError, zlib.error, ValueError) as error:
-            raise damaged(path, error) from None
-        if not piece:
-            return
-        yield piece
+    try:
+        while piece := file.read(_PIECE):
+            yield piece
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise damaged(path, error) from None
 
 
 def damaged(path: str, error: BaseException) -> InputError:

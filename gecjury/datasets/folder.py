@@ -22,10 +22,11 @@ from gecjury.datasets.output import (
     written,
 )
 from gecjury.datasets.shards import Job, Shard, ShardSummary
-from gecjury.durable import lock
+from gecjury.durable import lock, unwritable
 from gecjury.errors import OutputError
 from gecjury.records import from_record, read_record
 from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
+from gecjury.scoring.signature import Signature
 
 MANIFEST = "dataset.json"
 """The manifest of a run: settings, columns and files; written before the first part."""
@@ -65,7 +66,7 @@ def held(folder: Path) -> Iterator[None]:
         refuse_pipes(folder)
         file = (folder / ".lock").open("ab")
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+        raise unwritable(folder, error) from None
     with file:
         holder = lock(file, wait=False)
         if holder is None:
@@ -113,73 +114,57 @@ def begin(job: Job, old: Job | None) -> None:
 
 def _differences(old: Job, new: Job) -> list[str]:
     """Return the differences of two jobs, a line each."""
-    found = []
     names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
              "references": "column of references", "form": "--output-format",
              "shard_rows": "--shard-rows"}  # fmt: skip
-    for field, what in names.items():
-        one, two = getattr(old, field), getattr(new, field)
-        if one != two:
-            found.append(f"{what}: {one or 'none'} then, {two or 'none'} now")
-    if dict(old.hypotheses) != dict(new.hypotheses):
-        one, two = (", ".join(j.hypotheses.values()) for j in (old, new))
-        found.append(f"columns of hypotheses: {one} then, {two} now")
-    if old.labels != new.labels:
-        found.append(f"metrics: {', '.join(old.labels)} then, {', '.join(new.labels)} now")
-    else:
-        for label, then, now in zip(old.labels, old.signatures, new.signatures, strict=True):
-            lines = _signature_differences(then.to_json(), now.to_json())
-            found += [f"{label}: {line}" for line in lines]
+    then, now = (
+        {what: getattr(job, field) for field, what in names.items()}
+        | {"columns of hypotheses": ", ".join(job.hypotheses.values())}
+        | {"metrics": ", ".join(job.labels)}
+        for job in (old, new)
+    )
+    lines = _changes(then, now)
+    if old.labels == new.labels:
+        for label, one, two in zip(old.labels, old.signatures, new.signatures, strict=True):
+            lines += [f"{label}: {line}" for line in _changes(_facts(one), _facts(two))]
     before, here = {f.path: f for f in old.files}, {f.path: f for f in new.files}
-    for path in [*before, *(p for p in here if p not in before)]:
+    for path in {**before, **here}:
         if path not in here or path not in before:
-            found.append(f"{path}: {'read then, not now' if path in before else 'not read then'}")
+            lines.append(f"{path}: {'read then, not now' if path in before else 'not read then'}")
         elif (before[path].size, before[path].mark) != (here[path].size, here[path].mark):
-            found.append(
-                f"{path}: {before[path].size} bytes then, {here[path].size} now, of other content"
-            )
+            sizes = f"{before[path].size} bytes then, {here[path].size} now"
+            lines.append(f"{path}: {sizes}, of other content")
         elif before[path].changed != here[path].changed:
-            found.append(f"{path}: has been written anew since")
-    if not found and [f.path for f in old.files] != [f.path for f in new.files]:
-        found.append("the order of the files")
-    return found
+            lines.append(f"{path}: has been written anew since")
+    if not lines and list(before) != list(here):
+        lines.append("the order of the files")
+    return lines
 
 
-def _signature_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    found = []
-    for key in before.keys() | now.keys():
-        # What is read of the data is compared file by file; `changed` is for names alone.
-        if key in ("data", "changed") or before.get(key) == now.get(key):
-            continue
-        one, two = before.get(key), now.get(key)
-        if isinstance(one, Mapping) and isinstance(two, Mapping):
-            for name in sorted(one.keys() | two.keys()):
-                if one.get(name) != two.get(name) and name != "gecjury":
-                    found.append(f"{name}: {one.get(name)} then, {two.get(name)} now")
-        else:
-            found.append(f"{key}: {one} then, {two} now")
-    return sorted(found)
+def _changes(then: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    return [
+        f"{what}: {then.get(what) or 'none'} then, {now.get(what) or 'none'} now"
+        for what in {**then, **now}
+        if then.get(what) != now.get(what)
+    ]
+
+
+def _facts(signature: Signature) -> dict[str, object]:
+    """Return what makes scores; what is read of the data is compared file by file."""
+    facts = {"version": signature.version, "references": signature.references}
+    facts |= {**signature.settings, **signature.packages, **signature.extra}
+    # Our own version is no difference: what changes scores changes the metric's version.
+    return {name: value for name, value in facts.items() if name != "gecjury"}
 
 
 def finished(job: Job, shards: Sequence[Shard]) -> dict[int, ShardSummary]:
     """Return the summaries of the shards that are finished, by number.
 
     Raises:
-        InputError: a part is damaged, or its sums have not the layout of the others'.
+        InputError: a part is damaged.
     """
-    summaries: dict[int, ShardSummary] = {}
-    sizes: dict[str, int] = {}  # of a metric's sums
-    for shard in shards:
-        summary = finished_summary(job, shard)
-        if summary is None:
-            continue
-        for label, total in summary.totals.items():
-            for sums in total.sums.values():
-                if len(sums) != sizes.setdefault(label, len(sums)):
-                    error = ValueError(f"its sums of {label} are {len(sums)} numbers")
-                    raise damaged_part(part_path(job, shard), error)
-        summaries[shard.number] = summary
-    return summaries
+    summaries = ((shard.number, finished_summary(job, shard)) for shard in shards)
+    return {number: summary for number, summary in summaries if summary is not None}
 
 
 def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:

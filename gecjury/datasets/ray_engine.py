@@ -28,13 +28,13 @@ from gecjury import errors
 from gecjury.datasets.engines import shard_rows_of
 from gecjury.datasets.output import UNFINISHED
 from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.durable import unwritable
 from gecjury.errors import (
     DataError,
     GecjuryError,
     IncompleteError,
     MissingExtraError,
     OptionError,
-    OutputError,
     install_hint,
 )
 from gecjury.processes import answered, failure
@@ -191,32 +191,27 @@ class RayEngine:
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
         with _without_lines_of_ray(), self._cluster(ray):
             size = self._pool_size(ray, len(shards))
+            home, cpus, gpus = str(Path.cwd()), self.num_cpus, self.num_gpus
+            pool = _Pool(self.actor, job.to_json(), mark, home, size, cpus, gpus)
             try:
                 token.parent.mkdir(parents=True, exist_ok=True)
                 token.write_text(mark, encoding="utf-8")
             except OSError as error:
-                raise OutputError(
-                    f"{token}: cannot be written ({error.strerror or error})"
-                ) from None
+                raise unwritable(token, error) from None
             try:
-                self._stream(ray, job, shards, done, mark, size)
+                self._stream(ray, pool, shards, done)
             finally:
                 token.unlink(missing_ok=True)
 
     def _stream(
         self,
         ray: Any,
-        job: Job,
+        pool: _Pool,
         shards: Sequence[Shard],
         done: Callable[[ShardSummary], None],
-        mark: str,
-        size: int,
     ) -> None:
         """Pass the shards through a pool of actors, and take their answers as they come."""
         left = {shard.number for shard in shards}
-        pool = _Pool(
-            self.actor, job.to_json(), mark, str(Path.cwd()), size, self.num_cpus, self.num_gpus
-        )
         lines = [shard.to_json() for shard in shards]
         # Ray Data does not run in a client of a cluster (`ray://`), only within it.
         far = self.address.startswith("ray://")
@@ -613,7 +608,7 @@ def _tried(job: Job, shard: Shard) -> Iterator[None]:
             before = stream.tell()
             stream.write(b".")
     except OSError as error:
-        raise OutputError(f"{note}: cannot be written ({error.strerror or error})") from None
+        raise unwritable(note, error) from None
     if before >= _TRIES:
         note.unlink(missing_ok=True)
         raise IncompleteError(

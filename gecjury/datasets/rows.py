@@ -162,9 +162,9 @@ class _Arrow:
             self._left, self._at = self._left.slice(skip), self._at + skip
             if self._left.num_rows:
                 break
-        found = self._left.slice(0, count)
-        self._left, self._at = self._left.slice(count), self._at + found.num_rows
-        return found
+        rows = self._left.slice(0, count)
+        self._left, self._at = self._left.slice(count), self._at + rows.num_rows
+        return rows
 
     def _seek(self, start: int) -> None:
         """Begin at the row group that holds a row."""
@@ -195,31 +195,10 @@ class _Arrow:
             ) from None
 
     def _batch(self, first: int, table: Any) -> Batch:
-        count = table.num_rows
-        job, file = self._job, self._file
         bad: dict[int, str] = {}
-        if job.id:
-            ids = self._values(table, job.id, bad)
-            for row, value in enumerate(ids):
-                if value is None:
-                    bad.setdefault(row, f"{job.id} is null")
-                    ids[row] = f"{file.name}:{first + row + 1}"
-                elif not isinstance(value, str):
-                    ids[row] = str(value)
-        else:
-            ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
-        texts = [
-            self._texts(table, column, bad) for column in (job.source, *job.hypotheses.values())
-        ]
-        references: list[tuple[str, ...]] = [()] * count
-        if job.references:
-            cells = self._values(table, job.references, bad)
-            references = [
-                _references(cell, job.references, row, bad) for row, cell in enumerate(cells)
-            ]
+        cells = {column: self._values(table, column, bad) for column in self._job.read}
         raw = table if self._whole else None
-        batch = Batch(first, ids, texts[0], texts[1:], references, bad, raw)
-        return _emptied(batch)
+        return _batch(self._job, self._file, first, cells, bad, raw)
 
     def _values(self, table: Any, column: str, bad: dict[int, str]) -> list[Any]:
         """A column's values; what is not UTF-8 becomes None with its reason."""
@@ -236,18 +215,6 @@ class _Arrow:
                     bad.setdefault(row, f"{column} is not UTF-8")
                     values.append(None)
             return values
-
-    def _texts(self, table: Any, column: str, bad: dict[int, str]) -> list[str]:
-        values = self._values(table, column, bad)
-        if None not in values and max(map(len, values), default=0) <= MOST_TEXT:
-            return values
-        for row, value in enumerate(values):
-            if value is None:
-                bad.setdefault(row, f"{column} is null")
-                values[row] = ""
-            elif len(value) > MOST_TEXT:
-                bad.setdefault(row, _long(column, value))
-        return values
 
 
 def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
@@ -269,9 +236,9 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
         lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
         return any(check(kind) for check in lists) and is_text(kind.value_type)
 
-    known = set(schema.names)
+    names = set(schema.names)
     for column in job.read:
-        if column not in known:
+        if column not in names:
             raise InputError(
                 f"{file.path}: has no column {column!r:.60}, as other files have; expected the "
                 "same columns in every file"
@@ -287,38 +254,90 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
             raise InputError(f"{file.path}: the column {column} is of {kind}; expected {wanted}")
 
 
-def _long(column: str, text: str) -> str:
-    return f"{column} is too long ({len(text)} characters; at most {MOST_TEXT})"
+def _batch(
+    job: Job,
+    file: InputFile,
+    first: int,
+    cells: Mapping[str, list[Any]],
+    bad: dict[int, str],
+    raw: Any,
+) -> Batch:
+    """Return rows whose bad ones have a reason and no text, so that none is scored by mistake.
 
-
-def _references(cell: Any, column: str, row: int, bad: dict[int, str]) -> tuple[str, ...]:
-    """The references of a row; none, with the reason told, where they cannot be used."""
-    texts = [cell] if isinstance(cell, str) else cell
-    if texts is None:
-        bad.setdefault(row, f"{column} is null")
-    elif not isinstance(texts, list):
-        bad.setdefault(row, f"{column} is no list of texts, but {type(cell).__name__}")
-    elif not texts:
-        bad.setdefault(row, f"{column} is an empty list")
-    else:
-        for text in texts:
-            if not isinstance(text, str):
-                what = "null" if text is None else type(text).__name__
-                bad.setdefault(row, f"{column} holds {what}, not text")
-            elif len(text) > MOST_TEXT:
-                bad.setdefault(row, _long(column, text))
-        return tuple(texts) if row not in bad else ()
-    return ()
-
-
-def _emptied(batch: Batch) -> Batch:
-    """A batch whose bad rows hold no text, so that none is scored by mistake."""
-    for row in batch.bad:
-        batch.sources[row] = ""
-        batch.references[row] = ()
-        for lines in batch.hypotheses:
+    Args:
+        job: tells the columns.
+        file: the file of the rows.
+        first: place of the first row in it.
+        cells: what stands in every column that is read; `_ABSENT` where a row lacks it.
+        bad: reasons that are known already, by place; a row keeps its first one.
+        raw: the rows as they came.
+    """
+    count = len(cells[job.source])
+    ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
+    for row, value in enumerate(cells[job.id] if job.id else ()):
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            ids[row] = str(value)
+        else:
+            reason = f"{job.id} is {_kind(value)}; expected text or a whole number"
+            bad.setdefault(row, reason)
+    texts = [_texts(cells[c], c, bad) for c in (job.source, *job.hypotheses.values())]
+    references: list[tuple[str, ...]] = [()] * count
+    for row, value in enumerate(cells[job.references] if job.references else ()):
+        references[row] = _references(value, job.references, row, bad)
+    for row in bad:
+        references[row] = ()
+        for lines in texts:
             lines[row] = ""
-    return batch
+    return Batch(first, ids, texts[0], texts[1:], references, bad, raw)
+
+
+def _texts(values: list[Any], column: str, bad: dict[int, str]) -> list[str]:
+    """Return a column's texts; the reason is told of each value that cannot be used."""
+    # Nearly always all is well, which is seen without a step of Python's for each row.
+    if set(map(type, values)) <= {str} and max(map(len, values), default=0) <= MOST_TEXT:
+        return list(values)
+    for row, value in enumerate(values):
+        if wrong := _wrong(value, column):
+            bad.setdefault(row, wrong)
+    return [value if isinstance(value, str) else "" for value in values]
+
+
+def _wrong(value: object, column: str) -> str:
+    """Return what is wrong with a value that should be a text; empty where nothing is."""
+    if isinstance(value, str):
+        if len(value) <= MOST_TEXT:
+            return ""
+        return f"{column} is too long ({len(value)} characters; at most {MOST_TEXT})"
+    if value is _ABSENT:
+        return f"has no {column}"
+    return f"{column} is null" if value is None else f"{column} is {_kind(value)}, not text"
+
+
+def _references(value: Any, column: str, row: int, bad: dict[int, str]) -> tuple[str, ...]:
+    """Return the references of a row; none, with the reason told, where they cannot be used."""
+    if isinstance(value, list):
+        wrong = "" if value else f"{column} is an empty list"
+        for text in value:
+            what = "null" if text is None else type(text).__name__
+            no_text = "" if isinstance(text, str) else f"{column} holds {what}, not text"
+            wrong = wrong or no_text or _wrong(text, column)
+    elif value is None or value is _ABSENT or isinstance(value, str):
+        value, wrong = [value], _wrong(value, column)
+    else:
+        wrong = f"{column} is no list of texts, but {type(value).__name__}"
+    if wrong:
+        bad.setdefault(row, wrong)
+    return () if row in bad else tuple(value)
+
+
+def _kind(value: object) -> str:
+    kinds = {type(None): "null", object: "null", bool: "true/false", int: "a number",
+             float: "a number", list: "a list", dict: "an object", str: "text"}  # fmt: skip
+    return kinds.get(type(value), type(value).__name__)
+
+
+_ABSENT = object()
+"""What stands in a column that a row does not have."""
 
 
 class _Lines:
@@ -373,85 +392,42 @@ class _Lines:
         return line
 
     def _batch(self, first: int, lines: Sequence[bytes]) -> Batch:
-        job, file, count = self._job, self._file, len(lines)
         bad: dict[int, str] = {}
-        ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
-        sources = [""] * count
-        hypotheses = [[""] * count for _ in job.hypotheses]
-        references: list[tuple[str, ...]] = [()] * count
+        records: list[Mapping[str, Any]] = [{}] * len(lines)
         for row, line in enumerate(lines):
-            record = _record(line, first + row, row, bad)
-            if record is None:
-                continue
-            if job.id:
-                ids[row] = _id(record, job.id, ids[row], row, bad)
-            sources[row] = _text(record, job.source, row, bad)
-            for system, column in enumerate(job.hypotheses.values()):
-                hypotheses[system][row] = _text(record, column, row, bad)
-            if job.references:
-                if job.references not in record:
-                    bad.setdefault(row, f"has no {job.references}")
-                else:
-                    cell = record[job.references]
-                    references[row] = _references(cell, job.references, row, bad)
+            try:
+                records[row] = _record(line, first + row)
+            except InputError as error:
+                bad[row] = str(error)
+        cells = {
+            column: [record.get(column, _ABSENT) for record in records] for column in self._job.read
+        }
         raw = list(lines) if self._whole else None
-        return _emptied(Batch(first, ids, sources, hypotheses, references, bad, raw))
+        return _batch(self._job, self._file, first, cells, bad, raw)
 
 
-def _record(line: bytes, number: int, row: int, bad: dict[int, str]) -> Mapping[str, Any] | None:
-    """The object of a line, or None with the reason told."""
+def _record(line: bytes, number: int) -> Mapping[str, Any]:
+    """Return the object of a line.
+
+    Raises:
+        InputError: there is none; says why.
+    """
     if len(line) >= MOST_LINE:
-        bad[row] = f"the line is longer than {MOST_LINE} bytes"
-        return None
+        raise InputError(f"the line is longer than {MOST_LINE} bytes")
     if not line.strip():
-        bad[row] = "the line is empty"
-        return None
+        raise InputError("the line is empty")
     try:
         text = line.decode("utf-8" if number else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        bad[row] = f"is not UTF-8 (byte {error.start + 1})"
-        return None
-    try:
+        # What is short and without escapes needs none of the checks of `parse_json`.
         value = json.loads(text) if len(line) < 5_000 and b"\\u" not in line else None
         if value is None:
             value = parse_json(text, "the line", "one object a line")
-    except InputError as error:
-        bad[row] = str(error)
-        return None
+    except InputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 (byte {error.start + 1})") from None
     except (ValueError, RecursionError):
-        bad[row] = "is no JSON"
-        return None
+        raise InputError("is no JSON") from None
     if not isinstance(value, dict):
-        bad[row] = "is no JSON object"
-        return None
+        raise InputError("is no JSON object")
     return value
-
-
-def _id(record: Mapping[str, Any], column: str, usual: str, row: int, bad: dict[int, str]) -> str:
-    value = record.get(column)
-    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
-        return str(value)
-    bad.setdefault(row, f"{column} is {_kind(value)}; expected text or a whole number")
-    return usual
-
-
-def _text(record: Mapping[str, Any], column: str, row: int, bad: dict[int, str]) -> str:
-    value = record.get(column)
-    if isinstance(value, str):
-        if len(value) > MOST_TEXT:
-            bad.setdefault(row, _long(column, value))
-        return value
-    if column not in record:
-        bad.setdefault(row, f"has no {column}")
-    else:
-        bad.setdefault(
-            row,
-            f"{column} is {_kind(value)}, not text" if value is not None else f"{column} is null",
-        )
-    return ""
-
-
-def _kind(value: object) -> str:
-    kinds = {type(None): "null", bool: "true/false", int: "a number", float: "a number",
-             list: "a list", dict: "an object", str: "text"}  # fmt: skip
-    return kinds.get(type(value), type(value).__name__)

@@ -108,9 +108,9 @@ def score_dataset(
         OutputError: a folder that cannot be written, or that holds another run's results.
     """
     from gecjury.datasets import folder as place
-    from gecjury.datasets.columns import ColumnsGiven, parse_columns
+    from gecjury.datasets.columns import columns_among, parse_columns
     from gecjury.datasets.files import column_names, counted, dataset_files
-    from gecjury.datasets.shards import shards_of
+    from gecjury.datasets.shards import Job, shards_of
     from gecjury.runtime import Runtime
     from gecjury.scoring.result_folder import RESULTS, read_results
 
@@ -119,7 +119,7 @@ def score_dataset(
     inputs = [str(d) for d in ([data] if isinstance(data, str | Path) else data)]
     if not inputs:
         raise OptionError("no dataset is named: give a file, a folder, a glob or hf:NAME")
-    given: ColumnsGiven = parse_columns(_assignments(columns))
+    named = parse_columns(columns)
     scorers = _scorers(metrics)
     _check_runtime(runtime, engine)
     if shard_rows is not None and shard_rows < 1:
@@ -129,19 +129,32 @@ def score_dataset(
     _check_apart(target, inputs, paths)
     with place.held(target):
         old = place.manifest_of(target)
-        known = {} if old is None else {file.path: file for file in old.files}
+        earlier = {} if old is None else {file.path: file for file in old.files}
         if old is not None and shard_rows is None:
             shard_rows = old.shard_rows
         elif old is not None and shard_rows != old.shard_rows:
-            known = {}
+            earlier = {}
         with runtime.progress.task("files looked at", len(paths)) as bar:
-            files, shard_rows = counted(paths, shard_rows, known, bar)
+            files, shard_rows = counted(paths, shard_rows, earlier, bar)
         first = next(file for file in files if file.rows)
         wanted = any("references" in scorer.needs for scorer in scorers)
-        found = given.among(column_names(first), first.path, references=wanted)
-        job = _job(
-            *(target, scorers, found, files, shard_rows, keep, output_format, strict),
-            *(language, runtime),
+        read = columns_among(named, column_names(first), first.path, references=wanted)
+        signatures = [_signature(one, read, files, language, runtime) for one in scorers]
+        labels = _labels(scorers, signatures)
+        _check_names(scorers, labels, list(read.hypotheses), keep)
+        job = Job(
+            **vars(read),
+            folder=str(target),
+            metrics=tuple(map(_typed, scorers)),
+            labels=tuple(labels),
+            signatures=tuple(signatures),
+            files=tuple(files),
+            shard_rows=shard_rows,
+            keep=keep,
+            form=output_format,
+            strict=strict,
+            runtime=_runtime_record(runtime),
+            language=language,
         )
         place.begin(job, old)
         shards = list(shards_of(files, shard_rows))
@@ -155,29 +168,13 @@ def score_dataset(
             _tell_plan(job, scorers, shards, left, tell)
         if left:
             results.unlink(missing_ok=True)
-            _finish(
-                _engine(engine, address, num_gpus, runtime, tell),
-                job,
-                shards,
-                left,
-                summaries,
-                runtime,
-            )
+            chosen = _engine(engine, address, num_gpus, runtime, tell)
+            _finish(chosen, job, left, summaries, runtime)
         done = sum(shard.stop - shard.start for shard in left)
         if not results.exists():
             place.write_results(job, _put_together(job, scorers, shards, summaries))
         place.tidy(job)
         return DatasetScores(target, read_results(target), done, time.perf_counter() - start)
-
-
-def _assignments(columns: Mapping[str, str | Sequence[str]] | Sequence[str]) -> list[str]:
-    if not isinstance(columns, Mapping):
-        return [columns] if isinstance(columns, str) else list(columns)
-    return [
-        f"{role}={name}"
-        for role, names in columns.items()
-        for name in ([names] if isinstance(names, str) else names)
-    ]
 
 
 def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
@@ -231,36 +228,13 @@ def _check_apart(target: Path, inputs: Sequence[str], paths: Sequence[str]) -> N
         )
 
 
-def _job(
-    target: Path,
-    scorers: Sequence[Scorer],
-    columns: Columns,
-    files: Sequence[InputFile],
-    shard_rows: int,
-    keep: str,
-    form: Form,
-    strict: bool,
-    language: Language,
-    runtime: Runtime,
-) -> Job:
-    """All that workers have to know; whatever can be refused is refused here."""
-    from gecjury.datasets.shards import Job
+def _check_names(
+    scorers: Sequence[Scorer], labels: Sequence[str], systems: Sequence[str], keep: str
+) -> None:
+    """Refuse two columns of one name, and a condition on columns that there are not."""
     from gecjury.datasets.work import column_name
     from gecjury.scoring.conditions import parse_condition
 
-    systems = list(columns.hypotheses)
-    for scorer in scorers:
-        if why := scorer.needs_all(len(systems)):
-            raise OptionError(
-                f"{scorer.name}: cannot score rows of a dataset: {why}; score it as text files"
-            )
-        if "rivals" in scorer.needs and len(systems) < 2:
-            raise OptionError(
-                f"{scorer.name}: weighs systems against each other; name several columns with "
-                "--column hypothesis=NAME"
-            )
-    signatures = [_signature(scorer, columns, files, language, runtime) for scorer in scorers]
-    labels = _labels(scorers, signatures)
     names = [
         column_name(system, label, part)
         for system in systems
@@ -271,20 +245,6 @@ def _job(
         raise OptionError(f"two columns of results would be called {twice}: rename a column")
     if keep:
         parse_condition(keep).check(names)
-    return Job(
-        **vars(columns),
-        folder=str(target),
-        metrics=tuple(map(_typed, scorers)),
-        labels=tuple(labels),
-        signatures=tuple(signatures),
-        files=tuple(files),
-        shard_rows=shard_rows,
-        keep=keep,
-        form=form,
-        strict=strict,
-        runtime=_runtime_record(runtime),
-        language=language,
-    )
 
 
 def _labels(scorers: Sequence[Scorer], signatures: Sequence[Signature]) -> list[str]:
@@ -306,10 +266,23 @@ def _signature(
     language: Language,
     runtime: Runtime,
 ) -> Signature:
-    """Return what makes the scores, with the dataset in the place of texts."""
+    """Return what makes the scores, with the dataset in the place of texts.
+
+    Raises:
+        OptionError: the metric cannot score these rows.
+    """
     from gecjury.corpus.corpus import Corpus, Version, fingerprint
     from gecjury.corpus.tokens import in_language
 
+    if why := scorer.needs_all(len(columns.hypotheses)):
+        raise OptionError(
+            f"{scorer.name}: cannot score rows of a dataset: {why}; score it as text files"
+        )
+    if "rivals" in scorer.needs and len(columns.hypotheses) < 2:
+        raise OptionError(
+            f"{scorer.name}: weighs systems against each other; name several columns with "
+            "--column hypothesis=NAME"
+        )
     text = Version(("a",))
     references = (text,) if columns.references else ()
     hypotheses = dict.fromkeys(columns.hypotheses, text)
@@ -323,12 +296,13 @@ def _signature(
 
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
-    """Fields of a runtime as JSON values; bars and sums of costs are the driver's."""
+    """Return fields of a runtime as JSON values; bars and sums of costs are the driver's."""
     names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "price",
-             "api_key_env", "batch")  # fmt: skip
-    paths = {"cache": runtime.cache, "prices": runtime.prices}
-    plain = {key: None if p is None else str(Path(p).absolute()) for key, p in paths.items()}
-    return {**{name: getattr(runtime, name) for name in names}, **plain}
+             "api_key_env", "batch", "cache", "prices")  # fmt: skip
+    values = {name: getattr(runtime, name) for name in names}
+    for name in ("cache", "prices"):  # a worker may run in another folder
+        values[name] = values[name] and str(Path(values[name]).absolute())
+    return values
 
 
 def _engine(
@@ -381,16 +355,16 @@ def _tell_plan(
 def _finish(
     engine: Engine,
     job: Job,
-    shards: Sequence[Shard],
     left: Sequence[Shard],
     summaries: dict[int, ShardSummary],
     runtime: Runtime,
 ) -> None:
     """Have the shards that are left finished."""
-    total = sum(shard.stop - shard.start for shard in shards)
+    finished = sum(summary.rows for summary in summaries.values())
+    total = finished + sum(shard.stop - shard.start for shard in left)
     begin, scored = time.perf_counter(), 0
     with runtime.progress.task("rows", total) as bar:
-        bar.advance(total - sum(shard.stop - shard.start for shard in left))
+        bar.advance(finished)
 
         def done(summary: ShardSummary) -> None:
             nonlocal scored
@@ -438,12 +412,12 @@ def _put_together(
         ]  # fmt: skip
         if why:
             notes[f"{label}: no corpus score: {why}"] = None
-    told = place.gather_bad_rows(job, shards)
-    if told:
-        notes[f"{told} rows without a score, or without some: see bad-rows.jsonl"] = None
-    if told and job.strict:
+    bad_rows = place.gather_bad_rows(job, shards)
+    if bad_rows:
+        notes[f"{bad_rows} rows without a score, or without some: see bad-rows.jsonl"] = None
+    if bad_rows and job.strict:
         raise InputError(
-            f"{told} rows of parts that were finished before have no score, or not all: see "
+            f"{bad_rows} rows of parts that were finished before have no score, or not all: see "
             f"{Path(job.folder) / 'bad-rows.jsonl'}; repair them, or leave --strict out"
         )
     twice = place.duplicate_ids(job, shards)
@@ -489,9 +463,9 @@ def _corpus_scores(
     for one in sums[1:]:
         whole += np.array([list(one[system]) for system in systems], dtype=np.float64)
     scores = scorer.total_scores(whole)
-    found: dict[str, dict[str, float | None]] = {}
+    by_system: dict[str, dict[str, float | None]] = {}
     parts = {"score": scores.score, "precision": scores.precision, "recall": scores.recall}
     for row, system in enumerate(systems):
         values = {key: float(part[row]) for key, part in parts.items() if part is not None}
-        found[system] = {k: None if math.isnan(v) else v for k, v in values.items()}
-    return found, ""
+        by_system[system] = {k: None if math.isnan(v) else v for k, v in values.items()}
+    return by_system, ""

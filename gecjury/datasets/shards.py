@@ -113,21 +113,6 @@ class Job(Columns, Plain):
     runtime: Mapping[str, Any] = field(default_factory=dict)
     language: Language = ENGLISH
 
-    def __post_init__(self) -> None:
-        """Refuse parts that do not belong together.
-
-        Raises:
-            ValueError: names them.
-        """
-        if not len(self.metrics) == len(self.labels) == len(self.signatures):
-            raise ValueError("metrics, labels and signatures are not equally many")
-        if self.shard_rows < 1:
-            raise ValueError(f"shard_rows is {self.shard_rows}; expected 1 or more")
-        for file in self.files:
-            shards = -(-file.rows // self.shard_rows)
-            if file.rows < 0 or len(file.offsets) not in (0, shards):
-                raise ValueError(f"the rows and offsets of {file.name:.60} do not belong together")
-
 
 @dataclass(frozen=True)
 class Total:

@@ -25,6 +25,7 @@ from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
 from gecjury.errors import InputError
 from gecjury.processes import serve_standard_streams
+from gecjury.records import from_record
 from gecjury.runtime import Runtime
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import load
@@ -42,15 +43,6 @@ _BLAMED = 16  # rows that a metric may refuse in a batch before the batch itself
 def column_name(system: str, label: str, part: str = "") -> str:
     """Return the name of a column of results: `green`, `green.recall`, `mine.green`."""
     return ".".join(filter(None, (system, label, part)))
-
-
-def runtime_of(job: Job) -> Runtime:
-    """How a worker runs: as the job says, with one process."""
-    places = {key: None if v is None else Path(v) for key, v in job.runtime.items()
-              if key in ("cache", "prices")}  # fmt: skip
-    price = job.runtime.get("price")
-    prices = {"price": None if price is None else tuple(price)}
-    return Runtime(**{**job.runtime, **places, **prices}, workers=1)
 
 
 @dataclass
@@ -80,7 +72,7 @@ class _Metric:
 
 
 @dataclass
-class _Found:
+class _Tally:
     """The results of a shard's rows so far."""
 
     ids: list[str] = field(default_factory=list)
@@ -105,7 +97,7 @@ class Worker:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._systems = list(job.hypotheses)
-        runtime = runtime_of(job)
+        runtime = from_record(Runtime, {**job.runtime, "workers": 1})
         # Rows come by once, so that edits and vectors are not kept; replies of servers cost money.
         bare = replace(runtime, use_cache=False)
         self._metrics = []
@@ -127,58 +119,58 @@ class Worker:
             OutputError: the part cannot be written.
         """
         start = time.perf_counter()
-        job, found = self._job, _Found()
+        job, tally = self._job, _Tally()
         for metric in self._metrics:
             metric.sums, metric.why = None, ""
         kept = KeptRows(job, shard) if self._condition else None
         if self._condition:
-            found.removed = [0] * len(self._condition.parts)
-            found.failed = [0] * len(self._condition.parts)
+            tally.removed = [0] * len(self._condition.parts)
+            tally.failed = [0] * len(self._condition.parts)
         for batch in self._reader.batches(shard, whole=kept is not None):
-            columns = self._score(shard, batch, found)
-            found.ids += batch.ids
+            columns = self._score(shard, batch, tally)
+            tally.ids += batch.ids
             for name, values in columns.items():
-                found.columns.setdefault(name, []).append(values)
+                tally.columns.setdefault(name, []).append(values)
             if kept is not None:
-                kept.add(batch.raw, self._keep(columns, found))
-        summary = self._summary(shard, found)
+                kept.add(batch.raw, self._keep(columns, tally))
+        summary = self._summary(shard, tally)
         if kept is not None:
             kept.write()
-        self._write_sides(shard, found)
-        whole = {name: np.concatenate(parts) for name, parts in found.columns.items()}
-        write_part(job, shard, found.ids, whole, summary)
+        self._write_sides(shard, tally)
+        whole = {name: np.concatenate(parts) for name, parts in tally.columns.items()}
+        write_part(job, shard, tally.ids, whole, summary)
         return replace(summary, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
         """Close the file that was read last."""
         self._reader.close()
 
-    def _summary(self, shard: Shard, found: _Found) -> ShardSummary:
+    def _summary(self, shard: Shard, tally: _Tally) -> ShardSummary:
         return ShardSummary(
             shard.number,
-            len(found.ids),
-            found.bad_rows,
-            {column: dict(sorted(found.nulls[column].items())) for column in sorted(found.nulls)},
+            len(tally.ids),
+            tally.bad_rows,
+            {column: dict(sorted(tally.nulls[column].items())) for column in sorted(tally.nulls)},
             {metric.label: metric.total(self._systems) for metric in self._metrics},
-            Kept(found.kept, tuple(found.removed), tuple(found.failed)),
-            tuple(found.notes.values()),
+            Kept(tally.kept, tuple(tally.removed), tuple(tally.failed)),
+            tuple(tally.notes.values()),
         )
 
-    def _write_sides(self, shard: Shard, found: _Found) -> None:
+    def _write_sides(self, shard: Shard, tally: _Tally) -> None:
         job = self._job
         folder = Path(job.folder)
         bad = side_path(job, shard, "bad.jsonl")
-        if found.bad:
+        if tally.bad:
             with written(folder, bad) as file:
-                for record in found.bad:
+                for record in tally.bad:
                     file.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
         else:
             bad.unlink(missing_ok=True)
         if job.id:
             with written(folder, side_path(job, shard, "ids.bin")) as file:
-                file.write(id_hashes(found.ids).tobytes())
+                file.write(id_hashes(tally.ids).tobytes())
 
-    def _score(self, shard: Shard, batch: Batch, found: _Found) -> dict[str, FloatArray]:
+    def _score(self, shard: Shard, batch: Batch, tally: _Tally) -> dict[str, FloatArray]:
         """Columns of a batch, N numbers each; NaN where there is no score."""
         columns = {
             column_name(system, metric.label, part): np.full(len(batch), np.nan)
@@ -194,10 +186,10 @@ class Worker:
                 chosen = [row for row in rows if len(batch.references[row]) == count]
                 corpus = self._corpus(batch, chosen)
                 if unparted := unparted_note(corpus.sources, corpus.language):
-                    found.note(f"some sources: {unparted}")
+                    tally.note(f"some sources: {unparted}")
                 for metric in self._metrics:
-                    self._score_rows(metric, batch, chosen, corpus, columns, found, refused)
-        self._tell(shard, batch, columns, refused, found)
+                    self._score_rows(metric, batch, chosen, corpus, columns, tally, refused)
+        self._tell(shard, batch, columns, refused, tally)
         return columns
 
     def _score_rows(
@@ -207,7 +199,7 @@ class Worker:
         rows: list[int],
         corpus: Corpus,
         columns: dict[str, FloatArray],
-        found: _Found,
+        tally: _Tally,
         refused: dict[tuple[int, str], str],
     ) -> None:
         """Score rows by one metric; those that it refuses are found by halves."""
@@ -222,7 +214,7 @@ class Worker:
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
                 smaller = self._corpus(batch, half)
-                self._score_rows(metric, batch, half, smaller, columns, found, refused)
+                self._score_rows(metric, batch, half, smaller, columns, tally, refused)
             return
         metric.add(metric.scorer.totals(statistics), len(corpus.references))
         shown = {"": metric.scorer.sentence_scores(statistics).score}
@@ -232,7 +224,7 @@ class Worker:
             for part, values in shown.items():
                 columns[column_name(system, metric.label, part)][rows] = values[index]
         for note in statistics.notes:
-            found.note(f"{metric.label}, of some rows: {note}")
+            tally.note(f"{metric.label}, of some rows: {note}")
 
     def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
         def chosen(lines: list[str]) -> tuple[str, ...]:
@@ -252,7 +244,7 @@ class Worker:
         batch: Batch,
         columns: dict[str, FloatArray],
         refused: dict[tuple[int, str], str],
-        found: _Found,
+        tally: _Tally,
     ) -> None:
         """Put down bad rows, and good ones that a metric gave no score."""
         file = self._job.files[shard.file]
@@ -266,8 +258,8 @@ class Worker:
                         why = refused.get((row, metric.label), "no score")
                         reasons.setdefault(row, []).append(f"{column}: {why}")
                     kind = why.partition(" (")[0].partition(":")[0]
-                    found.nulls.setdefault(column, Counter())[kind] += 1
-        found.bad_rows += len(batch.bad)
+                    tally.nulls.setdefault(column, Counter())[kind] += 1
+        tally.bad_rows += len(batch.bad)
         for row in sorted(reasons):
             number = batch.first + row + 1
             why = "; ".join(dict.fromkeys(reasons[row]))
@@ -276,20 +268,20 @@ class Worker:
                     f"{file.path}, row {number}: {why}; repair the row, or leave --strict out to "
                     "have such rows put down and passed over"
                 )
-            found.bad.append(
+            tally.bad.append(
                 {"file": file.name, "row": number, "id": batch.ids[row], "reason": why}
             )
 
-    def _keep(self, columns: dict[str, FloatArray], found: _Found) -> Any:
+    def _keep(self, columns: dict[str, FloatArray], tally: _Tally) -> Any:
         """Return the rows of a batch that fulfil the condition."""
         assert self._condition is not None
         left = np.ones(len(next(iter(columns.values()))), dtype=bool)
         for number, part in enumerate(self._condition.parts):
             holds = part.holds(columns)
-            found.failed[number] += int((~holds).sum())
-            found.removed[number] += int((left & ~holds).sum())
+            tally.failed[number] += int((~holds).sum())
+            tally.removed[number] += int((left & ~holds).sum())
             left &= holds
-        found.kept += int(left.sum())
+        tally.kept += int(left.sum())
         return left
 
 

@@ -31,11 +31,21 @@ def check_figure(path: str | Path) -> None:
         OutputError: the path is a folder, or its folder cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
+    if Path(path).suffix.lower() not in _KINDS:
+        raise OptionError(f"{path}: expected a file name ending in {', '.join(_KINDS)}")
+    check_place(path)
+    _pyplot()
+
+
+def check_place(path: str | Path) -> None:
+    """Refuse early a file that could not be written; what stands there is kept.
+
+    Raises:
+        OutputError: the path is a folder, or its folder does not exist or cannot be written.
+    """
     import tempfile
 
     target = Path(path)
-    if target.suffix.lower() not in _KINDS:
-        raise OptionError(f"{path}: expected a file name ending in {', '.join(_KINDS)}")
     if not target.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {target.parent}; make it first")
     if target.is_dir():
@@ -45,7 +55,6 @@ def check_figure(path: str | Path) -> None:
             pass
     except OSError as error:
         raise unwritable(path, error) from None
-    _pyplot()
 
 
 def _pyplot() -> Any:

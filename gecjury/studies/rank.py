@@ -37,7 +37,7 @@ class Rank(Study):
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),
         offers=_OFFERED,
-        choices={"over": ("sentences", "none")},
+        only={"over": ("sentences", "none")},
     )
     seed: int = option(0, least=0)
 

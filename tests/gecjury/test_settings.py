@@ -46,7 +46,7 @@ class Search:
     word: str
     share: float | None = option(None, within=(0, 1))
     names: tuple[str, ...] = ()
-    draws: Draws = option(Draws(over="some"), offers=("over",), choices={"over": ("some", "none")})
+    draws: Draws = option(Draws(over="some"), offers=("over",), only={"over": ("some", "none")})
     loud: bool = False
     secret: int = option(0, hidden=True)
     files: Mapping[str, str] | None = option(None, metavar="NAME=FILE")

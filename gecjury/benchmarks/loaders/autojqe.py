@@ -8,7 +8,7 @@ training on this set keeps for its test part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -88,8 +88,11 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
         "no level of systems",
         "rankings are derived from the mean rating: one item a source, equal means are a tie",
     )
-    return replace(
-        placed_benchmark(request, corpus, layout, notes),
+    return placed_benchmark(
+        request,
+        corpus,
+        layout,
+        notes,
         rankings={"sentence": rank_ratings(rating, corpus)},
         segment_scores=rating,
         raters={"rating": raters},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -57,6 +56,7 @@ _GJG15_HUMAN: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 
 _SEEDA_FILES: Mapping[View, str] = MappingProxyType({"edit": "edit", "sentence": "sent"})
+_COLUMNS = {"trueskill": "TS", "expected-wins": "EW"}
 _CONTEXT_NOTE = (
     "contexts are the neighbouring lines of the whole test set, as the annotators saw them; "
     "they cross the borders of essays, which the files do not mark"
@@ -71,37 +71,28 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in every}
     judged = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
     columns = {
-        (view, kind): f"SEEDA/scores/human/{short}_{part}.txt"
+        view: {kind: f"SEEDA/scores/human/{short}_{part}.txt" for kind, short in _COLUMNS.items()}
         for view, part in _SEEDA_FILES.items()
-        for kind, short in (("trueskill", "TS"), ("expected-wins", "EW"))
     }
     subset = "SEEDA/outputs/subset/INPUT.txt"
-    paths = folder.paths(
-        [
-            *outputs.values(),
-            *judged.values(),
-            *columns.values(),
-            subset,
-            *_reference_files(request),
-        ],
-        wanted_by="seeda",
-    )
+    scores = [file for files in columns.values() for file in files.values()]
+    files = [*outputs.values(), *judged.values(), *scores, subset, *_reference_files(request)]
+    paths = folder.paths(files, wanted_by="seeda")
     full = read_lines(paths[outputs["INPUT"]])
     wanted = set(read_lines(paths[subset]))
     rows = [i for i, line in enumerate(full) if request.whole or line in wanted]
     row_of = {line: row for row, line in enumerate(rows)}
-    rankings: dict[View, tuple[RankedItem, ...]] = {
-        view: _rows_of(
-            read_rankings(paths[name], first_line=1, lines=len(full), systems=every), row_of
-        )
-        for view, name in judged.items()
-    }
+    rankings: dict[View, tuple[RankedItem, ...]] = {}
+    for view, name in judged.items():
+        items = read_rankings(paths[name], first_line=1, lines=len(full), systems=every)
+        rankings[view] = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
+    # One score a line, in alphabetical order of the systems.
     human: dict[View, Columns] = {
         view: {
-            kind: _column(paths[columns[view, kind]], every)
-            for kind in ("trueskill", "expected-wins")
+            kind: dict(zip(every, map(float, read_lines(paths[file])), strict=True))
+            for kind, file in files_of.items()
         }
-        for view in judged
+        for view, files_of in columns.items()
     }
     blocks = read_m2(paths[_OFFICIAL])
     versions = {name: Version(tuple(read_lines(paths[outputs[name]]))) for name in every}
@@ -141,8 +132,8 @@ def load_gjg15(request: LoadRequest) -> Benchmark:
     rows = range(len(sources))
     corpus = _corpus(request, blocks, rows, versions, rankings["sentence"])
     human: Columns = {
-        "trueskill": {name: skill for name, (_, skill) in _GJG15_HUMAN.items()},
-        "expected-wins": {name: wins for name, (wins, _) in _GJG15_HUMAN.items()},
+        kind: {name: scores[column] for name, scores in _GJG15_HUMAN.items()}
+        for kind, column in (("trueskill", 1), ("expected-wins", 0))
     }
     return request.benchmark(
         corpus,
@@ -221,15 +212,6 @@ def _second(block: M2Sentence, agreed: bool) -> int:
     therefore agree; published tables took such a sentence as left unchanged.
     """
     return 0 if agreed and 1 not in block.annotators else 1
-
-
-def _rows_of(items: Sequence[RankedItem], row_of: Mapping[int, int]) -> tuple[RankedItem, ...]:
-    return tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
-
-
-def _column(path: Path, systems: Sequence[str]) -> dict[str, float]:
-    """Read one score a line, in alphabetical order of the systems."""
-    return dict(zip(systems, map(float, read_lines(path)), strict=True))
 
 
 def _read_verdicts(folder: DataFolder) -> Verdicts:

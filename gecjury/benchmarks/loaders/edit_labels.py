@@ -16,15 +16,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels, LoadRequest
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 from gecjury.benchmarks.marked_edits import Mark, token_edits
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.corpus.rows import read_table
 from gecjury.textfiles import read_json
 
@@ -48,113 +48,58 @@ class _Edit:
     votes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A row of AQUA and its number in the file."""
-
-    line: int
-    source: str
-    correction: str
-    label: str
-    edits: tuple[_Edit, ...]
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """An entry of PEVData."""
-
-    source: str
-    correction: str
-    named: str
-    valid: bool
-
-
 def load_aqua(request: LoadRequest) -> Benchmark:
     """Load AQUA in one language for `gecjury.benchmarks.load.load_benchmark`."""
     name = _AQUA[request.info.name]
     path = request.folder.paths([name], wanted_by=request.info.name)[name]
-    rows = _read_aqua(path)
-    layout = lay_out([row.source for row in rows])
-    corpus = placed_corpus(request, layout, [row.correction for row in rows])
+    rows = read_table(path, texts=True).rows
+    layout = lay_out([row["src"] for row in rows])
+    corpus = placed_corpus(request, layout, [row["tgt"] for row in rows])
     verdicts: list[HumanVerdict] = []
     problems: list[VerdictProblem] = []
-    for row, (place, number) in zip(rows, layout.cells, strict=True):
-        source, correction = _texts(corpus, place, number)
-        edits = token_edits(source, correction, [edit.mark for edit in row.edits])
-        if edits is None:
+    left_out = partial(VerdictProblem, path.name, read=False)
+    every: list[_Edit] = []
+    for row, cell in zip(rows, layout.cells, strict=True):
+        marked = _marked(row["alignment_labels"], row["alignment_labels_detailed"])
+        every += marked
+        made = token_edits(*_texts(corpus, cell), [edit.mark for edit in marked])
+        if made is None:
             reason = "the marks do not turn the source into the correction: left out"
-            problems.append(VerdictProblem(path.name, row.line, row.source, reason, read=False))
+            problems.append(left_out(row.line, row["src"], reason))
             continue
-        used = set()
-        for made in edits:
-            used |= set(made.marks)
-            marked = [row.edits[mark] for mark in made.marks]
-            judged = partial(
-                HumanVerdict,
-                item=str(row.line),
-                sentence=source,
-                correction=correction,
-                target=place + 1,
-                start=made.edit.start,
-                end=made.edit.end,
-                old=" ".join(source.split()[made.edit.start : made.edit.end]),
-                new=made.edit.correction,
-                row=number,
-            )
+        for token_edit in made:
+            judged = partial(_verdict, corpus, cell, token_edit.edit, str(row.line))
+            parts = [marked[number] for number in token_edit.marks]
             # Votes on several marks are not known to be in one order of annotators.
-            votes = marked[0].votes if len(marked) == 1 else ()
-            if votes:
+            if len(parts) == 1 and parts[0].votes:
                 verdicts += [
-                    judged(annotator=f"vote {vote}", valid=label == _TRUE)
-                    for vote, label in enumerate(votes, 1)
+                    judged(f"vote {vote}", label == _TRUE)
+                    for vote, label in enumerate(parts[0].votes, 1)
                 ]
-            elif all(edit.label for edit in marked):
-                valid = all(edit.label == _TRUE for edit in marked)
-                verdicts.append(judged(annotator="voted", valid=valid))
+            elif all(part.label for part in parts):
+                verdicts.append(judged("voted", all(part.label == _TRUE for part in parts)))
             else:
                 reason = "an edit without a label: left out"
-                problems.append(
-                    VerdictProblem(path.name, row.line, made.edit.correction, reason, read=False)
-                )
+                problems.append(left_out(row.line, token_edit.edit.correction, reason))
+        used = {number for token_edit in made for number in token_edit.marks}
+        reason = "changes blanks that part no tokens: no edit of tokens, left out"
         problems += [
-            VerdictProblem(
-                path.name,
-                row.line,
-                f"{{{row.edits[mark].mark.old}=>{row.edits[mark].mark.new}}}",
-                "changes blanks that part no tokens: no edit of tokens, left out",
-                read=False,
-            )
-            for mark in range(len(row.edits))
-            if mark not in used
+            left_out(row.line, f"{{{edit.mark.old}=>{edit.mark.new}}}", reason)
+            for number, edit in enumerate(marked)
+            if number not in used
         ]
-    labels = CorrectionLabels(
-        values=layout.words([row.label for row in rows]), true=_TRUE, false=_FALSE, others=_OTHERS
-    )
-    counts = Counter(row.label for row in rows)
+    values = layout.words([row["label"] for row in rows])
+    labels = CorrectionLabels(values=values, true=_TRUE, false=_FALSE, others=_OTHERS)
+    counts = Counter(row["label"] for row in rows)
     by_label = ", ".join(f"{label} {counts[label]}" for label in (_TRUE, *_FALSE, *_OTHERS))
-    marks = [edit for row in rows for edit in row.edits]
-    voted = Counter(edit.label or "none" for edit in marks)
+    voted = Counter(edit.label or "none" for edit in every)
     notes = (
         f"{len(rows)} corrections of {len(layout.sources)} sources by label: {by_label}",
-        f"{len(marks)} marked edits by voted label: "
+        f"{len(every)} marked edits by voted label: "
         + ", ".join(f"{label} {voted[label]}" for label in (_TRUE, *_FALSE, "none"))
         + "; at the edit level an edit is valid where most of its votes are TP",
     )
     return _benchmark(request, corpus, layout, verdicts, problems, notes, labels)
-
-
-def _read_aqua(path: Path) -> list[_Row]:
-    """Return the rows of a file."""
-    return [
-        _Row(
-            row.line,
-            row["src"],
-            row["tgt"],
-            row["label"],
-            _marked(row["alignment_labels"], row["alignment_labels_detailed"]),
-        )
-        for row in read_table(path, texts=True).rows
-    ]
 
 
 def _marked(voted: str, detailed: str) -> tuple[_Edit, ...]:
@@ -179,73 +124,49 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     in several ways. The edit therefore is the difference between the two sentences.
     """
     path = request.folder.paths([_PEV], wanted_by="pevdata")[_PEV]
-    rows = _read_pevdata(path)
-    keys = dict.fromkeys((row.source, row.correction) for row in rows)
+    rows = read_json(path, "PEVData")
+    keys = dict.fromkeys((row["S1-src"], row["S2-hyp"]) for row in rows)
     layout = lay_out([source for source, _ in keys])
     corpus = placed_corpus(request, layout, [correction for _, correction in keys])
     cell_of = dict(zip(keys, layout.cells, strict=True))
-    verdicts: dict[tuple[str, str], dict[str, bool]] = {}
+    verdicts: dict[tuple[str, str, bool], HumanVerdict] = {}
     problems: list[VerdictProblem] = []
-    judged: list[HumanVerdict] = []
     otherwise = 0
     for number, row in enumerate(rows, 1):
-        place, line = cell_of[row.source, row.correction]
-        source, correction = _texts(corpus, place, line)
+        cell = cell_of[row["S1-src"], row["S2-hyp"]]
+        source, correction = _texts(corpus, cell)
         before, after = source.split(), correction.split()
-        first = _alike(before, after)
-        last = _alike(before[first:][::-1], after[first:][::-1])
-        old, new = before[first : len(before) - last], after[first : len(after) - last]
+        # What the two sentences share at either end is no part of the edit.
+        start = _alike(before, after)
+        end = len(before) - _alike(before[start:][::-1], after[start:][::-1])
+        old, new = before[start:end], after[start : end + len(after) - len(before)]
         if not old and not new:
             reason = "the sentences differ in blanks alone: no edit of tokens, left out"
-            problems.append(VerdictProblem(path.name, number, row.named, reason, read=False))
+            problems.append(VerdictProblem(path.name, number, row["Edit"], reason, read=False))
             continue
-        otherwise += not _names(row.named, old, new)
+        otherwise += not _names(row["Edit"], old, new)
         # The same pair stands in the file again, always with the same verdict.
-        valid = row.valid
-        seen = verdicts.setdefault((source, correction), {})
-        if valid in seen.values():
-            continue
-        seen[str(number)] = valid
-        judged.append(
-            HumanVerdict(
-                annotator="JELV",
-                item=str(number),
-                sentence=source,
-                correction=correction,
-                target=place + 1,
-                start=first,
-                end=len(before) - last,
-                old=" ".join(old),
-                new=" ".join(new),
-                valid=valid,
-                row=line,
-            )
-        )
+        valid = row["Human Judgment"] == 1
+        if (source, correction, valid) not in verdicts:
+            edit = Edit(start, end, " ".join(new))
+            made = _verdict(corpus, cell, edit, str(number), "JELV", valid)
+            verdicts[source, correction, valid] = made
+    valid_pairs = sum(row["Human Judgment"] == 1 for row in rows)
+    repeated = len(rows) - len(verdicts) - len(problems)
     notes = (
-        f"{len(rows)} pairs, {sum(row.valid for row in rows)} of them valid; "
-        f"{len(rows) - len(judged) - len(problems)} repeat another with its verdict and count once",
+        f"{len(rows)} pairs, {valid_pairs} of them valid; {repeated} repeat another with its "
+        "verdict and count once",
         "an edit is what differs between the two sentences of a pair; the text that the data name "
         f"as the edit spells {otherwise} of them otherwise",
         "one verdict an edit: there is no agreement between annotators to compare with",
     )
-    return _benchmark(request, corpus, layout, judged, problems, notes)
-
-
-def _read_pevdata(path: Path) -> list[_Pair]:
-    return [
-        _Pair(row["S1-src"], row["S2-hyp"], row["Edit"], row["Human Judgment"] == 1)
-        for row in read_json(path, "PEVData")
-    ]
+    return _benchmark(request, corpus, layout, list(verdicts.values()), problems, notes)
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many tokens the two share at their beginning."""
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
@@ -260,10 +181,30 @@ def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
 # ---- both
 
 
-def _texts(corpus: Corpus, place: int, row: int) -> tuple[str, str]:
-    """Return source and correction, tokens joined by single blanks."""
+def _texts(corpus: Corpus, cell: tuple[int, int]) -> tuple[str, str]:
+    """Return source and correction at a place, tokens joined by single blanks."""
+    place, row = cell
     correction = corpus.systems[corpus.names[place]].lines[row]
     return " ".join(corpus.sources[row].split()), " ".join(correction.split())
+
+
+def _verdict(
+    corpus: Corpus, cell: tuple[int, int], edit: Edit, item: str, annotator: str, valid: bool
+) -> HumanVerdict:
+    source, correction = _texts(corpus, cell)
+    return HumanVerdict(
+        annotator=annotator,
+        item=item,
+        sentence=source,
+        correction=correction,
+        target=cell[0] + 1,
+        start=edit.start,
+        end=edit.end,
+        old=" ".join(source.split()[edit.start : edit.end]),
+        new=edit.correction,
+        valid=valid,
+        row=cell[1],
+    )
 
 
 def _benchmark(
@@ -283,8 +224,4 @@ def _benchmark(
         for number, ((row, sentence), corrections) in enumerate(texts.items())
     )
     read = tuple(verdicts), sources, tuple(problems)
-    return replace(
-        placed_benchmark(request, corpus, layout, notes),
-        labels=labels,
-        _verdicts=lambda: read,
-    )
+    return placed_benchmark(request, corpus, layout, notes, labels=labels, _verdicts=lambda: read)

@@ -22,27 +22,35 @@ _META = "GECCC/data/meta.tsv"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class GecccSentences:
-    """The sentences of one split; every field has an entry for each, in file order.
+class CorrectedSentences:
+    """Sentences and their corrections by people; every sequence has an entry for each.
 
     Attributes:
         sources: texts as written, not tokenised.
         references: one or two corrections of each, as written; two may be the same, and a
             correction that deletes the sentence is empty.
-        m2: tokens joined by single spaces, with the edits of annotator 0 and, where there are two
-            references, of annotator 1. The types are ERRANT's for Czech.
-        domains: `Natives Formal`, `Natives Web Informal`, `Romani` or `Second Learners`.
+        m2: tokens joined by single spaces, with every annotator's edits, numbered from 0.
         documents: name of the text that the sentence is from, for resampling by text.
     """
 
     sources: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
     m2: tuple[M2Sentence, ...]
-    domains: tuple[str, ...]
     documents: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.sources)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GecccSentences(CorrectedSentences):
+    """The sentences of one split, in file order; types of edits are ERRANT's for Czech.
+
+    Attributes:
+        domains: `Natives Formal`, `Natives Web Informal`, `Romani` or `Second Learners`.
+    """
+
+    domains: tuple[str, ...]
 
 
 def read_geccc(folder: DataFolder, split: GecccSplit) -> GecccSentences:

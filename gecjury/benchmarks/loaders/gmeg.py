@@ -48,7 +48,10 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
         request.collect_references(
             lambda _: [texts[name] for name in references], rows, len(sources)
         ),
-        reference_name=_reference_name(request, references),
+        # With their number, since two sets are called official.
+        reference_name=f"official-{len(references)}"
+        if request.references == ("official",)
+        else request.reference_name,
         reference_sets={"official": lambda: [texts[name] for name in references]},
     )
     published = _corpus_scores(paths[tables["corpus"]])
@@ -70,13 +73,6 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
         ),
         segment_scores=segment,
     )
-
-
-def _reference_name(request: LoadRequest, references: list[str]) -> str:
-    """Return the name of the references, with their number, since two sets are called official."""
-    if request.references == ("official",):
-        return f"official-{len(references)}"
-    return request.reference_name
 
 
 def _locate(request: LoadRequest, names: list[str], split: str, domain: str) -> dict[str, Path]:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.human_scores import human_columns, human_trueskill_sampled
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.rows import read_table
@@ -41,13 +42,14 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     rows = sorted({item.sentence for item in items})
     row_of = {line: row for row, line in enumerate(rows)}
     items = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
-    names = info.system_sets[request.systems]
+    names, every = info.system_sets[request.systems], info.system_sets["all"]
     texts = {
         "orig": Version(tuple(source)),
         "turk": _version(paths[_REFERENCES[0]]),
         **{name: _supplied(request, name, len(source)) for name in names if name not in _PUBLIC},
     }
     taken = {name: version.take(rows) for name, version in texts.items()}
+    shown = {name: version.lines for name, version in taken.items()}
     corpus = Corpus(
         tuple(source[row] for row in rows),
         {name: taken[name] for name in names},
@@ -56,7 +58,8 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
             rows,
             len(source),
         ),
-        groups=ranked_groups(items, names, _shown(taken, info.system_sets["all"])),
+        # A group shows what annotators saw only if the outputs of all systems are there.
+        groups=ranked_groups(items, names, shown if len(shown) == len(every) else None),
         reference_name=(
             "official-3" if request.references == ("official",) else request.reference_name
         ),
@@ -65,17 +68,9 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
         corpus,
         rows,
         rankings={"sentence": items},
-        human={"sentence": _human(items, info.system_sets["all"])},
+        human={"sentence": _human(items, every)},
         notes=_notes(names),
     )
-
-
-def _shown(
-    taken: Mapping[str, Version], every: Sequence[str]
-) -> Mapping[str, Sequence[str]] | None:
-    """Return the texts that annotators saw, if all are known."""
-    texts = {name: version.lines for name, version in taken.items()}
-    return texts if set(texts) >= set(every) else None
 
 
 def _version(path: Path) -> Version:
@@ -127,15 +122,8 @@ def _item(number: str, line: int, judge: str, ranks: Mapping[str, int]) -> Ranke
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
     """Recompute human scores from all pairs by the procedure of the field's published columns."""
-    from gecjury.benchmarks.human_scores import (
-        human_columns,
-        human_expected_wins,
-        human_trueskill_sampled,
-    )
-
     pairs = expand_pairs(items, systems)
-    skills = human_trueskill_sampled(pairs, np.random.default_rng(0), 100)
-    return human_columns(systems, skills, human_expected_wins(pairs))
+    return human_columns(pairs, human_trueskill_sampled(pairs, np.random.default_rng(0), 100))
 
 
 def _notes(names: Sequence[str]) -> tuple[str, ...]:

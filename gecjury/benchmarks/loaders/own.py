@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -20,16 +21,17 @@ from typing import Literal
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import judged_entries, read_rankings
 from gecjury.benchmarks.own_judgments import (
     OwnJudgments,
-    known_items,
+    left_out,
     read_judgments,
     read_own_verdicts,
 )
 from gecjury.benchmarks.table import BENCHMARKS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import ENGLISH, Language, language_of
+from gecjury.corpus.language import Language, language_of
 from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError, nearest_of
@@ -51,8 +53,25 @@ _SHAPE = (
 
 
 @dataclass(frozen=True)
-class _Named:
-    """The contents of `benchmark.toml`; see `FolderLayout`."""
+class Description:
+    """The contents of `benchmark.toml`.
+
+    Attributes:
+        name: name in results.
+        citation: the paper to cite.
+        source: file of the sentences to correct.
+        outputs: one file a system, in the order in which systems are compared.
+        references: reference files in order.
+        gold: M2 file with gold edits.
+        judgments: file of judgments, or such files by view.
+        first_sentence: number of the first sentence in the judgments, 1 or 0.
+        system_sets: names of systems by set.
+        unknown_systems: treatment of judgments of systems without output.
+        language: ISO code of the language of the texts.
+        tokens: tokenisation of the texts.
+        fold: folding of the texts.
+        verdicts: file of verdicts on single edits; see `read_own_verdicts`.
+    """
 
     name: str = ""
     citation: str = ""
@@ -64,7 +83,7 @@ class _Named:
     first_sentence: Literal[1, 0] = 1
     system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown_systems: Literal["refuse", "skip"] = "refuse"
-    language: str = ""
+    language: str = "en"
     tokens: str = ""
     fold: str = ""
     verdicts: str = ""
@@ -75,32 +94,24 @@ class FolderLayout:
     """The places of an own benchmark's parts.
 
     Attributes:
-        name: name in results.
+        described: what its table says, or what is usual, with a name.
         source: sentences to correct.
         outputs: one file a system, in the order in which systems are compared.
         judgments: by view the file of judgments; none where single edits alone were judged.
         references: reference files in order.
         gold: M2 file with gold edits.
-        first_sentence: number of the first sentence in the judgments, 1 or 0.
-        citation: the paper to cite.
-        system_sets: names of systems by set.
-        unknown_systems: treatment of judgments of systems without output, `refuse` or `skip`.
         language: the language of the texts.
         verdicts: verdicts on single edits; see `read_own_verdicts`.
     """
 
-    name: str
+    described: Description
     source: Path
     outputs: tuple[Path, ...]
     judgments: Mapping[View, Path]
-    references: tuple[Path, ...] = ()
-    gold: Path | None = None
-    first_sentence: int = 1
-    citation: str = ""
-    system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unknown_systems: str = "refuse"
-    language: Language = ENGLISH
-    verdicts: Path | None = None
+    references: tuple[Path, ...]
+    gold: Path | None
+    language: Language
+    verdicts: Path | None
 
 
 def own_info(path: Path) -> BenchmarkInfo:
@@ -111,14 +122,13 @@ def own_info(path: Path) -> BenchmarkInfo:
     """
     layout = read_layout(path)
     every = tuple(system_name(file) for file in layout.outputs)
-    sets = {"base": every, **layout.system_sets, "all": every}
     return BenchmarkInfo(
-        layout.name,
-        layout.citation or "judgments of your own",
-        sets,
+        layout.described.name,
+        layout.described.citation or "judgments of your own",
+        "gecjury.benchmarks.loaders.own:load_own",
+        {"base": every, **layout.described.system_sets, "all": every},
         ("official",) if layout.references or layout.gold else (),
         tuple(layout.judgments) or ("edit",),
-        "gecjury.benchmarks.loaders.own:load_own",
         path,
         layout.language.code,
         layout.language.tokens,
@@ -134,9 +144,9 @@ def load_own(request: LoadRequest) -> Benchmark:
     files = (layout.source, layout.outputs, layout.references, layout.gold)
     whole = read_corpus(*files, language=request.language)
     names = info.system_sets[request.systems]
-    skip = (request.unknown_systems or layout.unknown_systems) == "skip"
+    skip = (request.unknown_systems or layout.described.unknown_systems) == "skip"
     judged = {
-        view: _read_judgments(file, whole, layout.first_sentence, skip)
+        view: _read_judgments(file, whole, layout.described.first_sentence, skip)
         for view, file in layout.judgments.items()
     }
     edits_alone: tuple[str, ...] = ()
@@ -178,7 +188,7 @@ def load_own(request: LoadRequest) -> Benchmark:
         raters=raters,
         _verdicts=None
         if layout.verdicts is None
-        else partial(read_own_verdicts, layout.verdicts, whole, layout.first_sentence),
+        else partial(read_own_verdicts, layout.verdicts, whole, layout.described.first_sentence),
     )
 
 
@@ -199,15 +209,20 @@ def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
 def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJudgments:
     if path.suffix.lower() != ".xml":
         return read_judgments(path, corpus, first, skip_unknown=skip)
+    unknown = Counter[str]() if skip else None
     items = read_rankings(
         path,
         first_line=1 if first else 0,
         lines=len(corpus),
-        systems=() if skip else corpus.names,
-        own=True,
+        systems=corpus.names,
+        of_user=True,
+        unknown=unknown,
     )
-    kept, notes = known_items(path, items, corpus.names)
-    return OwnJudgments(kept, notes=notes)
+    if not unknown:
+        return OwnJudgments(items)
+    kept = sum(len(group) for item in items for group in item.groups)
+    notes = left_out(path, kept + unknown.total(), kept, unknown, corpus.names)
+    return OwnJudgments(items, notes=notes)
 
 
 def _compares(judged: OwnJudgments, names: Collection[str]) -> bool:
@@ -252,16 +267,10 @@ def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     if judged.raters:
         mean = np.mean([defined_mean(table, 0) for table in judged.raters.values()], axis=0)
         return {"mean": dict(zip(systems, defined_mean(mean.T, 0).tolist(), strict=True))}
-    from gecjury.benchmarks.human_scores import (
-        human_columns,
-        human_expected_wins,
-        human_trueskill,
-    )
-
     pairs = judged_entries(judged.items, systems)
     skills = human_trueskill(pairs)
     skills[~pairs.compared] = np.nan
-    return human_columns(systems, skills, human_expected_wins(pairs))
+    return human_columns(pairs, skills)
 
 
 def read_layout(path: Path) -> FolderLayout:
@@ -280,7 +289,7 @@ def read_layout(path: Path) -> FolderLayout:
             raise InputError(f"{named}: is no file; expected a table in TOML, or none at all")
         if named.is_file():
             return _layout(path, _read_toml(named), named)
-        return _layout(path, _Named(), path)
+        return _layout(path, Description(), path)
     if path.suffix == ".toml" and path.is_file():
         return _layout(path.parent, _read_toml(path), path)
     if path.exists():
@@ -294,7 +303,7 @@ def read_layout(path: Path) -> FolderLayout:
     )
 
 
-def _read_toml(path: Path) -> _Named:
+def _read_toml(path: Path) -> Description:
     text = read_text(path, most=_MOST_TOML)
     try:
         table = tomllib.loads(text)
@@ -305,60 +314,52 @@ def _read_toml(path: Path) -> _Named:
     except ValueError:
         # Python refuses to read integers of more than 4,300 digits, and dates that are none.
         raise InputError(f"{path}: not TOML: a number or date that cannot be read") from None
-    keys = [key.name for key in fields(_Named)]
+    keys = [key.name for key in fields(Description)]
     for key in table:
         if key not in keys:
             raise InputError(f"{path}: unknown key {key!r:.60}: {nearest_of(key[:60], keys)}")
     try:
-        return from_record(_Named, table)
+        return from_record(Description, table)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _layout(root: Path, table: _Named, where: Path) -> FolderLayout:
+def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
     name = table.name or root.resolve().name
     if name in BENCHMARKS:
         raise InputError(
             f"{where}: {name!r} is the name of a benchmark that is read from the data folder; "
             f"give this one another `name` in {root / _TABLE}, or rename the folder"
         )
-
-    def named(key: str, file: str) -> Path | None:
-        return _file(root, file, key, where) if file else None
-
     outputs = _files(root, table.outputs, "outputs", where)
     if not outputs:
         raise InputError(
             f"{where}: no system outputs in {root / 'outputs'}; expected one file a system, called "
             "by its name"
         )
+    _check_sets(table.system_sets, [system_name(file) for file in outputs], where)
+    try:
+        language = language_of(table.language or "en", table.tokens or None, table.fold or None)
+    except OptionError as error:
+        raise InputError(f"{where}: {error}") from None
+    gold = root / "gold.m2"
     return FolderLayout(
-        name,
-        named("source", table.source) or _single(root, "source", where),
+        replace(table, name=name),
+        _file(root, table.source, "source", where) or _single(root, "source", where),
         outputs,
         _judgments(root, table, where),
         _files(root, table.references, "references", where),
-        named("gold", table.gold) or _optional(root / "gold.m2"),
-        table.first_sentence,
-        table.citation,
-        _sets(table.system_sets, [system_name(file) for file in outputs], where),
-        table.unknown_systems,
-        _language(table, where),
-        named("verdicts", table.verdicts),
+        _file(root, table.gold, "gold", where) or (gold if gold.is_file() else None),
+        language,
+        _file(root, table.verdicts, "verdicts", where),
     )
 
 
-def _language(table: _Named, where: Path) -> Language:
-    try:
-        return language_of(table.language or "en", table.tokens or None, table.fold or None)
-    except OptionError as error:
-        raise InputError(f"{where}: {error}") from None
-
-
-def _file(root: Path, name: str, key: str, where: Path) -> Path:
-    if not _place(root, name, key, where).is_file():
-        raise InputError(f"{where}: {key} names {name!r}, but {root / name} is no file")
-    return root / name
+def _file(root: Path, name: str, key: str, where: Path) -> Path | None:
+    """Return the path of a file that a benchmark's table names; None where it names none."""
+    if name and not _place(root, name, key, where).is_file():
+        raise InputError(f"{where}: {key} names {name!r}, but no file is at {root / name}")
+    return root / name if name else None
 
 
 def _place(root: Path, name: str, key: str, where: Path) -> Path:
@@ -371,10 +372,6 @@ def _place(root: Path, name: str, key: str, where: Path) -> Path:
     if "\0" in name or any(len(part.encode()) > _LONGEST for part in parts) or len(name) > 4_000:
         raise InputError(f"{where}: {key} names {name!r:.60}, which is no name of a file")
     return root / name
-
-
-def _optional(path: Path) -> Path | None:
-    return path if path.is_file() else None
 
 
 def _single(root: Path, stem: str, where: Path) -> Path:
@@ -390,48 +387,29 @@ def _visible(folder: Path, pattern: str = "*") -> list[Path]:
     return sorted(p for p in folder.glob(pattern) if p.is_file() and not p.name.startswith("."))
 
 
-def _matching(root: Path, pattern: str, key: str, where: Path) -> list[Path]:
-    """Return the files that a pattern of a benchmark's table stands for.
+def _files(root: Path, named: str | Sequence[str], key: str, where: Path) -> tuple[Path, ...]:
+    """Return files named one by one, by pattern, or as all files of a folder.
 
-    A pattern searches the folder alone, at no greater depth: a shared benchmark must not walk
-    through its reader's machine.
-
-    Raises:
-        InputError: it leads out of the folder, or has `**`.
+    Folders and patterns search the folder of the table alone, at no greater depth: a shared
+    benchmark must not walk through its reader's machine.
     """
-    if not any(sign in pattern for sign in "*?["):
-        return []
-    _check_within(root, pattern, key, where)
-    return _visible(root, pattern)
-
-
-def _check_within(root: Path, name: str, key: str, where: Path) -> None:
-    """Refuse a folder or pattern elsewhere: its files are not named one by one."""
-    parts = Path(name).parts
-    if Path(name).is_absolute() or ".." in parts or any("**" in part for part in parts):
-        raise InputError(
-            f"{where}: {key} names {name!r:.60}; expected a folder or pattern within {root}, "
-            "without a leading /, without .. and without **; files elsewhere are named one by one"
-        )
-
-
-def _files(root: Path, given: str | Sequence[str], key: str, where: Path) -> tuple[Path, ...]:
-    """Return files named one by one or by pattern, or all files of a folder."""
-    parts = [given] if isinstance(given, str) else given
     files: list[Path] = []
-    for name in parts:
-        if _place(root, name, key, where).is_dir():
-            _check_within(root, name, key, where)
-            inside = _visible(root / name)
-            if not inside and name != key:
-                raise InputError(f"{where}: {key} names {name!r}, a folder without files")
-            files += inside
-        elif (root / name).is_file():
-            files.append(root / name)
-        elif matches := _matching(root, name, key, where):
-            files += matches
-        elif name != key:
-            raise InputError(f"{where}: {key} names {name!r}, but nothing is at {root / name}")
+    for name in [named] if isinstance(named, str) else named:
+        place = _place(root, name, key, where)
+        inside = [place] if place.is_file() else []
+        if place.is_dir() or (not inside and any(sign in name for sign in "*?[")):
+            parts = Path(name).parts
+            if Path(name).is_absolute() or ".." in parts or any("**" in part for part in parts):
+                raise InputError(
+                    f"{where}: {key} names {name!r:.60}; expected a folder or pattern within "
+                    f"{root}, without a leading /, without .. and without **; files elsewhere are "
+                    "named one by one"
+                )
+            inside = _visible(place) if place.is_dir() else _visible(root, name)
+        # The usual folder may be missing: who has no references needs none.
+        if not inside and name != key:
+            raise InputError(f"{where}: {key} names {name!r}, but no file is at {place}")
+        files += inside
     if len(files) > _MOST_FILES:
         raise InputError(
             f"{where}: {key} names {len(files)} files; expected at most {_MOST_FILES}: check that "
@@ -440,7 +418,7 @@ def _files(root: Path, given: str | Sequence[str], key: str, where: Path) -> tup
     return tuple(files)
 
 
-def _judgments(root: Path, table: _Named, where: Path) -> dict[View, Path]:
+def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
     """Return the files of judgments by view; none may be there where edits have verdicts."""
     if not table.judgments:
         stems: dict[View, str] = {"edit": "judgments_edit", "sentence": "judgments_sentence"}
@@ -468,8 +446,9 @@ def _judgments(root: Path, table: _Named, where: Path) -> dict[View, Path]:
             f"{where}: judgments is {files!r:.60}; expected a file name, or a table with edit and "
             "sentence"
         )
-    paths = {v: _file(root, files[v], "judgments", where) for v in _VIEWS if v in files}
-    for path in paths.values():
+    paths: dict[View, Path] = {}
+    for view in (view for view in _VIEWS if view in files):
+        path = paths[view] = _file(root, files[view], "judgments", where) or root
         if path.suffix.lower() not in _KINDS:
             raise InputError(f"{path}: expected judgments as {', '.join(_KINDS)}")
     return paths
@@ -485,10 +464,8 @@ def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
     return files[0] if files else None
 
 
-def _sets(
-    sets: Mapping[str, tuple[str, ...]], systems: Sequence[str], where: Path
-) -> Mapping[str, tuple[str, ...]]:
-    """Return the sets of systems; their systems must exist, and none may stand in a set twice."""
+def _check_sets(sets: Mapping[str, tuple[str, ...]], systems: Sequence[str], where: Path) -> None:
+    """Refuse sets of systems that do not exist, or that stand in a set twice."""
     for key, names in sets.items():
         for name in names:
             if name not in systems:
@@ -500,4 +477,3 @@ def _sets(
             raise InputError(
                 f"{where}: system set {key!r:.60} is {names!r:.60}; expected names, each once"
             )
-    return sets

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus, Version
@@ -64,14 +65,8 @@ def _version(path: Path) -> Version:
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
     """Return human columns, computed from the rankings as the published ones of SEEDA were."""
-    from gecjury.benchmarks.human_scores import (
-        human_columns,
-        human_expected_wins,
-        human_trueskill,
-    )
-
     pairs = expand_pairs(items, systems)
-    return human_columns(systems, human_trueskill(pairs), human_expected_wins(pairs))
+    return human_columns(pairs, human_trueskill(pairs))
 
 
 def _contexts(path: Path, sources: Sequence[str]) -> tuple[tuple[str, str], ...]:

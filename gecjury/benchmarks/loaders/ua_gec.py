@@ -13,6 +13,7 @@ from itertools import accumulate
 from types import ModuleType
 from typing import Any, Literal, get_args
 
+from gecjury.benchmarks.loaders.geccc import CorrectedSentences
 from gecjury.benchmarks.marked_edits import Mark, token_edits
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
@@ -24,25 +25,14 @@ UaGecLayer = Literal["gec-only", "gec-fluency"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class UaGecSentences:
-    """Sentences of one part and layer; every sequence has an entry for each, in document order.
+class UaGecSentences(CorrectedSentences):
+    """Sentences of one part and layer, in document order; types of edits are the corpus' own.
 
     Attributes:
-        sources: texts as written.
-        references: texts as written, by annotator; one or two of each sentence.
-        m2: tokens with every annotator's edits, numbered from 0; types are the corpus' own.
-        documents: name of the document that the sentence is from.
         left_out: sentences and documents that are not among them, by reason.
     """
 
-    sources: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]
-    m2: tuple[M2Sentence, ...]
-    documents: tuple[str, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.sources)
 
 
 def read_ua_gec(

@@ -43,6 +43,8 @@ from tests.shell import (
             "--systems and --references are of a benchmark",
         ),
         (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
+        ([*SCORE, "-r", "ref.txt", "--batch-size", "0"], "--batch-size 0: expected 1 or more"),
+        ([*SCORE, "-r", "ref.txt", "--price", "1"], "--price '1': expected two prices"),
         (
             ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
             "green: option unit: '1' is not one of word, char, line\n",

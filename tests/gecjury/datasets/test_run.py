@@ -105,7 +105,7 @@ BAD = [
     ({"references": []}, "references is an empty list"),
     ({"references": ["a", None]}, "references holds null, not text"),
     ({"source": "x" * 200_000}, "source is too long"),
-    ({"id": None}, "id is (null|null; expected)"),
+    ({"id": None}, "id is null; expected text or a whole number"),
 ]
 BAD_LINES = [
     (b"{", "is no JSON"),
@@ -604,26 +604,16 @@ def test_a_worker_that_always_dies_names_its_rows(
     ("name", "keys", "value", "told"),
     [
         ("dataset.json", ["job", "shard_rows"], "x", "shard_rows is 'x'; expected a whole number"),
-        ("dataset.json", ["job", "shard_rows"], 0, "shard_rows is 0; expected 1 or more"),
         ("dataset.json", ["job", "hypotheses"], 7, "hypotheses is 7; expected an object"),
         ("dataset.json", ["job", "hypotheses"], {"": 1.5}, "is 1.5; expected a text"),
         ("dataset.json", ["job", "labels"], [1.5], r"labels\[0\] is 1.5; expected a text"),
-        ("dataset.json", ["job", "labels"], [], "not equally many"),
         ("dataset.json", ["job", "signatures"], ["x"], r"signatures\[0\] is 'x'; expected an obj"),
-        ("dataset.json", ["job", "files", 0, "offsets"], [0], "do not belong together"),
         ("dataset.json", ["format"], "gecjury-dataset/2", "format is .*; expected 'gecjury-data"),
         ("results.json", ["rows", 0, "score"], "x", r"rows\[0\].score is 'x'; expected a number"),
         ("results.json", ["rows", 0, "signature"], 1, r"rows\[0\].signature is 1; expected a te"),
         ("results.json", ["read"], None, "read is None; expected a whole number"),
-        (".sides/part-000000.summary.json", ["rows"], 7, "its summary is of other rows"),
-        (".sides/part-000000.summary.json", ["totals"], {}, "its summary is of other metrics"),
         (".sides/part-000000.summary.json", ["notes"], [1], r"notes\[0\] is 1; expected a text"),
-        (
-            ".sides/part-000001.summary.json",
-            ["totals", "green", "sums", ""],
-            [1.0],
-            "its sums of green are 1 numbers",
-        ),
+        (".sides/part-000001.summary.json", ["rows"], "x", "rows is 'x'; expected a whole number"),
     ],
 )
 def test_a_folder_with_values_of_other_types_is_refused(
