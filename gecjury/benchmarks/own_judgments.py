@@ -28,13 +28,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import Row, Table, read_table
 from gecjury.errors import InputError, nearest_of
 
-FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "ratings": (("sentence", "system", "score"), ("annotator", "aspect")),
-    "preferences": (("sentence", "system_a", "system_b", "preference"), ("annotator",)),
-    "rankings": (("sentence", "system", "rank"), ("annotator", "item")),
-}
-"""The kinds of files: columns that must be there, and columns that may be."""
-
 _ONE = "annotator"
 
 _LARGEST = 1e100
@@ -73,16 +66,19 @@ def read_judgments(
     Raises:
         InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
     """
-    form, rows = _read_table(path)
-    notes: tuple[str, ...] = ()
-    if skip_unknown:
-        rows, notes = _known_rows(path, rows, corpus.names)
-    readers: Mapping[str, Callable[[Sequence[Row], Corpus, int], OwnJudgments]] = {
-        "ratings": _ratings,
-        "preferences": _preferences,
-        "rankings": _rankings,
-    }
-    judged = readers[form](rows, corpus, first)
+    forms = "; or ".join(",".join(needed) for needed, _, _ in _FORMS.values())
+    expected = f"a header with the columns {forms}"
+    table = read_table(path, expected)
+    form = next((f for f, (needed, *_) in _FORMS.items() if {*needed} <= {*table.columns}), None)
+    if form is None:
+        named = ", ".join(table.columns)
+        raise InputError(f"{path}, line 1: columns {named:.300}; expected {expected}")
+    needed, optional, read = _FORMS[form]
+    _refuse_columns(table, needed, optional, form)
+    if not skip_unknown:
+        return read(table.rows, corpus, first)
+    rows, notes = _known_rows(path, table.rows, corpus.names)
+    judged = read(rows, corpus, first)
     return replace(judged, notes=(*judged.notes, *notes))
 
 
@@ -126,19 +122,6 @@ def left_out(
         )
     what = f"{total - kept} of {total} judgments name systems without output and are left out"
     return (f"{what}: {names}",)
-
-
-def _read_table(path: Path) -> tuple[str, Sequence[Row]]:
-    forms = "; or ".join(",".join(needed) for needed, _ in FORMS.values())
-    expected = f"a header with the columns {forms}"
-    table = read_table(path, expected)
-    form = next((f for f, (needed, _) in FORMS.items() if set(needed) <= set(table.columns)), None)
-    if form is None:
-        named = ", ".join(table.columns)
-        raise InputError(f"{path}, line 1: columns {named:.300}; expected {expected}")
-    needed, optional = FORMS[form]
-    _refuse_columns(table, needed, optional, form)
-    return form, table.rows
 
 
 def _refuse_columns(
@@ -285,6 +268,16 @@ def _ranked(
     note = f"{equal} judgments prefer one of two equal texts; they are kept as they are"
     return OwnJudgments(tuple(items), notes=(note,) if equal else ())
 
+
+_Reader = Callable[[Sequence[Row], Corpus, int], OwnJudgments]
+_FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
+    "ratings": (("sentence", "system", "score"), ("annotator", "aspect"), _ratings),
+    "preferences": (
+        ("sentence", "system_a", "system_b", "preference"), ("annotator",), _preferences,
+    ),
+    "rankings": (("sentence", "system", "rank"), ("annotator", "item"), _rankings),
+}  # fmt: skip
+"""The kinds of files: columns that must be there, columns that may be, and what reads the rows."""
 
 _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
 _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gecjury.benchmarks.data_folder import (
-    DATASETS,
-    DataFile,
-    DataFolder,
-    dataset_files,
-    open_data,
-    own_folder,
-)
-from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import print_data, tell
 from gecjury.errors import DataError, OptionError
 from gecjury.report.result import Column
 from gecjury.report.tables import print_table
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.data_folder import DataFile, DataFolder
 
 _EPILOG = """\
 Data is looked for in --data DIR, then $GECJURY_DATA, then the cache, and is fetched into the cache
@@ -70,6 +65,8 @@ def _declare(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run one action; return the exit status."""
+    from gecjury.benchmarks.data_folder import open_data
+
     action: str = args.action
     if action in ("fetch", "path") and not args.names:
         raise OptionError(f"data {action}: name a data set, or `all`; `gecjury data list` has them")
@@ -95,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
     """Return the files of the named data sets; of all without names or with `all`."""
+    from gecjury.benchmarks.data_folder import DATASETS, dataset_files
+
     if "sample" in names:
         raise OptionError("the sample comes with the package: nothing to fetch or verify")
     chosen = list(DATASETS) if not names or "all" in names else list(dict.fromkeys(names))
@@ -102,6 +101,8 @@ def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
 
 
 def _list(folder: DataFolder, form: str) -> int:
+    from gecjury.benchmarks.table import BENCHMARKS
+
     where = "cache" if folder.origin == "cache" else "data"
     rows: list[tuple[object, ...]] = []
     for name, files in _sets([]).items():
@@ -157,6 +158,8 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 
 
 def _path(folder: DataFolder, name: str, form: str) -> int:
+    from gecjury.benchmarks.data_folder import own_folder
+
     path = folder.root / own_folder(name)
     if not path.is_dir():
         raise DataError(

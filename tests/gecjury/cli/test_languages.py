@@ -72,7 +72,7 @@ def test_rows_of_a_dataset_are_cut_as_texts_are(
     assert found[0]["score"] == 1.0
     # Another language is another run.
     assert main(["score", "d.jsonl", "-o", "out", "-m", "green"]) == 2
-    assert "lang: sv then, None now" in capsys.readouterr().err
+    assert "lang: sv then, none now" in capsys.readouterr().err
 
 
 def test_m2_and_text_of_one_sentence_stand_together(

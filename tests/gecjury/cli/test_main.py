@@ -202,7 +202,7 @@ BAD: list[tuple[list[str], str]] = [
     (instead("green", "green:beta=nan"), r"beta=nan is out of range"),
     (instead("green", "green:n=0"), r"n=0 is out of range; expected 1 to 100"),
     (instead("green", "green:unit=wrd"), r"is not one of word, char, line; did you mean word\?"),
-    (instead("green", "gleu:seed=-1"), r"seed=-1 is negative"),
+    (instead("green", "gleu:seed=-1"), r"seed=-1 is out of range; expected 0 or more"),
     (instead("green", "green:n"), r"'n' is not `option=value`"),
     (command("-m", "gren"), r"unknown metric 'gren'"),
     (

@@ -29,7 +29,7 @@ from gecjury.stats.resampling import Resampling
         ({"shuffles": -1}, r"--shuffles -1: expected 0 or more \(0 is one pass in file order\)"),
         ({"shuffles": 2, "aggregate": "mean"}, "does not change --aggregate mean"),
         ({"statistic": "spa", "resampling": Resampling(over="none")}, "nothing is tested"),
-        ({"statistic": "spa", "level": "sentence"}, "--statistic spa with --level sentence"),
+        ({"statistic": "spa", "level": "sentence"}, "nothing is tested at system level"),
         ({"statistic": "pairwise_accuracy", "level": "edit"}, "--statistic pairwise-accuracy"),
         ({"grouping": "item", "level": "system"}, "--grouping item with --level system"),
         ({"credit": ("any",), "level": "system"}, "--credit is for --level edit or all"),
