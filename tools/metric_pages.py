@@ -13,7 +13,7 @@ from typing import Any
 
 from gecjury.report.citations import citations
 from gecjury.scoring.options import options_of
-from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.signature import Signature
 
@@ -24,11 +24,14 @@ _RANGE = re.compile(
 )
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _SEEDA = "measured/seeda.md"
-_HEAD = (
-    "| metric | accuracy E | S | E, fluency | S, fluency | r E | S | E, fluency | S, fluency |"
-)
+_HEAD = "| metric | accuracy E | S | E, fluency | S, fluency | r E | S | E, fluency | S, fluency |"
 """The first line of the table there that the pages take their figures from."""
-_KINDS = {"guides": "Guide", "reference": "Reference", "measured": "Measured", "tutorials": "Tutorial"}
+_KINDS = {
+    "guides": "Guide",
+    "reference": "Reference",
+    "measured": "Measured",
+    "tutorials": "Tutorial",
+}
 _FAMILIES = {
     "refbased": "measured against references",
     "refless": "without references",
@@ -131,7 +134,7 @@ def told() -> Mapping[str, Mapping[str, Any]]:
 
 
 def agreement(name: str) -> tuple[str, ...]:
-    """A metric's first row in the table of SEEDA's page, by the columns of `_HEAD`; empty without one."""
+    """A metric's first row in the table of SEEDA's page, whose columns `_HEAD` names, if any."""
     page = (_REPOSITORY / "docs" / _SEEDA).read_text(encoding="utf-8")
     if _HEAD not in page:
         raise ValueError(f"docs/{_SEEDA} has no table with the heading {_HEAD}")
@@ -199,7 +202,7 @@ def _agreement(name: str, more: Mapping[str, Any]) -> list[str]:
         lines = [
             f"{spec} on SEEDA with ten references: share of the pairs of corrections ordered as "
             "people do (ties count half), and Pearson's r over systems. E and S are the "
-            "edit-based and the sentence-based judgments of twelve systems; \"fluency\" adds "
+            'edit-based and the sentence-based judgments of twelve systems; "fluency" adds '
             f"GPT-3.5 and a human rewrite. [All metrics, intervals and limits](../../{_SEEDA}).",
             "",
             "| | E | S | E, fluency | S, fluency |",
@@ -233,7 +236,9 @@ def metrics_index() -> str:
 
 def _paper(found: type[Scorer]) -> str:
     """A metric's paper, with a link where there is one; nothing for metrics of this package."""
-    addresses = [entry.fields["url"] for entry, _ in citations([found.name]) if "url" in entry.fields]
+    addresses = [
+        entry.fields["url"] for entry, _ in citations([found.name]) if "url" in entry.fields
+    ]
     if not re.search(r"\d{4}", found.paper):
         return ""
     return f" ([{found.paper}]({addresses[0]}))" if addresses else f" ({found.paper})"

@@ -70,7 +70,12 @@ def write(parts: Path, out: Path) -> None:
     for path, text in pages.items():
         (docs / path).parent.mkdir(parents=True, exist_ok=True)
         (docs / path).write_text(relinked(text, homes.get(path, f"docs/{path}"), path), "utf-8")
-    top = entries(docs, "index.md")
+    # The first page's lists lead to the kinds, whatever their headings.
+    top = tuple(
+        one for each in entries(docs, "index.md") for one in ((each,) if each.path else each.below)
+    )
+    top = tuple(each for each in top if each.path.endswith("/index.md"))
+    _check_complete(docs, {each.path for each in _walk(top) if each.path})
     (docs / "llms.txt").write_text(llms_txt(top), "utf-8")
     (docs / "llms-full.txt").write_text(
         "\n\n".join((docs / each.path).read_text("utf-8") for each in _walk(top) if each.path),
@@ -168,6 +173,15 @@ def entries(docs: Path, index: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
+def _check_complete(docs: Path, listed: set[str]) -> None:
+    """End with status 1 where an index lists a page that is not there, or none lists a page."""
+    there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {"index.md"}
+    wrong = [f"{path}: listed by an index page, but not there" for path in sorted(listed - there)]
+    wrong += [f"{path}: listed by no index page" for path in sorted(there - listed)]
+    if wrong:
+        raise SystemExit("\n".join(wrong))
+
+
 def _joined(text: str) -> list[str]:
     """The lines of a page, those of one item in one."""
     return re.sub(r"\n  +(?=\S)", " ", text).splitlines()
@@ -250,10 +264,11 @@ def figures_page(figures: Path) -> str:
     drawn = json.loads(listed.read_text(encoding="utf-8")) if listed.is_file() else []
     for each in drawn:
         lines += ["", f"## {each['title']}", "", each["about"], "", "```", each["command"], "```"]
-        shown = f"![{each['title']}](../figures/{each['file']})"
         if each["file"].endswith(".html"):
-            shown = f"[Open the page](../figures/{each['file']}): one file that loads nothing."
-        lines += ["", shown]
+            page = f"[The page](../figures/{each['file']}) is one file that loads nothing."
+            lines += ["", page]
+        pictures = each["saved"] or [each["file"]]
+        lines += ["", *(f"![{each['title']}](../figures/{name})\n" for name in pictures)]
     if not drawn:
         lines += ["", "`make docs` draws them."]
     return "\n".join(lines) + "\n"
