@@ -101,7 +101,7 @@ def _named(action: argparse.Action) -> str:
     value = "" if action.nargs == 0 else f" {_values(action)}"
     if action.choices is not None:
         value = " " + (action.metavar if isinstance(action.metavar, str) else "…")
-    return ", ".join(f"`{name}{value}`".replace("|", "\\|") for name in action.option_strings)
+    return "<br>".join(f"`{name}{value}`".replace("|", "\\|") for name in action.option_strings)
 
 
 def _meaning(parser: CommandParser, action: argparse.Action) -> str:

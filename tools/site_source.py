@@ -8,6 +8,7 @@ The first folder holds executed notebooks and figures (`tools.site_parts`), the 
 
 from __future__ import annotations
 
+import inspect
 import json
 import posixpath
 import re
@@ -29,6 +30,7 @@ _MOVED = {
     "CHANGELOG.md": "project/changelog.md",
 }
 _GENERATED = "<!-- generated pages -->\n"
+_NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 _ITEM = re.compile(r"^- \[([^]]+)\]\(([^)\s]+)\):?\s*(.*)$")
 
 
@@ -100,6 +102,7 @@ def made_pages(parts: Path) -> dict[str, str]:
     from gecjury.scoring.registry import METRICS
 
     made = {new: (_REPOSITORY / old).read_text(encoding="utf-8") for old, new in _MOVED.items()}
+    made["project/changelog.md"] = _NOT_SEARCHED + made["project/changelog.md"]
     made |= {f"reference/metrics/{name}.md": metric_page(name) for name in METRICS}
     made |= {f"reference/commands/{path}.md": text for path, text in command_pages().items()}
     made |= {
@@ -223,21 +226,40 @@ def llms_txt(top: tuple[Entry, ...]) -> str:
 
 
 def python_page() -> str:
-    """The public names of `gecjury`, as mkdocstrings reads them."""
+    """The public names of `gecjury`: studies by hand, the rest as mkdocstrings reads it."""
     import gecjury
 
     homes = gecjury._HOMES
-    functions = [name for name in homes if name.islower()]
-    classes = [name for name in homes if not name.islower() and name != "METRICS"]
+    functions = sorted(name for name in homes if name.islower())
+    classes = sorted(name for name in homes if not name.islower() and name != "METRICS")
+    studies = [name for name in functions if name.capitalize() in classes]
     lines = [
         "# Python",
         "",
-        "What `import gecjury` offers. What a command prints, a function returns. Functions take "
-        "lists of sentences, a corpus or a benchmark's name, and return typed results.",
+        "What `import gecjury` offers. What a command prints, a function returns.",
+        "",
+        "## Studies",
+        "",
+        "A study is a function, and a class of the same name with its settings. `data` is a corpus "
+        "or a benchmark's name, `metrics` are names or what `gecjury.load` returns, score files are "
+        "kept in `folder`, and `runtime` has the device, workers and the like. `print` shows the "
+        "tables of a result, and `rows()` has the records of the main one.",
     ]
-    for title, names in (("Functions", functions), ("Classes", classes)):
+    for name in studies:
+        study, settings = getattr(gecjury, name), name.capitalize()
+        taken = inspect.signature(study)
+        plain = [each.replace(annotation=each.empty) for each in taken.parameters.values()]
+        call = taken.replace(parameters=plain, return_annotation=taken.empty)
+        about = " ".join(str(study.__doc__).partition("\n\n")[0].split())
+        lines += ["", f"### gecjury.{name}", "", "```python", f"{name}{call}", "```", ""]
+        home = home_of(homes[settings], settings)
+        lines.append(f"{about} Its settings are [`{settings}`][{home}].")
+    for title, names in (
+        ("Other functions", [name for name in functions if name not in studies]),
+        ("Classes", classes),
+    ):
         lines += ["", f"## {title}", ""]
-        for name in sorted(names):
+        for name in names:
             lines += [f"::: {home_of(homes[name], name)}", "    options:"]
             lines += [f"      heading: gecjury.{name}", f"      toc_label: {name}", ""]
     lines += ["## What a metric is", "", "::: gecjury.scoring.scorer.Scorer\n"]
