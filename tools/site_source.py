@@ -241,9 +241,9 @@ def python_page() -> str:
         "## Studies",
         "",
         "A study is a function, and a class of the same name with its settings. `data` is a corpus "
-        "or a benchmark's name, `metrics` are names or what `gecjury.load` returns, score files are "
-        "kept in `folder`, and `runtime` has the device, workers and the like. `print` shows the "
-        "tables of a result, and `rows()` has the records of the main one.",
+        "or a benchmark's name, `metrics` are names or what `gecjury.load` returns, score files "
+        "are kept in `folder`, and `runtime` has the device, workers and the like. `print` shows "
+        "the tables of a result, and `rows()` has the records of the main one.",
     ]
     for name in studies:
         study, settings = getattr(gecjury, name), name.capitalize()
