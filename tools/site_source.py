@@ -29,7 +29,8 @@ _MOVED = {
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
 }
-_GENERATED = "<!-- generated pages -->\n"
+_GENERATED = re.compile("<!-- pages that the site generates -->.*?<!-- end -->\n", re.DOTALL)
+"""What docs/reference/index.md says to those who read it without the site."""
 _NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 _ITEM = re.compile(r"^- \[([^]]+)\]\(([^)\s]+)\):?\s*(.*)$")
 
@@ -67,22 +68,16 @@ def write(parts: Path, out: Path) -> None:
     for path in sorted(docs.rglob("*.md")):
         pages[path.relative_to(docs).as_posix()] = path.read_text(encoding="utf-8")
     reference = "reference/index.md"
-    pages[reference] = pages[reference].replace(_GENERATED, _GENERATED_PAGES)
+    pages[reference] = _GENERATED.sub(_GENERATED_PAGES, pages[reference])
     homes = _places()
     for path, text in pages.items():
         (docs / path).parent.mkdir(parents=True, exist_ok=True)
         (docs / path).write_text(relinked(text, homes.get(path, f"docs/{path}"), path), "utf-8")
-    # The first page's lists lead to the kinds, whatever their headings.
-    top = tuple(
-        one for each in entries(docs, "index.md") for one in ((each,) if each.path else each.below)
-    )
-    top = tuple(each for each in top if each.path.endswith("/index.md"))
+    # The first page lists the kinds, under a heading of its own.
+    listed = _walk(entries(docs, "index.md"))
+    top = tuple(each for each in listed if re.fullmatch(r"\w+/index\.md", each.path))
     _check_complete(docs, {each.path for each in _walk(top) if each.path})
     (docs / "llms.txt").write_text(llms_txt(top), "utf-8")
-    (docs / "llms-full.txt").write_text(
-        "\n\n".join((docs / each.path).read_text("utf-8") for each in _walk(top) if each.path),
-        "utf-8",
-    )
     settings = (_REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
     # JSON is YAML.
     nav = json.dumps(navigation(top), ensure_ascii=False, indent=1)
