@@ -45,7 +45,7 @@ $(VENV)-vllm/.ready: pyproject.toml
 		-e '.[judges]' pytest hypothesis
 	touch $@
 
-# What docs/security.md promises, with the oldest packages that pyproject.toml allows: uv reads the
+# What docs/reference/security.md promises, with the oldest packages that pyproject.toml allows: uv reads the
 # lower bounds there. Without the extra `embedded`, whose own packages want newer ones, and without
 # Ray. Several GB, since this torch comes with CUDA's libraries.
 test-minimum: $(VENV)-minimum/.ready
@@ -80,12 +80,15 @@ wheel: $(VENV)/.dev
 
 # The site in site/, strictly: notebooks are run, figures drawn, dead links and anchors are errors.
 docs: $(VENV)/.docs
-	rm -rf build/docs site
-	$(BIN)/python -m tools.site_parts build/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	rm -rf build/parts build/site site
+	$(BIN)/python -m tools.site_parts build/parts
+	$(BIN)/python -m tools.site_source build/parts build/site
+	$(BIN)/zensical build --strict --config-file build/site/mkdocs.yml
+	mv build/site/site site
 	$(BIN)/python -m tools.check_site site
+	@echo "Open site/index.html"
 
-# All that stands before an upload, which is left to a person: docs/releasing.md.
+# All that stands before an upload, which is left to a person: docs/project/releasing.md.
 release-check: $(VENV)-release/.ready
 	$(VENV)-release/bin/python -m tools.release_check
 

@@ -4,7 +4,7 @@
 
 The outputs of SEEDA's base systems are rows; each condition keeps some without a look at
 references. A random part has as many rows, drawn from all or, where the condition has `changes`,
-from those that fulfil that part. The table is that of docs/scale.md.
+from those that fulfil that part. The table is that of docs/measured/keeping.md.
 """
 
 from __future__ import annotations

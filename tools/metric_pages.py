@@ -1,28 +1,37 @@
-"""One page a metric, made from its class: what it is, needs and takes, and its signature."""
+"""One page a metric: what its class and `metrics.toml` say, and what is measured about it."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+from gecjury.report.citations import citations
 from gecjury.scoring.options import options_of
-from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.signature import Signature
 
-__all__ = ["MetricPage", "index_page", "metric_page"]
+__all__ = ["MetricPage", "agreement", "metric_page", "metrics_index", "told"]
 
 _RANGE = re.compile(
     r"(?i)range |higher is better|is worst|^0 or more|0 or −1 a sentence|are 1 to 5|scores as for"
 )
-_GUIDES = {
-    "cleme": "fidelity.md", "cleme2": "fidelity.md", "errant": "edits.md", "impara": "training.md",
-    "jury": "jury.md", "llm-e": "judges.md", "llm-s": "judges.md", "edit-verdict": "judges.md",
-    "scores": "data.md#scores-of-your-own", "some": "training.md", "sent-errant": "edits.md",
-    "uot-errant": "uot-errant.md", "asano": "training.md", "scribendi": "training.md",
-}  # fmt: skip
-"""Where more is told of a metric than its class can."""
+_REPOSITORY = Path(__file__).resolve().parents[1]
+_SEEDA = "measured/seeda.md"
+_HEAD = "| metric | accuracy E | S | E, fluency | S, fluency | r E | S | E, fluency | S, fluency |"
+"""The first line of the table there that the pages take their figures from."""
+_KINDS = {
+    "guides": "Guide",
+    "reference": "Reference",
+    "measured": "Measured",
+    "tutorials": "Tutorial",
+}
 _FAMILIES = {
     "refbased": "measured against references",
     "refless": "without references",
@@ -118,15 +127,36 @@ def command(found: type[Scorer]) -> str:
     return f"gecjury score {files}{given}{gold} -m {metric}"
 
 
+@cache
+def told() -> Mapping[str, Mapping[str, Any]]:
+    """What is said of every metric beside its class: `metrics.toml`."""
+    return tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
+
+
+def agreement(name: str) -> tuple[str, ...]:
+    """A metric's first row in the table of SEEDA's page, whose columns `_HEAD` names, if any."""
+    page = (_REPOSITORY / "docs" / _SEEDA).read_text(encoding="utf-8")
+    if _HEAD not in page:
+        raise ValueError(f"docs/{_SEEDA} has no table with the heading {_HEAD}")
+    for line in page.partition(_HEAD)[2].partition("\n\n")[0].splitlines()[2:]:
+        cells = tuple(cell.strip() for cell in line.strip("|").split("|"))
+        if re.fullmatch(rf"`{re.escape(name)}(:[^`]*)?`", cells[0]):
+            return cells
+    return ()
+
+
 def metric_page(name: str) -> str:
     """The Markdown of a metric's page."""
-    page, scorer = read(name), load(name)
+    page, scorer, more = read(name), load(name), told()[name]
     signature = Signature(name, scorer.family, scorer.settings(), scorer.version)
-    lines = [f"# {name}", "", f"**{page.summary}**", "", page.about, "", "| | |", "|---|---|"]
-    lines += [f"| {what} | {_cell(told)} |" for what, told in page.facts]
-    lines += ["", "## Use", "", "```", page.command, "```", ""]
-    if guide := _GUIDES.get(name):
-        lines += [f"More about it: [{guide.partition('#')[0]}](../{guide}).", ""]
+    lines = [f"# {name}", "", f"**{page.summary[0].upper()}{page.summary[1:]}.**", ""]
+    lines += [f'<p class="formula">{more["formula"]}</p>', "", page.about, ""]
+    lines += ["## When to use it", "", f"- **Use it if:** {more['use']}"]
+    lines += [f"- **Do not use it if:** {more['avoid']}", ""]
+    lines += ["## Use", "", "```", page.command, "```", ""]
+    lines += [f"- {_titled(guide)}" for guide in more["guides"]]
+    lines += ["", "## Agreement with people", "", *_agreement(name, more), ""]
+    lines += ["## Cost", "", more.get("cost", "Not measured for this metric alone."), ""]
     lines += ["## Options", ""]
     if options := options_of(scorer):
         lines += [
@@ -142,31 +172,76 @@ def metric_page(name: str) -> str:
             )
     else:
         lines.append("It has none.")
+    lines += ["", "## Facts", "", "| | |", "|---|---|"]
+    lines += [f"| {what} | {_cell(said)} |" for what, said in page.facts]
     lines += ["", "## Signature", "", "```", signature.own, "```", ""]
-    lines.append(
+    lines += [
         "With the defaults. A score adds the references that were read, a hash of the data, the "
-        "versions above and gecjury's own."
-    )
+        "versions above and gecjury's own.",
+        "",
+        "## Citation",
+        "",
+        "```bibtex",
+        "\n\n".join(str(entry) for entry, _ in citations([name])),
+        "```",
+    ]
     return "\n".join(lines) + "\n"
 
 
-def index_page() -> str:
-    """The Markdown of the table of all metrics."""
+def _titled(page: str) -> str:
+    """A link to a page by its title, with its kind."""
+    text = (_REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+    return f"{_KINDS[page.partition('/')[0]]}: [{text.partition(chr(10))[0][2:]}](../../{page})"
+
+
+def _agreement(name: str, more: Mapping[str, Any]) -> list[str]:
+    """What is measured of a metric's agreement with people on SEEDA."""
+    lines = []
+    if row := agreement(name):
+        spec, *cells = row
+        lines = [
+            f"{spec} on SEEDA with ten references: share of the pairs of corrections ordered as "
+            "people do (ties count half), and Pearson's r over systems. E and S are the "
+            'edit-based and the sentence-based judgments of twelve systems; "fluency" adds '
+            f"GPT-3.5 and a human rewrite. [All metrics, intervals and limits](../../{_SEEDA}).",
+            "",
+            "| | E | S | E, fluency | S, fluency |",
+            "|---|---:|---:|---:|---:|",
+            f"| sentence accuracy | {' | '.join(cells[:4])} |",
+            f"| r over systems | {' | '.join(cells[4:])} |",
+        ]
+    if "agreement" in more:
+        lines += ["", more["agreement"]] if lines else [more["agreement"]]
+    return lines or [f"Not measured on SEEDA. [Metrics that are](../../{_SEEDA})."]
+
+
+def metrics_index() -> str:
+    """The Markdown of the list of all metrics, by group."""
+    groups: dict[str, list[str]] = {}
+    for name in told():
+        groups.setdefault(told()[name]["group"], []).append(name)
     lines = [
         "# Metrics",
         "",
-        "A page each, made from the class that computes it; `gecjury metrics NAME` tells the same.",
-        "",
-        "| metric | family | what it is | needs | paper |",
-        "|---|---|---|---|---|",
+        "`gecjury metrics NAME` prints what a metric needs and its options. Which of them agree "
+        f"with people: [SEEDA](../../{_SEEDA}).",
     ]
-    for name in METRICS:
-        found = scorer_class(name)
-        lines.append(
-            f"| [`{name}`]({name}.md) | {found.family} | {_cell(found.summary)} "
-            f"| {', '.join(sorted(found.needs)) or '–'} | {found.paper} |"
-        )
+    for group, names in groups.items():
+        lines += ["", f"## {group}", ""]
+        for name in names:
+            found = scorer_class(name)
+            lines.append(f"- [`{name}`]({name}.md): {_cell(found.summary)}{_paper(found)}.")
     return "\n".join(lines) + "\n"
+
+
+def _paper(found: type[Scorer]) -> str:
+    """A metric's paper, with a link where there is one; nothing for metrics of this package."""
+    addresses = [
+        entry.fields["url"] for entry, _ in citations([found.name]) if "url" in entry.fields
+    ]
+    if not re.search(r"\d{4}", found.paper):
+        return ""
+    return f" ([{found.paper}]({addresses[0]}))" if addresses else f" ({found.paper})"
 
 
 def _default(value: object) -> str:

@@ -1,41 +1,85 @@
 """Run what the site shows: its notebooks, and the commands that draw its figures.
 
-    python -m tools.site_parts build/docs
+    python -m tools.site_parts build/parts
 
 A notebook whose cell fails, or a command that does not end well, ends it with status 1.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import re
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
-# title, file, command line without the program's name
 _UOT = ["-m", "uot-errant:encoder=embedded"]
+_COMPARED = ["-m", "gleu", "-m", "green", "-m", "errant", "-m", "changes", "--html"]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of the site.
+
+    Attributes:
+        title: its heading.
+        about: what it shows.
+        file: where the command writes it.
+        words: the command line without the program's name and the file.
+        saved: pictures that the page offers to save, shown instead of a link alone.
+    """
+
+    title: str
+    about: str
+    file: str
+    words: Sequence[str]
+    saved: Sequence[str] = ()
+
+
 _FIGURES = (
-    (
-        "The page of a comparison",
+    Drawn(
+        "Agreement of metrics with people",
+        "Correlation over systems, and the share of pairs of corrections that a metric orders as "
+        "people do, both with 95% intervals. The plots are from the page that the command writes.",
         "comparison.html",
-        ["compare", "sample", "-m", "green", "-m", "gleu", "-m", "errant", "-m", "changes",
-         "--html"],
+        ["compare", "sample", *_COMPARED],
+        ("sample-system-edit.svg", "sample-sentence-edit.svg"),
     ),
-    (
-        "Which types of edits are valid",
+    Drawn(
+        "Scores of people and of a metric, by system",
+        "A metric that ranks systems as people do puts them on a rising line.",
+        "scatter.svg",
+        ["analyse", "scatter", "sample", "-m", "gleu", "--figure"],
+    ),
+    Drawn(
+        "Edits a sentence, by system",
+        "How much each system changes.",
         "edits.svg",
         ["analyse", "edits", "sample", "--figure"],
     ),
-    ("Lengths of edit vectors", "norms.svg", ["analyse", "norms", "sample", *_UOT, "--figure"]),
-    ("Edit vectors on a plane", "map.svg", ["analyse", "map", "sample", *_UOT, "--figure"]),
-    (
-        "What was moved where in one sentence",
+    Drawn(
+        "Weight of edits, by error type",
+        "The mean norm of UOT-ERRANT's edit vectors, with standard deviations: the weight that an "
+        "edit of each type has.",
+        "norms.svg",
+        ["analyse", "norms", "sample", *_UOT, "--figure"],
+    ),
+    Drawn(
+        "Which edits earn credit in one sentence",
+        "UOT-ERRANT's transport plan: the mass that moves from each edit of the hypothesis (rows) "
+        "to each edit of the reference (columns). An edit that both have keeps most of its mass.",
         "plan.png",
-        ["explain", "He go home .", "He goes to home .", "He went home .", *_UOT, "--png"],
+        ["explain",
+         "I has went to the libary for borrow a book about history of Japan .",
+         "I went to the library to borrow a book about the history of Japan .",
+         "I went to the library to borrow a book on the history of Japan .", *_UOT, "--png"],
     ),
 )  # fmt: skip
 
@@ -68,21 +112,32 @@ def draw(out: Path) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     listed = []
-    for title, file, words in _FIGURES:
+    for each in _FIGURES:
         begun = time.perf_counter()
         with Path(os.devnull).open("w") as nowhere:
             kept, sys.stdout = sys.stdout, nowhere
             try:
-                status = main([*words, str(out / file)])
+                status = main([*each.words, str(out / each.file)])
             finally:
                 sys.stdout = kept
+        command = f"gecjury {shlex.join([*each.words, each.file])}"
         if status:
-            raise SystemExit(f"gecjury {shlex.join(words)} ended with status {status}")
-        print(f"{file}: {time.perf_counter() - begun:.1f} s", flush=True)
-        listed.append(
-            {"title": title, "file": file, "command": f"gecjury {shlex.join([*words, file])}"}
-        )
+            raise SystemExit(f"{command} ended with status {status}")
+        for name in each.saved:
+            (out / name).write_bytes(saved_picture(out / each.file, name))
+        print(f"{each.file}: {time.perf_counter() - begun:.1f} s", flush=True)
+        about = {"title": each.title, "about": each.about, "file": each.file}
+        listed.append(about | {"saved": list(each.saved), "command": command})
     (out / "commands.json").write_text(json.dumps(listed))
+
+
+def saved_picture(page: Path, name: str) -> bytes:
+    """Return a picture that a page offers to save under a name."""
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"<a [^>]*>", text):
+        if f'download="{name}"' in link:
+            return base64.b64decode(link.partition(";base64,")[2].partition('"')[0])
+    raise SystemExit(f"{page.name} offers no picture {name}")
 
 
 if __name__ == "__main__":

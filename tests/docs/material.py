@@ -80,7 +80,7 @@ def _lay_dataset(folder: Path, sources: list[str], texts: dict[str, list[str]]) 
 
 
 def _lay_benchmark(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
-    """A folder with ratings, as docs/data.md lays it out."""
+    """A folder with ratings, as docs/guides/data.md lays it out."""
     systems = {"baseline": texts["old"], "new-model": texts["mine"], "old-model": texts["theirs"]}
     write(folder / "source.txt", sources)
     for name, lines in systems.items():

@@ -25,7 +25,7 @@ def figure(value: float | None) -> str:
 
 @pytest.mark.slow
 def test_the_segment_level_of_seeda(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = table_below("meta-evaluation.md", "SEEDA Base, `--grouping item`")
+    rows = table_below("measured/segment-level.md", "SEEDA Base, `--grouping item`")
     names = [row[0].removesuffix(" (chance)") for row in rows]
     argv = ["compare", "seeda", "--data", str(data_dir), "--grouping", "item", "--human", "both"]
     for name in names[: names.index("random")]:

@@ -132,7 +132,7 @@ def layers() -> list[set[str]]:
 
 
 def allowed(cell: str, order: list[set[str]]) -> set[str]:
-    """The rooms that a cell "may import" of docs/house.md names."""
+    """The rooms that a cell "may import" of docs/project/house.md names."""
     found: set[str] = set()
     for words in re.split("[,;] ", cell):
         name = words.removesuffix(" and below").replace("the families", "refbased")
@@ -147,7 +147,7 @@ def allowed(cell: str, order: list[set[str]]) -> set[str]:
 
 
 def test_the_page_of_the_house_says_what_each_room_imports() -> None:
-    page = (REPOSITORY / "docs" / "house.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "project" / "house.md").read_text(encoding="utf-8")
     order = layers()
     everywhere = set(re.findall(r"\w+", page.partition("besides ")[2].partition(")")[0]))
     table = page.partition("| room | rule |")[2].partition("\n\n")[0]

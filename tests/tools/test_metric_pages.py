@@ -9,7 +9,8 @@ import pytest
 from gecjury.cli import command_parser
 from gecjury.scoring.options import options_of
 from gecjury.scoring.registry import METRICS, load, scorer_class
-from tools.metric_pages import command, index_page, metric_page, read
+from tests.shell import REPOSITORY
+from tools.metric_pages import agreement, command, metric_page, metrics_index, read, told
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -38,5 +39,25 @@ def test_its_command_line_is_read_and_gives_what_it_needs(name: str) -> None:
     assert ("--m2" in words) == ("gold" in found.needs)
 
 
-def test_the_table_leads_to_every_page() -> None:
-    assert re.findall(r"\]\(([\w-]+)\.md\)", index_page()) == list(METRICS)
+@pytest.mark.parametrize("name", METRICS)
+def test_a_page_says_when_to_use_it_and_how_to_cite_it(name: str) -> None:
+    more, text = told()[name], metric_page(name)
+    assert f'<p class="formula">{more["formula"]}</p>' in text
+    assert more["use"] in text
+    assert more["avoid"] in text
+    assert "\n@" in text.partition("## Citation")[2]
+    for guide in more["guides"]:
+        assert (REPOSITORY / "docs" / guide).is_file(), guide
+
+
+def test_agreement_is_that_of_the_measured_page() -> None:
+    page = (REPOSITORY / "docs" / "measured" / "seeda.md").read_text(encoding="utf-8")
+    spec, *cells = agreement("some")
+    assert f"| {spec} | {' | '.join(cells)} |" in page
+    assert len(cells) == 8
+    assert agreement("scribendi") == ()
+
+
+def test_the_list_leads_to_every_page() -> None:
+    assert sorted(re.findall(r"\]\(([\w-]+)\.md\)", metrics_index())) == sorted(METRICS)
+    assert set(told()) == set(METRICS)

@@ -1,0 +1,134 @@
+"""One page a command, made from its parser: what it does, its usage, arguments and options."""
+
+from __future__ import annotations
+
+import argparse
+import html
+import re
+from collections.abc import Iterator
+
+from gecjury.cli import GROUPS, command_parser
+from gecjury.cli.parsers import CommandParser
+
+__all__ = ["command_page", "command_pages", "commands_index"]
+
+
+def command_pages() -> dict[str, str]:
+    """The page of every command, by its name."""
+    parsers = command_parser().actions
+    return {name: command_page(parsers[name]) for group in GROUPS.values() for name in group}
+
+
+def command_page(parser: CommandParser) -> str:
+    """The Markdown of a command's page, its actions' included."""
+    parser.declared()
+    lines = [f"# gecjury {parser.path}", "", _text(parser.description or "")]
+    if parser.actions:
+        lines += ["", "| action | what it does |", "|---|---|"]
+        for name, action in parser.actions.items():
+            anchor = f"gecjury-{action.path.replace(' ', '-')}"
+            lines.append(f"| [`{name}`](#{anchor}) | {_cell(_text(action.description or ''))} |")
+        for action in parser.actions.values():
+            lines += ["", f"## gecjury {action.path}", "", _text(action.description or "")]
+            lines += _arguments(action, "###")
+    else:
+        lines += _arguments(parser, "##")
+    return "\n".join(lines) + "\n"
+
+
+def commands_index() -> str:
+    """The Markdown of the list of all commands."""
+    lines = [
+        "# Commands",
+        "",
+        "Every command, as `gecjury COMMAND --help` describes it. Results go to standard output, "
+        "everything else to standard error. The exit status is 0 after success, 1 if the work is "
+        "not complete, 2 for wrong use or unusable input, 3 if a condition of `diff --fail-if` "
+        "holds, and 70 after a fault of the program.",
+    ]
+    for group, commands in GROUPS.items():
+        lines += ["", f"## {group.capitalize()}", ""]
+        lines += [f"- [`{name}`]({name}.md): {_text(line)}." for name, line in commands.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _arguments(parser: CommandParser, level: str) -> Iterator[str]:
+    """Usage, and a table a group of arguments."""
+    parser.declared()
+    yield from ["", "```", " ".join(_usage(parser).split()), "```"]
+    if parser.epilog:
+        yield from ["", "```", parser.epilog.strip("\n"), "```"]
+    for group in parser._action_groups:
+        shown = [each for each in group._group_actions if each.help != argparse.SUPPRESS]
+        shown = [each for each in shown if not isinstance(each, argparse._HelpAction)]
+        if not shown:
+            continue
+        title = "Arguments" if group.title == "positional arguments" else str(group.title)
+        yield from ["", f"{level} {title[0].upper()}{title[1:]}", ""]
+        if group.title == "positional arguments":
+            yield from ["| argument | meaning |", "|---|---|"]
+            for each in shown:
+                yield f"| {_named(each)} | {_cell(_meaning(parser, each))} |"
+            continue
+        yield from ["| option | default | meaning |", "|---|---|---|"]
+        for each in shown:
+            meaning, default = _without_default(_meaning(parser, each))
+            yield f"| {_named(each)} | {_cell(default)} | {_cell(meaning)} |"
+
+
+def _usage(parser: CommandParser) -> str:
+    """The command with what it must be given; its options stand in the tables."""
+    wanted = []
+    for each in parser._actions:
+        if each.option_strings and each.required:
+            wanted.append(f"{each.option_strings[0]} {_values(each)}")
+    words = [_values(each) for each in parser._actions if not each.option_strings]
+    return " ".join(["gecjury", parser.path, "[OPTIONS]", *wanted, *words])
+
+
+def _values(action: argparse.Action) -> str:
+    """What is typed for an argument: `FILE`, `[FILE ...]`."""
+    formatter = argparse.HelpFormatter("gecjury")
+    default = formatter._get_default_metavar_for_optional(action)
+    if not action.option_strings:
+        default = formatter._get_default_metavar_for_positional(action)
+    return str(formatter._format_args(action, default))
+
+
+def _named(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return f"`{_values(action)}`"
+    value = "" if action.nargs == 0 else f" {_values(action)}"
+    if action.choices is not None:
+        value = " " + (action.metavar if isinstance(action.metavar, str) else "…")
+    return "<br>".join(f"`{name}{value}`".replace("|", "\\|") for name in action.option_strings)
+
+
+def _meaning(parser: CommandParser, action: argparse.Action) -> str:
+    formatter = argparse.HelpFormatter(parser.prog)
+    text = formatter._expand_help(action) if action.help else ""
+    if action.choices is not None and action.option_strings:
+        listed = ", ".join(f"`{each}`" for each in action.choices)
+        return f"{_text(text)} ({listed})" if text else listed
+    return _text(text)
+
+
+def _without_default(text: str) -> tuple[str, str]:
+    """A meaning without the default that it tells, and that default."""
+    found = re.search(r"\s*\(default: ((?:[^()]|\([^()]*\))*)\)", text)
+    if found is None:
+        return text, ""
+    return text[: found.start()] + text[found.end() :], found[1]
+
+
+def _text(text: str) -> str:
+    """Help's words, whose angle brackets and stars are no markup."""
+    pieces = re.split(r"(`[^`]*`)", text)
+    pieces[::2] = [
+        re.sub(r"([*_\[\]])", r"\\\1", html.escape(piece, quote=False)) for piece in pieces[::2]
+    ]
+    return "".join(pieces)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")
