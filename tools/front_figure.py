@@ -1,0 +1,155 @@
+"""Draw the figure of README and of the site's first page: three families of metrics on SEEDA.
+
+    python -m tools.front_figure docs/images
+
+Writes `seeda-light.svg` and `seeda-dark.svg`. Figures are read from the table of sentence-based
+judgments of docs/measured/seeda-tables.md; those in `_ELSEWHERE` name where they stand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+_TABLE = Path(__file__).resolve().parents[1] / "docs" / "measured" / "seeda-tables.md"
+_HEADING = "## Sentence-based judgments (SEEDA-S)"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the figure.
+
+    Attributes:
+        label: what it is called there.
+        accuracy: share of pairs ordered as people did.
+        bounds: 95% interval; empty where none is known.
+        published: whether the figure is its authors', and not measured here.
+    """
+
+    label: str
+    accuracy: float
+    bounds: tuple[float, ...] = ()
+    published: bool = False
+
+
+_MEASURED = {
+    "With references": {
+        "gleu": "GLEU", "cleme2": "CLEME 2.0", "gotoscorer": "GoToScorer", "green": "GREEN",
+        "pt-errant:encoder=embedded": "PT-ERRANT", "errant": "ERRANT", "i-measure": "I-measure",
+        "m2": "M2", "cleme": "CLEME", "uot-errant:encoder=embedded": "UOT-ERRANT",
+    },
+    "Trained, without references": {
+        "some:model=my-some": "SOME", "impara:model=my-impara,threshold=none": "IMPARA",
+    },
+    "LLM judges": {},
+    "Counting only": {"changes": "changed words, counted"},
+}  # fmt: skip
+"""By family, names of the table's rows and what the figure calls them."""
+
+_ELSEWHERE = {
+    # Kobayashi et al. 2024, table of SEEDA-S; the official tie rule, no interval.
+    "LLM judges": (
+        Row("GPT-4 (as published)", 0.784, published=True),
+        # docs/measured/judges.md, ties half.
+        Row("SmolLM2, 135 M weights", 0.491),
+    ),
+}
+
+# Okabe and Ito's colours, which colour-blind readers tell apart, on either background.
+_COLOURS = dict(zip(_MEASURED, ("#0072B2", "#D55E00", "#009E73", "#8A8A8A"), strict=True))
+_THEMES = {"light": ("#1f2328", "#d0d7de"), "dark": ("#e6edf3", "#3d444d")}
+_LOW, _HIGH, _LEFT, _RIGHT, _LINE = 0.45, 0.95, 190.0, 545.0, 23.0
+
+
+def rows() -> Iterator[tuple[str, list[Row]]]:
+    """Yield each family with its rows, the best first.
+
+    Raises:
+        KeyError: the table lacks a metric.
+    """
+    part = _TABLE.read_text(encoding="utf-8").partition(_HEADING)[2]
+    measured = {}
+    for line in part.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        numbers = [float(n) for n in re.findall(r"\d*\.\d+", cells[5])] if len(cells) > 5 else []
+        if len(numbers) == 3:
+            measured[cells[0].strip("`")] = numbers
+    for family, names in _MEASURED.items():
+        known = [Row(label, measured[n][0], tuple(measured[n][1:])) for n, label in names.items()]
+        yield family, sorted([*known, *_ELSEWHERE.get(family, ())], key=lambda row: -row.accuracy)
+
+
+def drawing(theme: str) -> str:
+    """Return the figure as SVG in the colours of a theme."""
+    ink, rule = _THEMES[theme]
+    parts: list[str] = []
+    y = 44.0
+    for family, members in rows():
+        parts.append(_text(8, y + 5, family, ink, weight=600))
+        y += _LINE
+        for row in members:
+            parts += _line(row, y, _COLOURS[family], ink)
+            y += _LINE
+        y += 6
+    bottom = y - 12
+    axis = []
+    for value in (0.5, 0.6, 0.7, 0.8, 0.9):
+        x = _across(value)
+        axis.append(_rule(x, 30, x, bottom, rule))
+        axis.append(_text(x, bottom + 18, f"{value:.1f}"[1:], ink, anchor="middle"))
+    for value, label in ((0.5, "chance"), (0.896, "two people")):
+        x = _across(value)
+        axis.append(_rule(x, 30, x, bottom, ink, dash="4 4"))
+        axis.append(_text(x, 22, label, ink, anchor="middle"))
+    caption = "share of pairs of corrections ordered as people did, 95% intervals"
+    axis.append(_text(280, bottom + 40, caption, ink, anchor="middle"))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 {bottom + 50:.0f}" role="img" '
+        'font-family="system-ui, sans-serif" font-size="14">'
+        f"<title>Three families of metrics on SEEDA</title>{''.join([*axis, *parts])}</svg>\n"
+    )
+
+
+def _across(value: float) -> float:
+    return _LEFT + (value - _LOW) / (_HIGH - _LOW) * (_RIGHT - _LEFT)
+
+
+def _line(row: Row, y: float, colour: str, ink: str) -> list[str]:
+    """Return a row's label, interval and mark; the mark of a published figure is hollow."""
+    fill = "none" if row.published else colour
+    x = _across(row.accuracy)
+    ends = [_across(bound) for bound in row.bounds]
+    return [
+        _text(_LEFT - 10, y + 5, row.label, ink, anchor="end"),
+        *([_rule(ends[0], y, ends[1], y, colour, width=3)] if ends else []),
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}" '
+        'stroke-width="2"/>',
+    ]
+
+
+def _rule(
+    x1: float, y1: float, x2: float, y2: float, colour: str, width: float = 1, dash: str = ""
+) -> str:
+    return (
+        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
+        f'stroke-width="{width:g}" stroke-dasharray="{dash}"/>'
+    )
+
+
+def _text(
+    x: float, y: float, words: str, colour: str, *, anchor: str = "start", weight: int = 400
+) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}" '
+        f'font-weight="{weight}">{escape(words)}</text>'
+    )
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    for name in _THEMES:
+        (folder / f"seeda-{name}.svg").write_text(drawing(name), encoding="utf-8")
