@@ -48,8 +48,8 @@ class DatasetOptions:
 
 
 def add_dataset_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what only datasets have; see docs/scale.md."""
-    group = parser.add_argument_group("datasets", "rows of files of any size (docs/scale.md)")
+    """Declare what only datasets have; see docs/guides/scale.md."""
+    group = parser.add_argument_group("datasets", "rows of files of any size (docs/guides/scale.md)")
     add_options(group, DatasetOptions)
 
 

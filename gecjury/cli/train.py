@@ -61,7 +61,7 @@ TARGETS = {
         "multiged-en (-cs, -de, -it, -sv), two-column files (TOKEN, tab, c or i) or M2 files",
     ),
     "jury": Target(
-        "any metrics combined by a model of human preferences (see docs/jury.md)",
+        "any metrics combined by a model of human preferences (see docs/guides/jury.md)",
         "one benchmark or several",
         "file for the jury",
         ("data", "judges", "texts"),

@@ -1,4 +1,4 @@
-"""Named recipes of `gecjury train`: the options behind the figures of docs/training.md.
+"""Named recipes of `gecjury train`: the options behind the figures of docs/measured/recipes.md.
 
 A recipe is data: values of a target's own options. Options on the command line override it.
 """
@@ -80,7 +80,7 @@ def add_recipes(parser: CommandParser, recipes: Mapping[str, Mapping[str, object
     lines = []
     for name, values in recipes.items():
         lines += [f"{name}: {_ABOUT[name]}", *_typed(values)]
-    group = parser.add_argument_group("recipes (see docs/training.md)", "\n".join(lines))
+    group = parser.add_argument_group("recipes (see docs/guides/train.md)", "\n".join(lines))
     group.add_argument(
         "--recipe",
         choices=list(recipes),

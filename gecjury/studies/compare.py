@@ -47,7 +47,7 @@ class Compared(Result):
         return self.comparison.rows()
 
     def document(self) -> dict[str, Any]:
-        """Return what JSON shows; docs/meta-evaluation.md explains its keys."""
+        """Return what JSON shows; docs/reference/statistics.md explains its keys."""
         return document(self.comparison)
 
     def __repr__(self) -> str:

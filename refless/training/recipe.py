@@ -35,7 +35,7 @@ _EARLIER_NAMES = {
 
 
 _MODEL = "model and optimisation"
-_BEYOND = "beyond the paper (see docs/training.md for what each gives)"
+_BEYOND = "beyond the paper (see docs/guides/train-options.md for what each gives)"
 _PARTLY_TRAINED = ("freeze_layers", "layer_decay", "gradient_checkpointing")
 
 # Seeds of scikit-learn and transformers have 32 bits.

@@ -7,7 +7,7 @@ metric = metric_class(metric_class.Config(beta=0.5))
 metric.score_corpus(sources=sources, hypotheses=hypotheses, references=references)
 
 Names, settings, their defaults and the shape of results are that package's, version 0.1.1; where
-results differ, docs/integrations.md says so.
+results differ, docs/reference/gec-metrics.md says so.
 """
 
 from __future__ import annotations
