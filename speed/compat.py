@@ -25,7 +25,7 @@ __all__ = ["measure"]
 _EXACT = 1e-9
 _SINGLE = 1e-5  # models compute in single precision
 _EQUAL = ("errant", "gleu", "gleuofficial", "green")
-"""Metrics all of whose numbers have to be equal; docs/reference/gec-metrics.md says what else differs."""
+"""Metrics all of whose numbers have to be equal; see docs/reference/gec-metrics.md for the rest."""
 
 _GATHER = """
 import importlib, re, sys, types

@@ -49,7 +49,8 @@ class DatasetOptions:
 
 def add_dataset_options(parser: argparse.ArgumentParser) -> None:
     """Declare what only datasets have; see docs/guides/scale.md."""
-    group = parser.add_argument_group("datasets", "rows of files of any size (docs/guides/scale.md)")
+    about = "rows of files of any size (docs/guides/scale.md)"
+    group = parser.add_argument_group("datasets", about)
     add_options(group, DatasetOptions)
 
 
