@@ -120,9 +120,13 @@ def command_lines(text: str) -> Iterator[str]:
 
 
 def variants(line: str) -> Iterator[list[str]]:
-    """A line as words: alternatives (`a|b`) one by one, explanations and placeholders left out."""
+    """A line as words: alternatives (`a|b`) one by one, explanations and placeholders left out.
+
+    What stands behind a redirection (`>`) is the shell's.
+    """
     line = without_comment(line).replace("[", "").replace("]", "")
-    words = [word for word in shlex.split(line) if word not in ("...", "…", "=")]
+    typed = itertools.takewhile(lambda word: word != ">", shlex.split(line))
+    words = [word for word in typed if word not in ("...", "…", "=")]
     choices = [word.split("|") if re.fullmatch(r"\w+(\|\w+)+", word) else [word] for word in words]
     for chosen in itertools.product(*choices):
         yield list(chosen)
