@@ -293,6 +293,8 @@ def _chosen(name: str, values: Mapping[str, Any]) -> bool:
     """Return whether an option has a value, or the one that stands behind its name."""
     option_name, _, value = name.partition(" ")
     chosen = values.get(option_name) or ()
+    if value and isinstance(chosen, str):
+        return chosen == value
     return value in chosen if value else bool(chosen)
 
 

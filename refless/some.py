@@ -71,8 +71,9 @@ class SOME(WeighedAspects):
     hypothesis; its scaled prediction is the score, and there are no weights.
 
     Attributes:
-        model: folder that `gecjury train some` wrote, a hub name, or a folder with the models
-            `grammaticality` (or `grammer`), `fluency` and `meaning`.
+        model: `features`, which comes with gecjury and needs no encoder; a folder that
+            `gecjury train some` wrote, a hub name, or a folder with the models `grammaticality`
+            (or `grammer`), `fluency` and `meaning`.
         alpha: weight of grammaticality; the defaults are the paper's at sentence level, tuned on
             a tenth of GJG15. At system level, tuned on JFLEG, they are 0, 1, 0.
         beta: weight of fluency.
@@ -196,8 +197,8 @@ class SOME(WeighedAspects):
 def _open(model: str, max_length: int, device: str, dtype: DType) -> Bundle:
     if not model:
         raise OptionError(
-            "some: no model is named, and none is distributed. Train one, e.g. "
-            "`gecjury train some tmu-gfm -o my-some --recipe small`, and score with "
+            "some: no model is named. Take the packaged one, -m some:model=features, or train one, "
+            "e.g. `gecjury train some tmu-gfm -o my-some --recipe small`, and score with "
             "-m some:model=my-some"
         )
     return open_bundle(model, max_length, device, dtype)

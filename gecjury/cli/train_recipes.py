@@ -19,6 +19,7 @@ _BASE = "sentence-transformers/all-mpnet-base-v2"
 
 RECIPES: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "some": {
+        "features": {"encoder": "features", "read_source": True, "within": 2.0},
         "small": {
             "encoder": "embedded",
             "kernel": True,
@@ -64,6 +65,7 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, object]]] = {
 """By target and name of the recipe, values by attribute of the parsed command line."""
 
 _ABOUT = {
+    "features": "no encoder; two seconds, scores without torch",
     "small": "no download of a model",
     "base": "a base-size encoder; two cores suffice",
     "paper": "Yoshimura et al. (2020), with their grid; for a GPU",

@@ -61,7 +61,7 @@ class RatedData(StepData):
     dev: str | None = option(None, metavar="FILE", needs={"": ("test",)})
     test: str | None = option(None, metavar="FILE", needs={"": ("dev",)})
     split_seed: int = option(0, metavar="N", needs={"dev": ()})
-    gug: bool = option(False, needs={"kernel": ("fine_tune",)})
+    gug: bool = option(False, needs={"kernel": ("fine_tune",), "encoder features": ()})
     parallel: tuple[str, ...] = option(
         (),
         metavar="TEXT",
@@ -74,7 +74,7 @@ class RatedData(StepData):
     clean: str | None = option(
         None, metavar="FILE", needs={"": ("intermediate detection",), "detection": ()}
     )
-    grid: bool = False
+    grid: bool = option(False, needs={"encoder features": ()})
 
 
 OPTIONS = (RatedData, Recipe)
@@ -131,6 +131,7 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
         steps=_steps(args, recipe, language) if recipe.intermediate else None,
         origin={
             "data": shown_name(name),
+            "command": _command(args, shown_name(name)),
             "sentences looked for in": ", ".join(args.check) or "no benchmark",
             **detection_origin(args),
         },
@@ -138,6 +139,12 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
         **options,
     )
     return grid_result(args, *train_grid(job)) if args.grid else _result(args, train_some(job))
+
+
+def _command(args: argparse.Namespace, data: str) -> str:
+    """Return the command for the card; options beside the recipe stand in the card's settings."""
+    recipe = f" --recipe {args.recipe}" if args.recipe else ""
+    return f"`gecjury train some {data}{recipe}`, with the settings below"
 
 
 def _refuse_unread(args: argparse.Namespace, names: Sequence[str], why: str) -> None:

@@ -14,6 +14,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.hub import hub_dataset
 from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.leakage import normalise
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
@@ -93,6 +94,28 @@ class Annotations:
             names=tuple(self.names[row] for row in chosen) if self.names else (),
             raters={aspect: table[chosen] for aspect, table in self.raters.items()},
         )
+
+    def groups(self) -> IntArray:
+        """Return the number of each row's source, from 0; rows without one are their own."""
+        numbers: dict[str, int] = {}
+        keys = [normalise(s or o) for s, o in zip(self.sources, self.outputs, strict=True)]
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+
+    def check_sources(self, paired: bool) -> None:
+        """Refuse rows without a source where an aspect is rated or read with it.
+
+        Args:
+            paired: whether --read-source asks for it.
+
+        Raises:
+            InputError: names the aspect and the remedy.
+        """
+        pairs = [aspect for aspect in self.aspects if aspect in PAIRED]
+        if (pairs or paired) and not all(self.sources):
+            raise InputError(
+                f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads "
+                "them: name the column of the sources (--column source=...)"
+            )
 
     @property
     def print(self) -> str:

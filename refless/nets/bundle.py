@@ -11,21 +11,30 @@ A member is a model whose outputs are named aspects. Several members of one aspe
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import Repository, inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
-from gecjury.refless.nets.features import Linear, aspect_features, aspect_names, piece_counter
+from gecjury.refless.nets.features import (
+    Linear,
+    feature_names,
+    feature_tables,
+    one_piece,
+    piece_counter,
+    reading,
+)
 from gecjury.refless.nets.manifest import (
     BUNDLE_FORMAT,
     MANIFEST,
@@ -37,6 +46,9 @@ from gecjury.refless.nets.manifest import (
 from gecjury.refless.nets.probe import Probe, open_probe
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.runtime import Runtime
+
+PACKAGED = {name: Path(__file__).parents[1] / "packaged" / name for name in ("features",)}
+"""Trained models that come with the package, by name."""
 
 USUAL_WEIGHTS = (0.55, 0.43, 0.02)
 """Of grammaticality, fluency and meaning: the paper's at sentence level."""
@@ -59,6 +71,7 @@ class Bundle:
         probe: kernel regressions.
         shares: of the kernel regressions.
         origin: what is known of the training.
+        paired: see `SomeManifest`.
     """
 
     members: tuple[Regressor, ...]
@@ -67,17 +80,26 @@ class Bundle:
     probe: Probe | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     origin: Origin = field(default_factory=Origin)
+    paired: bool = False
+
+    @property
+    def features_alone(self) -> bool:
+        """True if the features predict by themselves, without an encoder."""
+        return not self.members and self.probe is None
 
     @property
     def aspects(self) -> tuple[str, ...]:
         """The aspects that are predicted."""
         named = {aspect for member in self.members for aspect in member.aspects}
         named |= set(self.probe.models) if self.probe else set()
+        named |= set(self.features) if self.features_alone else set()
         return tuple(aspect for aspect in RATED if aspect in named)
 
     @property
     def pair_aspects(self) -> frozenset[str]:
         """The aspects that are predicted of pairs."""
+        if self.paired:
+            return frozenset(self.features)
         return self.probe.pair_aspects if self.probe else PAIRED
 
     def predict(
@@ -116,7 +138,8 @@ class Bundle:
     ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Return the ratings of the members, features included, and of the kernel regressions.
 
-        A part whose share in an aspect is 0 is not asked for it. See `predict` for the rest.
+        Features that predict by themselves stand in the place of members. A part whose share in an
+        aspect is 0 is not asked for it. See `predict` for the rest.
         """
         asked = [aspect for aspect in aspects if self.shares.get(aspect) != 1]
         tuned = self._member_ratings(texts, pairs, runtime, asked)
@@ -134,6 +157,12 @@ class Bundle:
         aspects: Collection[str],
     ) -> dict[str, FloatArray]:
         """Return mean ratings of the members, with what features add."""
+        if self.features_alone:
+            wanted = {a: linear for a, linear in self.features.items() if a in aspects}
+            tables = feature_tables(
+                wanted, texts, pairs, one_piece, self.origin.language, self.paired
+            )
+            return {a: linear(tables[reading(a, self.paired)]) for a, linear in wanted.items()}
         # Where the regressions read pairs, there is a rating a pair of the hypothesis as well.
         paired = self.probe is not None and self.probe.paired
         lone = list(dict.fromkeys(pairs[1])) if paired else list(texts)
@@ -151,12 +180,11 @@ class Bundle:
                     sums[aspect] = sums.get(aspect, 0.0) + values
                     counts[aspect] += 1
         means = {aspect: values / counts[aspect] for aspect, values in sums.items()}
-        for aspect, linear in self.features.items():
-            if aspect in means:
-                count = piece_counter(self.members[0].tokenizer)
-                means[aspect] = means[aspect] + linear(
-                    aspect_features(aspect, lone, pairs, count, self.origin.language)
-                )
+        added = {a: linear for a, linear in self.features.items() if a in means}
+        if added:
+            count = piece_counter(self.members[0].tokenizer)
+            tables = feature_tables(added, lone, pairs, count, self.origin.language)
+            means |= {a: means[a] + linear(tables[reading(a)]) for a, linear in added.items()}
         if paired:
             place = {text: row for row, text in enumerate(lone)}
             rows = np.array([place[text] for text in pairs[1]], dtype=np.int64)
@@ -182,9 +210,11 @@ def open_bundle(
             aspect, or weights that would need full unpickling.
         DataError: the hub cannot be reached, or the download was cut off.
     """
-    check_dtype(dtype, pick_device(device))
     folder = _repository(location).folder
     manifest = _manifest(folder) or _foreign(folder, location)
+    # Features alone need neither torch nor a device.
+    if not manifest.features_alone:
+        check_dtype(dtype, pick_device(device))
     return assemble(folder, manifest, max_length, device, location, dtype)
 
 
@@ -242,7 +272,10 @@ def bundle_identity(location: str) -> dict[str, str]:
     trained = _repository(location)
     manifest = _manifest(trained.folder)
     identity = {"weights": trained.identity}
-    if manifest is not None:
+    if manifest is not None and manifest.features_alone:
+        # There are no weights but those in the manifest.
+        identity["weights"] = fingerprint([json.dumps(asdict(manifest), sort_keys=True)])
+    elif manifest is not None:
         names = _encoders_elsewhere(trained.folder, manifest)
         identity |= {key: resolve(name).identity for key, name in names.items()}
         if shares := [f"{aspect}:{share:g}" for aspect, share in manifest.shares.items()]:
@@ -256,6 +289,8 @@ def bundle_models(location: str) -> tuple[str, ...]:
     Raises:
         InputError: the folder is damaged.
     """
+    if location in PACKAGED:
+        location = str(PACKAGED[location])
     folder = Path(location).expanduser()
     manifest = _manifest(folder) if folder.is_dir() else None
     named = () if manifest is None else _encoders_elsewhere(folder, manifest).values()
@@ -286,7 +321,7 @@ def assemble(
     length = max_length or manifest.max_length
     language = manifest.language
     for aspect, linear in manifest.features.items():
-        count = len(aspect_names(aspect, language))
+        count = len(feature_names(reading(aspect, manifest.paired), language))
         if len(linear.weights) != count:
             raise InputError(
                 f"{folder / MANIFEST}: {len(linear.weights)} feature weights for {aspect:.60}, "
@@ -304,10 +339,13 @@ def assemble(
         None if kernel is None else open_probe(folder, kernel, length, dtype, language),
         manifest.shares,
         Origin.of(folder, where, language),
+        manifest.paired,
     )
 
 
 def _repository(location: str) -> Repository:
+    if location in PACKAGED:
+        return repository(str(PACKAGED[location]))
     if location.startswith((".", "/", "~")) and not Path(location).expanduser().is_dir():
         raise InputError(
             f"{location}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "

@@ -15,17 +15,18 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.splits import Split
 from gecjury.refless.data.annotations import QUALITY, Annotations
+from gecjury.refless.nets.kernel import deviations
 from gecjury.refless.similarity import Meteor, align_words, indel_ratio, words_of_any
 from gecjury.stats.correlation import spearman
 
@@ -89,39 +90,58 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"n['’]t\b|\w+(?=n['’]t\b)|['’]\w+|\w+|[^\w\s]", text)
 
 
-def aspect_names(aspect: str, language: str = "en") -> tuple[str, ...]:
-    """Return the names of the columns of `aspect_features`."""
+def one_piece(word: str) -> int:
+    """Count a word as one piece, where there is no encoder that could cut it up."""
+    return 1
+
+
+Reading = Literal["sentences", "pairs", "both"]
+"""What features are read of: lone sentences, pairs, or pairs and their hypotheses."""
+
+
+def reading(aspect: str, paired: bool = False) -> Reading:
+    """Return what the features of an aspect are read of.
+
+    Args:
+        aspect: meaning reads pairs, quality both, the others sentences.
+        paired: whether every aspect reads both.
+    """
+    if paired or aspect == QUALITY:
+        return "both"
+    return "pairs" if aspect == "meaning" else "sentences"
+
+
+def feature_names(of: Reading, language: str = "en") -> tuple[str, ...]:
+    """Return the names of the columns of `features_of`."""
     alone, paired = _names(False, language), _names(True, language)
-    if aspect == QUALITY:
-        return alone + paired
-    return paired if aspect == "meaning" else alone
+    return {"sentences": alone, "pairs": paired, "both": alone + paired}[of]
 
 
-def aspect_features(
-    aspect: str,
+def features_of(
+    of: Reading,
     texts: Sequence[str],
     pairs: tuple[Sequence[str], Sequence[str]],
     pieces: _Pieces,
     language: str = "en",
 ) -> FloatArray:
-    """The features that a fine-tuned model of an aspect is given beside its encoder.
+    """Return features of sentences or of pairs.
 
     Args:
-        aspect: meaning reads pairs, quality both pairs and their hypotheses, others `texts`.
+        of: what is read.
         texts: T sentences.
         pairs: P sources and hypotheses.
         pieces: see `sentence_features`.
         language: code of their language.
 
     Returns:
-        T or P rows × `aspect_names`.
+        T rows of sentences, or P rows of pairs or both, × `feature_names`.
     """
-    if aspect == "meaning":
-        return pair_features(*pairs, language)
-    if aspect == QUALITY:
-        alone = sentence_features(pairs[1], pieces, language)
-        return np.column_stack([alone, pair_features(*pairs, language)])
-    return sentence_features(texts, pieces, language)
+    if of == "sentences":
+        return sentence_features(texts, pieces, language)
+    compared = pair_features(*pairs, language)
+    if of == "pairs":
+        return compared
+    return np.column_stack([sentence_features(pairs[1], pieces, language), compared])
 
 
 def _names(paired: bool, language: str) -> tuple[str, ...]:
@@ -294,68 +314,96 @@ def _ideographs(text: str) -> int:
 
 @dataclass(frozen=True)
 class Linear:
-    """The share of features in a prediction: `weights` · (features − `mean`) / `deviation`.
+    """A linear regression on features: `bias` + `weights` · (features − `mean`) / `deviation`.
 
-    Its mean over the training data is 0, so that a model's own output stays on the rating scale.
+    Beside a fine-tuned model the bias is 0: what is added then has the mean 0 over the training
+    data, so that the model's own output stays on the rating scale. Without a model it is the mean
+    rating.
     """
 
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
     weights: tuple[float, ...]
+    bias: float = 0.0
 
     def __post_init__(self) -> None:
         count = len(self.weights)
         parts = (self.mean, self.deviation, self.weights)
-        if any(len(p) != count or not np.isfinite(p).all() for p in parts):
+        if any(len(p) != count or not np.isfinite(p).all() for p in (*parts, (self.bias,) * count)):
             raise ValueError(f"features are not {count} finite numbers each")
         if not all(value > 0 for value in self.deviation):
             raise ValueError("a feature has no deviation")
 
     def __call__(self, features: FloatArray) -> FloatArray:
-        """Return the addition for each row of features."""
+        """Return the prediction for each row of features."""
         scaled = (features - np.array(self.mean)) / np.array(self.deviation)
-        added: FloatArray = scaled @ np.array(self.weights)
-        return added
+        predicted: FloatArray = self.bias + scaled @ np.array(self.weights)
+        return predicted
 
 
 def fit_features(
-    data: Annotations, split: Split, tokenizer: Any, language: str = "en"
-) -> dict[str, Linear]:
+    data: Annotations,
+    split: Split,
+    pieces: _Pieces,
+    language: str = "en",
+    *,
+    paired: bool = False,
+    within: float = 0.0,
+) -> tuple[dict[str, Linear], dict[str, dict[str, float]]]:
     """Fit a ridge regression of each aspect on its features; the penalty by dev Spearman.
 
     Args:
         data: rated sentences.
         split: its parts.
-        tokenizer: of the encoder.
+        pieces: see `sentence_features`.
         language: code of the sentences' language.
+        paired: see `reading`.
+        within: see `gecjury.refless.nets.kernel.fit_kernel`; corrections of one source are a group.
 
     Returns:
-        By aspect what the features add to the mean rating.
+        By aspect what the features add to the mean rating; and the dev `score` with the `penalty`
+        chosen by it.
     """
-    fitted = {}
+    fitted, chosen = {}, {}
+    pairs = (data.sources, data.outputs)
+    tables = feature_tables(data.aspects, data.outputs, pairs, pieces, language, paired)
+    groups = data.groups()[split.train]
     for column, aspect in enumerate(data.aspects):
-        features = _features(data, aspect, tokenizer, language)
+        features = tables[reading(aspect, paired)]
         mean = features[split.train].mean(axis=0)
         deviation = features[split.train].std(axis=0)
         deviation[deviation == 0] = 1.0
         scaled = (features - mean) / deviation
         x, y = scaled[split.train], data.ratings[split.train, column]
-        best = (-np.inf, np.zeros(x.shape[1]))
+        gram, target = x.T @ x, x.T @ (y - y.mean())
+        if within:
+            inner = deviations(x, groups)
+            gram = gram + within * inner.T @ inner
+            target = target + within * inner.T @ deviations(y, groups)
+        best = (-np.inf, 0.0, np.zeros(x.shape[1]))
         # The dev part chooses by Spearman, as it chooses epochs: the order of outputs counts.
         for penalty in _RIDGES:
-            gram = x.T @ x + penalty * np.eye(x.shape[1])
-            weights = np.linalg.solve(gram, x.T @ (y - y.mean()))
+            weights = np.linalg.solve(gram + penalty * np.eye(x.shape[1]), target)
             rho = spearman(data.ratings[split.dev, column], scaled[split.dev] @ weights)
             if rho > best[0]:
-                best = (rho, weights)
-        parts = (mean, deviation, best[1])
+                best = (rho, penalty, weights)
+        parts = (mean, deviation, best[2])
         fitted[aspect] = Linear(*(tuple(part.tolist()) for part in parts))
-    return fitted
+        chosen[aspect] = {"score": best[0], "penalty": best[1]}
+    return fitted, chosen
 
 
-def _features(data: Annotations, aspect: str, tokenizer: Any, language: str) -> FloatArray:
-    pairs = (data.sources, data.outputs)
-    return aspect_features(aspect, data.outputs, pairs, piece_counter(tokenizer), language)
+def feature_tables(
+    aspects: Iterable[str],
+    texts: Sequence[str],
+    pairs: tuple[Sequence[str], Sequence[str]],
+    pieces: _Pieces,
+    language: str,
+    paired: bool = False,
+) -> dict[Reading, FloatArray]:
+    """Return the features that aspects read, each table once; see `features_of`."""
+    wanted = dict.fromkeys(reading(aspect, paired) for aspect in aspects)
+    return {of: features_of(of, texts, pairs, pieces, language) for of in wanted}
 
 
 def additions(
@@ -363,7 +411,9 @@ def additions(
 ) -> FloatArray:
     """Return what features add, rows × aspects; 0 without features."""
     values = np.zeros_like(data.ratings)
+    pairs = (data.sources, data.outputs)
+    tables = feature_tables(linear, data.outputs, pairs, piece_counter(tokenizer), language)
     for column, aspect in enumerate(data.aspects):
         if aspect in linear:
-            values[:, column] = linear[aspect](_features(data, aspect, tokenizer, language))
+            values[:, column] = linear[aspect](tables[reading(aspect)])
     return values

@@ -145,13 +145,13 @@ def _solve(
         ridge = kernel + penalty * np.eye(len(kernel))
         weights: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)
         return weights
-    left = kernel + within * _deviations(kernel, groups) + penalty * np.eye(len(kernel))
-    weights = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
+    left = kernel + within * deviations(kernel, groups) + penalty * np.eye(len(kernel))
+    weights = solve(left, centred + within * deviations(centred, groups), overwrite_a=True)
     return weights
 
 
-def _deviations(values: FloatArray, groups: IntArray) -> FloatArray:
-    """Rows less the mean row of their group."""
+def deviations(values: FloatArray, groups: IntArray) -> FloatArray:
+    """Return rows less the mean row of their group."""
     _, place, counts = np.unique(groups, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), *values.shape[1:]))
     np.add.at(sums, place, values)

@@ -65,11 +65,13 @@ class SomeManifest:
         scale: lowest and highest rating.
         max_length: longest input in word pieces.
         members: the fine-tuned models.
-        features: by aspect what its features add; aspects without an entry use none.
+        features: by aspect what its features add; aspects without an entry use none. Where there
+            are neither members nor kernel regressions, the predictions themselves.
         kernel: the kernel regressions.
         shares: by aspect the share that its kernel regression has in the prediction, for aspects
             that members predict as well; the others are predicted by one of the two alone.
         language: code of the language trained on; `mul` for several.
+        paired: whether features that predict by themselves read pairs in every aspect.
     """
 
     scale: tuple[float, ...]
@@ -79,10 +81,13 @@ class SomeManifest:
     kernel: Kernel | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     language: str = "en"
+    paired: bool = False
 
     def __post_init__(self) -> None:
         named = {aspect for member in self.members for aspect in member.aspects}
         fitted = set(self.kernel.aspects) if self.kernel else set()
+        if self.features_alone:
+            fitted = set(self.features)
         shared = all(0 <= share <= 1 for share in self.shares.values())
         faults = {
             f"max_length is {self.max_length!s:.40}": not 0 < self.max_length <= _LONGEST_INPUT,
@@ -91,7 +96,7 @@ class SomeManifest:
                 and all(map(math.isfinite, self.scale))
                 and self.scale[0] < self.scale[1]
             ),
-            "no member": not self.members and self.kernel is None,
+            "no member": not self.members and self.kernel is None and not self.features,
             f"aspects are {', '.join(sorted(named | fitted)):.60}": named | fitted > {QUALITY}
             or not named | fitted <= {*RATED},
             f"shares are {dict(self.shares)!s:.80}, expected 0 to 1 of what two parts predict": (
@@ -102,6 +107,11 @@ class SomeManifest:
         for fault, holds in faults.items():
             if holds:
                 raise ValueError(fault)
+
+    @property
+    def features_alone(self) -> bool:
+        """True if the features predict by themselves, without an encoder."""
+        return not self.members and self.kernel is None
 
 
 @dataclass(frozen=True)

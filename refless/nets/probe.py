@@ -18,9 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.arrays import Float32Array, FloatArray
-from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split
-from gecjury.errors import InputError
 from gecjury.models.checkpoints import Checkpoint, inside, named_within, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
@@ -240,17 +238,10 @@ def fit_probe(
     Raises:
         InputError: pairs are to be read, but there is no source.
     """
-    pairs = [aspect for aspect in data.aspects if aspect in PAIRED]
-    if (pairs or paired) and not all(data.sources):
-        raise InputError(
-            f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads them: "
-            "name the column of the sources (--column source=...)"
-        )
+    data.check_sources(paired)
     # The reader needs to know how inputs are read, which a probe without regressions says as well.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
-    numbers: dict[str, int] = {}
-    keys = [normalise(s or o) for s, o in zip(data.sources, data.outputs, strict=True)]
-    groups = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    groups = data.groups()
     reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}

@@ -187,6 +187,7 @@ def some_card(job: Job, report: Report) -> str:
         figures=report.figures,
         effort=report.effort,
         citation=_CITATION,
+        extra="" if job.recipe.features_alone else "refless",
     )
 
 

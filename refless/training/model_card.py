@@ -137,6 +137,7 @@ def model_card(
     figures: _Figures | None = None,
     effort: Mapping[str, Mapping[str, float]] | None = None,
     citation: str = "",
+    extra: str = "refless",
 ) -> str:
     """Return a README.md with the metadata that model hubs read.
 
@@ -153,6 +154,7 @@ def model_card(
         figures: see `figures_table`; those on test are shown on hubs.
         effort: seconds and memory by stage.
         citation: BibTeX of the metric's paper.
+        extra: the extra of gecjury that the model needs; empty for none.
     """
     base = job.recipe.encoder
     # Hubs link the base model by its name, which a folder of this machine has not.
@@ -173,9 +175,10 @@ def model_card(
     shown = {"encoder": base, "detector": shown_name(job.recipe.detector)}
     named = {"recipe": job.recipe_name} if job.recipe_name else {}
     versions = {"python": platform.python_version(), **package_versions(_PACKAGES)}
+    needed = f" and its extra `{extra}`" if extra else ""
     # A section without content is left out.
     sections = {
-        "Use": f"With gecjury and its extra `refless` installed:\n\n```\n{usage}\n```",
+        "Use": f"With gecjury{needed} installed:\n\n```\n{usage}\n```",
         "Figures": results,
         "Limits": "\n".join(f"- {note}" for note in (*job.notes, *notes)),
         "What lies here": _parts(job.folder),

@@ -38,13 +38,18 @@ _MODEL = "model and optimisation"
 _BEYOND = "beyond the paper (see docs/guides/train-options.md for what each gives)"
 _PARTLY_TRAINED = ("freeze_layers", "layer_decay", "gradient_checkpointing")
 
+FEATURES = "features"
+"""The encoder that is none."""
+
 # Seeds of scikit-learn and transformers have 32 bits.
 MOST_SEED = 2**32 - 1
 
 _STEPS = ("intermediate", "detection")
 _AFTER_STEPS: Mapping[str, tuple[str, ...]] = {"": _STEPS}
-_TUNED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune",)}
-_TRAINED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune", *_STEPS)}
+_ENCODER: Mapping[str, tuple[str, ...]] = {"encoder features": ()}
+_TUNED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune",), **_ENCODER}
+_TRAINED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune", *_STEPS), **_ENCODER}
+_REGRESSED: Mapping[str, tuple[str, ...]] = {"": ("kernel", "encoder features")}
 _NO_GRID: Mapping[str, tuple[str, ...]] = {"grid": ()}
 
 
@@ -72,7 +77,9 @@ class TrainSettings:
             same weights.
     """
 
-    max_length: int = option(128, metavar="N", least=1, most=1_000_000, needs=_NO_GRID)
+    max_length: int = option(
+        128, metavar="N", least=1, most=1_000_000, needs={**_NO_GRID, **_ENCODER}
+    )
     train_batch: int = option(
         16, metavar="N", least=1, most=1_000_000, needs={**_NO_GRID, **_TRAINED}
     )
@@ -143,9 +150,12 @@ class BaseRecipe:
         (0,), metavar="N", several=True, least=0, most=MOST_SEED, needs=_TRAINED
     )
     detector: str = option(
-        "", metavar="DIR", heading=_BEYOND, needs={"detection": (), "intermediate detection": ()}
+        "",
+        metavar="DIR",
+        heading=_BEYOND,
+        needs={"detection": (), "intermediate detection": (), **_ENCODER},
     )
-    intermediate: tuple[Intermediate, ...] = option((), several=True)
+    intermediate: tuple[Intermediate, ...] = option((), several=True, needs=_ENCODER)
     intermediate_epochs: int = option(2, metavar="N", least=1, most=1_000_000, needs=_AFTER_STEPS)
     intermediate_rate: float = option(1e-4, metavar="X", above=0, most=1, needs=_AFTER_STEPS)
     detection_weight: float = option(
@@ -211,29 +221,33 @@ class Recipe(BaseRecipe):
     """How a SOME is trained; the defaults are the paper's.
 
     Attributes:
+        encoder: hub name or folder; `embedded` is the packaged one; `features` is none: ridge
+            regression on case, spelling and edit features alone.
         seeds: one model, or set of models, each; predictions are averaged.
         shared: one encoder with all heads instead of a model each.
         features: add case, spelling and edit features, fitted beforehand by ridge regression.
         kernel: kernel regression on hidden states and features instead of fine-tuning.
         fine_tune: with --kernel: fine-tune too, and average both, weighed on the dev part.
-        within: with --kernel: how much more differences between corrections of one source count.
-        read_source: with --kernel: grammaticality and fluency read the source (not to compare
-            systems).
+        within: with --kernel or --encoder features: how much more differences between corrections
+            of one source count.
+        read_source: with --kernel or --encoder features: grammaticality and fluency read the
+            source (without --within not to compare systems).
     """
 
+    encoder: str = option("bert-base-cased", heading=_MODEL)
     settings: TrainSettings = option(TrainSettings())
     shared: bool = option(False, needs=_TUNED)
     features: bool = option(False, needs=_TUNED)
-    kernel: bool = False
+    kernel: bool = option(False, needs=_ENCODER)
     fine_tune: bool = option(False, needs={"": ("kernel",)})
-    within: float = option(0.0, metavar="X", least=0, needs={"": ("kernel",)})
-    read_source: bool = option(False, needs={"": ("kernel",)})
+    within: float = option(0.0, metavar="X", least=0, needs=_REGRESSED)
+    read_source: bool = option(False, needs=_REGRESSED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # What else would do nothing is refused of the command line alone: a recipe in Python may
         # be another one with a field replaced.
-        check_needs(self, "fine_tune", "within", *_PARTLY_TRAINED)
+        check_needs(self, "kernel", "fine_tune", "within", *_PARTLY_TRAINED)
 
     @property
     def averaged(self) -> bool:
@@ -243,7 +257,12 @@ class Recipe(BaseRecipe):
     @property
     def tuned(self) -> bool:
         """Return True if models are fine-tuned on the ratings."""
-        return self.fine_tune or not self.kernel
+        return self.fine_tune or not (self.kernel or self.features_alone)
+
+    @property
+    def features_alone(self) -> bool:
+        """Return True if features are all that is learnt from."""
+        return self.encoder == FEATURES
 
     def deciding(self) -> dict[str, Any]:
         """Return what decides the weights; see `TrainSettings.deciding`."""

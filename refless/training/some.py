@@ -20,7 +20,13 @@ from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
-from gecjury.refless.nets.features import Linear, additions, fit_features
+from gecjury.refless.nets.features import (
+    Linear,
+    additions,
+    fit_features,
+    one_piece,
+    piece_counter,
+)
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
 from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
@@ -63,6 +69,17 @@ def train_some(job: Job) -> Report:
     members: list[Member] = []
     linear: Mapping[str, Linear] = {}
     kernel = None
+    if recipe.features_alone:
+        with watch.ledger.stage("ridge regression"):
+            job.data.check_sources(recipe.read_source)
+            linear, chosen = fit_features(
+                job.data, job.split, one_piece, recipe.language,
+                paired=recipe.read_source, within=recipe.within,
+            )  # fmt: skip
+        trained |= chosen
+        means = job.data.ratings[job.split.train].mean(axis=0).tolist()
+        biases = dict(zip(job.data.aspects, means, strict=True))
+        linear = {aspect: replace(fit, bias=biases[aspect]) for aspect, fit in linear.items()}
     if recipe.tuned:
         with watch.ledger.stage("fine-tuning"):
             trained, members, linear = _fine_tune(job, watch, start)
@@ -77,7 +94,8 @@ def train_some(job: Job) -> Report:
         scale = (job.data.scale.low, job.data.scale.high)
         length = recipe.settings.max_length
         manifest = SomeManifest(scale, length, tuple(members), linear, kernel)
-        manifest = replace(manifest, language=recipe.language)
+        paired = recipe.features_alone and recipe.read_source
+        manifest = replace(manifest, language=recipe.language, paired=paired)
         with watch.ledger.stage("evaluation"):
             report = evaluate(job, assemble(job.folder, manifest), report)
         report = replace(report, effort=watch.ledger.rounded())
@@ -117,12 +135,14 @@ def _run_steps(job: Job, watch: Watch) -> tuple[str, dict[str, float]]:
 
 def _fine_tune(
     job: Job, watch: Watch, start: str
-) -> tuple[dict[str, Mapping[str, float]], list[Member], dict[str, Linear]]:
+) -> tuple[dict[str, Mapping[str, float]], list[Member], Mapping[str, Linear]]:
     """Return dev figures by model, the models, and what features add to their outputs."""
     recipe = job.recipe
     tokenizer = load_tokenizer(start)
     language = recipe.language
-    linear = fit_features(job.data, job.split, tokenizer, language) if recipe.features else {}
+    linear: Mapping[str, Linear] = {}
+    if recipe.features:
+        linear, _ = fit_features(job.data, job.split, piece_counter(tokenizer), language)
     added = additions(job.data, linear, tokenizer, language)
     trained: dict[str, Mapping[str, float]] = {}
     members = []

@@ -7,21 +7,22 @@ import pytest
 from gecjury.refless.nets.features import (
     FOREIGN_PAIR_FEATURES,
     FOREIGN_SENTENCE_FEATURES,
-    aspect_features,
-    aspect_names,
+    feature_names,
+    features_of,
     pair_features,
+    reading,
     sentence_features,
 )
 
 
 def one(text: str, language: str) -> dict[str, float]:
     values = sentence_features([text], lambda word: len(word), language)[0]
-    return dict(zip(aspect_names("fluency", language), values.tolist(), strict=True))
+    return dict(zip(feature_names("sentences", language), values.tolist(), strict=True))
 
 
 def pair(source: str, output: str, language: str) -> dict[str, float]:
     values = pair_features([source], [output], language)[0]
-    return dict(zip(aspect_names("meaning", language), values.tolist(), strict=True))
+    return dict(zip(feature_names("pairs", language), values.tolist(), strict=True))
 
 
 def test_letters_are_words_where_no_blanks_are_written() -> None:
@@ -57,7 +58,7 @@ def test_ends_and_scripts() -> None:
 
 def test_quality_reads_both_sides_in_every_language() -> None:
     for language in ("en", "ja"):
-        values = aspect_features("quality", [], (["a"], ["b"]), len, language)
-        assert values.shape == (1, len(aspect_names("quality", language)))
+        values = features_of(reading("quality"), [], (["a"], ["b"]), len, language)
+        assert values.shape == (1, len(feature_names("both", language)))
     both = len(FOREIGN_PAIR_FEATURES) + len(FOREIGN_SENTENCE_FEATURES)
-    assert len(aspect_names("quality", "ja")) == both
+    assert len(feature_names("both", "ja")) == both

@@ -1,0 +1,175 @@
+"""A SOME without an encoder: ridge regression on features, trained, packaged and read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury import load
+from gecjury.errors import InputError, OptionError
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.rated_sets import split_by_source
+from gecjury.refless.nets.bundle import PACKAGED, bundle_identity, open_bundle
+from gecjury.refless.nets.features import (
+    Linear,
+    feature_names,
+    features_of,
+    fit_features,
+    one_piece,
+)
+from gecjury.refless.nets.manifest import MANIFEST
+from gecjury.refless.training.job import Job
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import train_some
+from tests import tiny
+from tests.refless.training.jobs import RUNTIME
+
+SOURCES = ["He go home .", "I like apple .", "she is here"]
+OUTPUTS = ["He goes home .", "I like apples .", "She is here ."]
+
+
+def rated(count: int = 60) -> Annotations:
+    sources = tuple(s for s in tiny.sentences(count // 2) for _ in range(2))
+    # The second correction of each source repeats a word, for which raters take a point off.
+    outputs = tuple(f"{s} {s.split()[-1]}" if row % 2 else s for row, s in enumerate(sources))
+    marks = np.array([[3.0, 3.0, 3.0] if row % 2 else [4.0, 4.0, 3.5] for row in range(count)])
+    return Annotations(("grammaticality", "fluency", "meaning"), outputs, sources, marks)
+
+
+def trained(folder: Path, **changes: Any) -> Path:
+    data = rated()
+    recipe = Recipe(encoder="features", **changes)
+    train_some(Job(data=data, split=split_by_source(data), recipe=recipe, folder=folder / "some",
+                   runtime=RUNTIME))  # fmt: skip
+    return folder / "some"
+
+
+def test_a_prediction_is_the_bias_and_the_weighed_features() -> None:
+    linear = Linear(mean=(1.0, 0.0), deviation=(2.0, 1.0), weights=(0.5, -1.0), bias=3.0)
+    # 3 + .5 · (5 − 1)/2 − 1 · 2 = 2, and 3 + .5 · (1 − 1)/2 − 1 · 0 = 3.
+    assert linear(np.array([[5.0, 2.0], [1.0, 0.0]])).tolist() == [2.0, 3.0]
+
+
+def test_ridge_regression_solves_the_normal_equations() -> None:
+    data = rated()
+    split = split_by_source(data)
+    fitted, chosen = fit_features(data, split, one_piece, paired=True, within=2.0)
+    linear, penalty = fitted["fluency"], chosen["fluency"]["penalty"]
+    table = features_of("both", data.outputs, (data.sources, data.outputs), one_piece)
+    x = ((table - linear.mean) / linear.deviation)[split.train]
+    y = data.ratings[split.train, 1] - data.ratings[split.train, 1].mean()
+    groups = data.groups()[split.train]
+    inner_x, inner_y = x.copy(), y.copy()
+    for group in set(groups.tolist()):
+        rows = groups == group
+        inner_x[rows] -= x[rows].mean(axis=0)
+        inner_y[rows] -= y[rows].mean()
+    # The gradient of Σ(y − xw)² + 2 Σ(ỹ − x̃w)² + penalty · |w|² is 0 at the solution.
+    weights = np.array(linear.weights)
+    gradient = x.T @ (x @ weights - y) + 2 * inner_x.T @ (inner_x @ weights - inner_y)
+    assert gradient + penalty * weights == pytest.approx(np.zeros(len(weights)), abs=1e-8)
+
+
+def test_a_trained_folder_holds_no_weights_and_scores(tmp_path: Path) -> None:
+    folder = trained(tmp_path, read_source=True, within=2.0)
+    assert not list(folder.glob("*.safetensors"))
+    bundle = open_bundle(str(folder))
+    assert bundle.pair_aspects == {"grammaticality", "fluency", "meaning"}
+    source = tiny.sentences(3)
+    worse = [f"{text} {text.split()[-1]}" for text in source]
+    predicted = bundle.predict([], (source * 2, [*source, *worse]), RUNTIME)
+    for values in predicted.values():
+        assert (values[:3] > values[3:]).all()
+    assert "grammaticality" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_without_the_source_grammaticality_reads_the_hypothesis_alone(tmp_path: Path) -> None:
+    bundle = open_bundle(str(trained(tmp_path)))
+    assert bundle.pair_aspects == {"meaning", "quality"}
+    predicted = bundle.predict(OUTPUTS[:2], (SOURCES, OUTPUTS), RUNTIME)
+    assert {aspect: len(values) for aspect, values in predicted.items()} == {
+        "grammaticality": 2, "fluency": 2, "meaning": 3,
+    }  # fmt: skip
+
+
+def test_the_identity_follows_the_coefficients(tmp_path: Path) -> None:
+    folder = trained(tmp_path, read_source=True)
+    before = bundle_identity(str(folder))
+    assert before == bundle_identity(str(folder))
+    record = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    record["features"]["fluency"]["weights"][0] += 0.25
+    (folder / MANIFEST).write_text(json.dumps(record), encoding="utf-8")
+    assert bundle_identity(str(folder)) != before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": {}}, "no member"),
+        ({"paired": False}, "35 feature weights for grammaticality"),
+    ],
+)
+def test_damaged_folders_are_refused(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    folder = trained(tmp_path, read_source=True)
+    record = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    (folder / MANIFEST).write_text(json.dumps(record | change), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        open_bundle(str(folder))
+
+
+def test_sources_are_needed(tmp_path: Path) -> None:
+    data = replace(rated(), sources=("",) * 60)
+    recipe = Recipe(encoder="features", read_source=True)
+    job = Job(data=data, split=split_by_source(data), recipe=recipe, folder=tmp_path / "some",
+              runtime=RUNTIME)  # fmt: skip
+    with pytest.raises(InputError, match="name the column of the sources"):
+        train_some(job)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"kernel": True, "fine_tune": True}, {"settings": TrainSettings(freeze_layers=1)}]
+)
+def test_options_of_encoders_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="would do nothing"):
+        Recipe(encoder="features", **changes)
+
+
+# --- the packaged model --------------------------------------------------------------------------
+
+
+def test_the_packaged_model_scores_as_it_did() -> None:
+    # Scores of the packaged coefficients, trained by `gecjury train some tmu-gfm --recipe features`
+    # on 2026-11-23; only another training may change them.
+    table = load("some", model="features").score(SOURCES, OUTPUTS)
+    assert table.sentences[0].tolist() == pytest.approx([0.82853, 0.90344, 0.87939], abs=1e-5)
+
+
+def test_the_packaged_model_has_every_coefficient() -> None:
+    bundle = open_bundle("features")
+    assert {len(linear.weights) for linear in bundle.features.values()} == {
+        len(feature_names("both"))
+    }
+    card = (PACKAGED["features"] / "README.md").read_text(encoding="utf-8")
+    assert "gecjury train some tmu-gfm --recipe features" in card
+
+
+def test_it_is_read_without_torch() -> None:
+    program = (
+        "import sys; sys.modules.update(dict.fromkeys(('torch', 'transformers', 'scipy')))\n"
+        "from gecjury import load\n"
+        "print(load('some', model='features').score(['He go home .'], ['He goes home .']))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "some" in run.stdout
