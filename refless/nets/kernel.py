@@ -90,6 +90,7 @@ def fit_kernel(
     *,
     groups: IntArray | None = None,
     within: float = 0.0,
+    most: int = 0,
 ) -> tuple[KernelModel, dict[str, float]]:
     """Fit on the train rows; penalty and width by dev Spearman.
 
@@ -103,6 +104,8 @@ def fit_kernel(
         dev: rows to choose by.
         groups: number of each row's source; needed for `within`.
         within: how much more differences between corrections of one source count.
+        most: keep at most so many training rows as points, of 16-bit numbers: those that span the
+            kernel best (Nyström's approximation by pivoted Cholesky); 0 keeps all.
 
     Returns:
         The model, and the dev `score` with the `penalty` and `width` chosen.
@@ -113,34 +116,65 @@ def fit_kernel(
     )
     mean, deviation = inputs[train].mean(axis=0), inputs[train].std(axis=0)
     deviation[deviation == 0] = 1.0
-    # Stored as 32-bit numbers: what is fitted must be what is read back.
-    points = _place(inputs[train], mean, deviation, factor).astype(np.float32).astype(np.float64)
+    # Stored as 16- or 32-bit numbers: what is fitted must be what is read back.
+    kind = np.float16 if most else np.float32
+    points = _place(inputs[train], mean, deviation, factor).astype(kind).astype(np.float64)
     others = _place(inputs[dev], mean, deviation, factor)
     near, far = _distances(points, points), _distances(others, points)
     bias = float(ratings[train].mean())
     members = None if groups is None else groups[train]
-    best: tuple[float, float, float, FloatArray] | None = None
+    kept = np.arange(len(train))
+    best: tuple[float, float, float, FloatArray, IntArray] | None = None
     for width in WIDTHS:
         kernel, across = np.exp(-width * near), np.exp(-width * far)
+        if most:
+            kept = _spanning(kernel, most)
         for penalty in PENALTIES:
-            weights = _solve(kernel, ratings[train] - bias, penalty, members, within)
-            rho = spearman(ratings[dev], across @ weights)
+            weights = _solve(kernel, ratings[train] - bias, penalty, members, within, kept)
+            rho = spearman(ratings[dev], across[:, kept] @ weights)
             rho = -1.0 if np.isnan(rho) else rho
             if best is None or rho > best[0]:
-                best = (rho, penalty, width, weights)
+                best = (rho, penalty, width, weights, kept)
     assert best is not None  # both grids have entries
-    score, penalty, width, weights = best
+    score, penalty, width, weights, kept = best
     root = width**0.5
-    model = KernelModel(mean, deviation, factor * root, points * root, weights, bias)
+    model = KernelModel(mean, deviation, factor * root, points[kept] * root, weights, bias)
     return model, {"score": score, "penalty": penalty, "width": width}
 
 
+def _spanning(kernel: FloatArray, most: int) -> IntArray:
+    """Return the rows whose columns of the kernel span it best, found by pivoted Cholesky."""
+    from scipy.linalg.lapack import dpstrf
+
+    # LAPACK counts from 1, and orders the rows by what they add to those before them.
+    order: IntArray = dpstrf(kernel)[1].astype(np.int64) - 1
+    return order[:most]
+
+
 def _solve(
-    kernel: FloatArray, centred: FloatArray, penalty: float, groups: IntArray | None, within: float
+    kernel: FloatArray,
+    centred: FloatArray,
+    penalty: float,
+    groups: IntArray | None,
+    within: float,
+    kept: IntArray,
 ) -> FloatArray:
-    """Weights of the training rows: (W K + penalty · I)⁻¹ W y with W = I + within · centring."""
+    """Return the weights of the rows that are kept.
+
+    Of all rows: (W K + penalty · I)⁻¹ W y with W = I + within · centring. Of some, with the columns
+    C of the kernel and the square K of both: (Cᵀ W C + penalty · K)⁻¹ Cᵀ W y.
+    """
     from scipy.linalg import solve
 
+    if len(kept) < len(kernel):
+        columns, target = kernel[:, kept], centred
+        weighed = columns
+        if groups is not None and within:
+            weighed = columns + within * deviations(columns, groups)
+            target = centred + within * deviations(centred, groups)
+        left = columns.T @ weighed + penalty * columns[kept]
+        some: FloatArray = solve(left, columns.T @ target)
+        return some
     if groups is None or within == 0:
         ridge = kernel + penalty * np.eye(len(kernel))
         weights: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)

@@ -166,7 +166,7 @@ class _Reader:
         if aspect == "meaning":
             return [(probe.base, _layers(probe.base))]
         names = dict.fromkeys((probe.encoder, probe.base))
-        return [(name, round(2 / 3 * _layers(name))) for name in names]
+        return [(name, states_layer(_layers(name))) for name in names]
 
     def _states(self, place: tuple[str, int], texts: Sequence[str]) -> FloatArray:
         """Means over word pieces of the states of a layer."""
@@ -188,6 +188,11 @@ class _Reader:
 
 _Table = tuple[dict[str, int], Float32Array]
 """The row of each text, and the vectors."""
+
+
+def states_layer(layers: int) -> int:
+    """Return the layer whose states are read: two thirds of the way up."""
+    return round(2 / 3 * layers)
 
 
 @lru_cache(maxsize=8)
@@ -215,6 +220,7 @@ def fit_probe(
     paired: bool = False,
     shares: Sequence[float] = (),
     language: str = "en",
+    most: int = 0,
 ) -> tuple[Probe, dict[str, dict[str, float]], dict[str, dict[int, float]]]:
     """Fit one regression an aspect.
 
@@ -230,6 +236,7 @@ def fit_probe(
         shares: of the sources of the training rows, for a learning curve; each share contains the
             smaller ones.
         language: code of the sentences' language.
+        most: see `gecjury.refless.nets.kernel.fit_kernel`.
 
     Returns:
         The regressions; for each aspect the dev score and what was chosen by it; and, with
@@ -251,8 +258,9 @@ def fit_probe(
     for column, aspect in enumerate(data.aspects):
         blocks = reader.blocks(aspect, data.sources, data.outputs)
         models[aspect], chosen[aspect] = fit_kernel(
-            blocks, data.ratings[:, column], split.train, split.dev, groups=groups, within=within
-        )
+            blocks, data.ratings[:, column], split.train, split.dev, groups=groups, within=within,
+            most=most,
+        )  # fmt: skip
         # Each share takes the beginning of one order, so that larger ones contain smaller ones.
         for share in shares:
             kept = order[: max(1, round(share * len(order)))]
@@ -268,12 +276,19 @@ def fit_probe(
     return probe, chosen, curves
 
 
-def save_probe(probe: Probe, folder: Path) -> None:
-    """Write the regressions as safetensors of 32-bit numbers, the weights as 64-bit ones."""
+def save_probe(probe: Probe, folder: Path, *, half: bool = False) -> None:
+    """Write the regressions as safetensors of 32-bit numbers, the weights as 64-bit ones.
+
+    Args:
+        probe: the regressions.
+        folder: of the model.
+        half: True if the points were fitted as 16-bit numbers.
+    """
+    small = np.float16 if half else np.float32
     tensors = {}
     for aspect, model in probe.models.items():
         for name, values in model.arrays().items():
-            kind = np.float32 if name == "points" else np.float64
+            kind = small if name == "points" else np.float64
             tensors[f"{aspect}.{name}"] = np.ascontiguousarray(values, dtype=kind)
     save_tensors(tensors, folder / KERNEL_FILE)
 

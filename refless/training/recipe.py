@@ -230,6 +230,8 @@ class Recipe(BaseRecipe):
         fine_tune: with --kernel: fine-tune too, and average both, weighed on the dev part.
         within: with --kernel or --encoder features: how much more differences between corrections
             of one source count.
+        compact: with --kernel and --encoder embedded: keep 2 MB: changes of the encoder of a low
+            rank, and a part of the rated sentences.
         read_source: with --kernel or --encoder features: grammaticality and fluency read the
             source (without --within not to compare systems).
     """
@@ -242,6 +244,9 @@ class Recipe(BaseRecipe):
     fine_tune: bool = option(False, needs={"": ("kernel",)})
     within: float = option(0.0, metavar="X", least=0, needs=_REGRESSED)
     read_source: bool = option(False, needs=_REGRESSED)
+    compact: bool = option(
+        False, needs={"": ("encoder embedded",), "encoder embedded": ("kernel",), "fine_tune": ()}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -271,12 +276,18 @@ class Recipe(BaseRecipe):
         values["settings"] = self.settings.deciding()
         # Fingerprints depend on the order as well, which is that of earlier versions.
         ordered = {name: values[name] for name in _RECORDED}
-        usual = {"fine_tune": False, "detector": "", "error_weight": 1.5, "language": "en"}
+        usual = {
+            "compact": False,
+            "fine_tune": False,
+            "detector": "",
+            "error_weight": 1.5,
+            "language": "en",
+        }
         return _without(ordered, usual)
 
 
 _RECORDED = (
     "encoder", "shared", "features", "intermediate", "intermediate_epochs", "intermediate_rate",
-    "detector", "error_weight", "frozen", "kernel", "fine_tune", "within", "read_source", "seeds",
-    "language", "settings",
+    "detector", "error_weight", "frozen", "kernel", "fine_tune", "within", "read_source", "compact",
+    "seeds", "language", "settings",
 )  # fmt: skip
