@@ -171,20 +171,24 @@ def run(args: argparse.Namespace) -> int:
     if work.runtime.dry_run:
         print_plans(study.plans(work))
         return 0
-    if getattr(args, "html", None):
-        check_page(args.html)
+    page = getattr(args, "html", None) or study.usual_page
+    if page:
+        check_page(page)
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
     result = study.run(work)
-    if getattr(args, "html", None):
+    if page:
         from gecjury.textfiles import write_text
 
-        write_text(args.html, study.html(result))
+        write_text(page, study.html(result))
     if figure:
         if result.draw is None:
             raise OptionError(f"{study.draws} {figure}: there is nothing to draw in this result")
         result.draw(figure)
-    return shown(result, args.format)
+    status = shown(result, args.format)
+    if page:
+        tell(f"page: {Path(page).absolute()}")
+    return status
 
 
 def shown(result: Result, form: str) -> int:

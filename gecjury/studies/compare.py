@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gecjury.benchmarks.table import View
@@ -23,8 +28,12 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
 
 _MOST_PAIRED = 200  # systems whose pairs make a table that somebody can use
-_METRICS = ("green", "gleu")
+_REFERENCE_BASED = ("green", "gleu")
 _EDIT_METRICS = ("errant", "cleme")
+_TRAINED = ("some:model=features",)
+_JUDGES = ("llm-s:backend=vllm,model=smollm2-135m-instruct",)
+_REPLIES = Path(__file__).parents[1] / "benchmarks" / "sample" / "judgments"
+"""Stored replies of `_JUDGES` on the sample, as `gecjury judgments export` gives them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,11 +129,19 @@ class Compare(Settings, Study):
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Compare):
-    """The main job on the embedded sample, which shows the program and proves nothing."""
+    """The three families on the embedded sample, which shows the program and proves nothing.
+
+    The trained metric comes with the package. The LLM judge is not asked: its replies are stored
+    with the sample, and are read and audited as those of any other run.
+    """
 
     takes: ClassVar[Takes] = "sample"
     needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
-    metrics: ClassVar[str] = f"metrics to try (default: {', '.join(_METRICS + _EDIT_METRICS)})"
+    metrics: ClassVar[str] = (
+        f"metrics to try (default: {', '.join(_REFERENCE_BASED + _EDIT_METRICS + _TRAINED)} and an "
+        "LLM judge from stored replies)"
+    )
+    usual_page: ClassVar[str] = "gecjury-demo.html"
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
@@ -133,8 +150,27 @@ class Demo(Compare):
         Metrics over edits need spaCy and errant.
         """
         if all(find_spec(package) for package in ("errant", "spacy")):
-            return _METRICS + _EDIT_METRICS, ""
-        return _METRICS, f"gecjury: {', '.join(_EDIT_METRICS)} left out: {install_hint('edits')}"
+            return _REFERENCE_BASED + _EDIT_METRICS + _TRAINED + _JUDGES, ""
+        left_out = f"gecjury: {', '.join(_EDIT_METRICS)} left out: {install_hint('edits')}"
+        return _REFERENCE_BASED + _TRAINED + _JUDGES, left_out
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return what the metrics would ask, beyond what is stored with the sample."""
+        with _replayed(work) as replayed:
+            return super().plans(replayed)
+
+    def run(self, work: Work) -> Compared:
+        """Compare on the sample, with the replies that are stored with it."""
+        with _replayed(work) as replayed:
+            return super().run(replayed)
+
+
+@contextmanager
+def _replayed(work: Work) -> Iterator[Work]:
+    """Give work a cache that holds nothing but the sample's replies, and drop it at the end."""
+    with TemporaryDirectory(prefix="gecjury-demo-") as cache:
+        shutil.copytree(_REPLIES, Path(cache, "judgments"), ignore=shutil.ignore_patterns("*.md"))
+        yield replace(work, runtime=replace(work.runtime, cache=Path(cache), use_cache=True))
 
 
 compare = function_of(Compare)

@@ -167,6 +167,7 @@ class Study(ABC):
         keeps: whether it reads and writes score files (`-o DIR`).
         draws: the option that names the file of its figure; empty where it draws none.
         page: whether its result can be written as a page (`--html FILE`).
+        usual_page: the file of the page where the user names none; empty for no page.
         data: help of what it takes, where that is a benchmark, either or M2.
         use_of_references: ends the help of `-r`, where the study can do without references.
         scores_alone: whether files of scores may stand in the place of texts.
@@ -185,6 +186,7 @@ class Study(ABC):
     keeps: ClassVar[bool] = False
     draws: ClassVar[str] = ""
     page: ClassVar[bool] = False
+    usual_page: ClassVar[str] = ""
     data: ClassVar[str] = ""
     data_name: ClassVar[str] = "BENCHMARK|SOURCE HYP"
     use_of_references: ClassVar[str] = ""

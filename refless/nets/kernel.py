@@ -127,7 +127,7 @@ def fit_kernel(
     best: tuple[float, float, float, FloatArray, IntArray] | None = None
     for width in WIDTHS:
         kernel, across = np.exp(-width * near), np.exp(-width * far)
-        if most:
+        if most and most < len(train):
             kept = _spanning(kernel, most)
         for penalty in PENALTIES:
             weights = _solve(kernel, ratings[train] - bias, penalty, members, within, kept)

@@ -26,11 +26,27 @@ def test_demo_needs_no_data_and_says_that_it_proves_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GECJURY_DATA", str(tmp_path / "nowhere"))
+    monkeypatch.chdir(tmp_path)
     out, err = run(capsys, "demo")
-    assert err == ""
+    assert err == f"page: {tmp_path / 'gecjury-demo.html'}\n"
+    assert "<html" in (tmp_path / "gecjury-demo.html").read_text(encoding="utf-8")
     assert "SAMPLE, NOT EVIDENCE" in out
     for word in ("green", "gleu", "constant", "random", "copy-source", "two annotators"):
         assert word in out
+
+
+def test_demo_replays_a_judge_and_shows_three_families(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Not even a cache of the user's is read or written.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shown = document(capsys, "demo", "--resample", "none")
+    assert {row["family"] for row in shown["rows"]} == {"refbased", "refless", "judges"}
+    (audit,) = shown["audits"].values()
+    requests = audit["members"][0]["requests"]
+    assert (requests["stored"], requests["asked"]) == (51, 0)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_json_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,3 +94,28 @@ def test_arrays_make_the_same_model_again() -> None:
         KernelModel.from_arrays({**model.arrays(), "weights": np.ones(3)})
     with pytest.raises(KeyError):
         KernelModel.from_arrays({"mean": np.ones(3)})
+
+
+def test_few_points_are_fitted_by_nystroems_equations() -> None:
+    values, ratings = made_up()
+    train, dev, groups = ROWS[:40], ROWS[40:], ROWS // 4
+    model, chosen = fit_kernel(
+        [(values, 0.4)], ratings, train, dev, groups=groups, within=2.0, most=12
+    )
+    assert model.points.shape == (12, 3)
+    scaled = np.clip((values[train] - model.mean) / model.deviation, -5, 5) * model.factor
+    columns = np.exp(-((scaled[:, None] - model.points[None]) ** 2).sum(axis=2))
+    square = np.exp(-((model.points[:, None] - model.points[None]) ** 2).sum(axis=2))
+    weigh = np.eye(40) + 2.0 * (np.eye(40) - np.kron(np.eye(10), np.full((4, 4), 0.25)))
+    left = columns.T @ weigh @ columns + chosen["penalty"] * square
+    target = columns.T @ weigh @ (ratings[train] - ratings[train].mean())
+    # Points have 16 bits, so that the equations hold to about three digits.
+    assert left @ model.weights == pytest.approx(target, rel=0.02, abs=0.05)
+
+
+def test_all_points_are_kept_where_there_are_no_more() -> None:
+    values, ratings = made_up()
+    train, dev = ROWS[:40], ROWS[40:]
+    few, _ = fit_kernel([(values, 0.4)], ratings, train, dev, most=40)
+    every, _ = fit_kernel([(values, 0.4)], ratings, train, dev)
+    assert few(values) == pytest.approx(every(values), abs=0.01)

