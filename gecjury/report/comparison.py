@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison
+from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.result import (
@@ -24,10 +24,16 @@ from gecjury.metaeval.segments import Segmented, SegmentLevel
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
-from gecjury.report.result import Column, Record, Table
+from gecjury.report.figure import HEADINGS
+from gecjury.report.result import Column, Table
 from gecjury.report.tables import audit_table
 from gecjury.wording import listed, number
 
+# Intervals stand beside the two correlations that people quote, and the accuracy: with those of
+# all statistics the table would be too wide for a terminal. JSON has them all.
+_BOUNDED = ("pearson", "spearman", "accuracy")
+_DIGITS = {"tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
+_OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
 # Metrics named beside the annotators; the others stand in JSON.
 _BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
@@ -41,25 +47,6 @@ _STATISTICS = {
     "spa": "SPA",
 }
 """How a note calls what metrics are told apart by at system level."""
-
-
-HEADINGS: Mapping[str, str] = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall": "τ sys",
-    "pairwise_accuracy": "pair acc",
-    "spa": "SPA",
-    "system_cluster": "cl sys",
-    "accuracy": "sent acc",
-    "sentence_kendall": "τ sent",
-    "sentence_cluster": "cl sent",
-    "tied": "tied %",
-    "seconds": "s",
-    "average_precision": "AP valid",
-    "average_precision_invalid": "AP invalid",
-    "kappa": "κ",
-}
-"""How the figures of the main table, and of that of single edits, are headed."""
 
 
 def tables(comparison: Comparison) -> list[Table]:
@@ -137,20 +124,15 @@ def document(comparison: Comparison) -> dict[str, Any]:
     if comparison.edits is not None:
         record |= _edit_record(comparison.edits)
     if comparison.ratings:
-        record["ratings"] = [_agreed(rated) for rated in comparison.ratings]
+        record["ratings"] = [_agreed(row) for row in comparison.ratings]
     if comparison.segments is not None:
-        record["segment"] = {
-            "grouping": comparison.segments.grouping,
-            "humans": comparison.segments.humans,
-            "rows": [{"human": row.human, **_agreed(row)} for row in comparison.segments.rows],
-        }
+        rows = [{"human": row.human, **_agreed(row)} for row in comparison.segments.rows]
+        record["segment"] = {**_fields(comparison.segments, "grouping", "humans"), "rows": rows}
     if comparison.labels is not None:
         record["labels"] = {
-            "true": comparison.labels.labels.true,
-            "false": dict(comparison.labels.labels.false),
-            "others": dict(comparison.labels.labels.others),
-            "counts": dict(comparison.labels.counts),
-            "rows": _label_rows(comparison.labels),
+            **_fields(comparison.labels.labels, "true", "false", "others"),
+            "counts": comparison.labels.counts,
+            "rows": [_labelled(row) for row in comparison.labels.rows],
         }
     if comparison.audits:
         record["audits"] = {
@@ -175,28 +157,19 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 def _main_table(comparison: Comparison) -> Table:
     """Return the main table: a row for each metric and view, then chance, then people."""
-    # Intervals stand beside the two correlations that people quote, and the accuracy: with those of
-    # all statistics the table would be too wide for a terminal. JSON has them all.
     level = comparison.settings.level
-    system = [
-        _column("pearson", interval="pearson_ci"),
-        _column("spearman", interval="spearman_ci"),
-        *(_column(key) for key in ("kendall", "pairwise_accuracy", "spa", "system_cluster")),
-    ]
-    sentence = [
-        _column("accuracy", interval="accuracy_ci"),
-        *(_column(sentence_key(name)) for name in SENTENCE_STATISTICS[1:]),
-        _column("sentence_cluster"),
-        _column("tied", 1),
-        Column("pairs"),
-    ]
-    columns = [Column("metric"), Column("family"), Column("human")]
-    columns += system if level in ("system", "all") else []
-    if comparison.benchmark.places and not any(result.sentence for result in comparison.results):
-        sentence = []  # Nobody preferred a correction to another.
-    columns += sentence if level in ("sentence", "all") else []
-    columns += [Column("missing"), _column("seconds", 1)]
-    rows = [_with_bounds(record) for record in comparison.rows()]
+    keys = ["metric", "family", "human"]
+    keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
+    # Corrections without places may have no preferences: nobody set one above another.
+    preferred = any(result.sentence for result in comparison.results)
+    if level in ("sentence", "all") and (preferred or not comparison.benchmark.places):
+        keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
+    columns = _columns(*keys, "missing", "seconds", kendall="τ sys", accuracy="sent acc")
+    rows = []
+    for record in comparison.rows():
+        bounded = [key for key in _BOUNDED if f"{key}_low" in record]
+        ends = {key: (record[f"{key}_low"], record[f"{key}_high"]) for key in bounded}
+        rows.append(_with_intervals(record, ends))
     notes = [
         *_setting_notes(comparison),
         *_annotator_notes(comparison),
@@ -207,14 +180,24 @@ def _main_table(comparison: Comparison) -> Table:
     return Table(columns, rows, comparison.title, notes)
 
 
-def _column(key: str, digits: int = 3, interval: str = "") -> Column:
-    return Column(key, HEADINGS.get(key, key), digits, interval)
+def _columns(*keys: str, **headings: str) -> list[Column]:
+    """Return the columns of some keys, with their intervals where rows have them.
+
+    Args:
+        *keys: of the cells.
+        **headings: headings by key that differ from the usual ones.
+    """
+    return [
+        Column(key, headings.get(key) or HEADINGS.get(key, ""), _DIGITS.get(key, 3), f"{key}_ci")
+        for key in keys
+    ]
 
 
-def _with_bounds(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record whose intervals are one cell each, as columns name them."""
-    ends = {key.removesuffix("_low") for key in record if key.endswith("_low")}
-    return {**record, **{f"{k}_ci": (record[f"{k}_low"], record[f"{k}_high"]) for k in ends}}
+def _with_intervals(
+    record: Mapping[str, Any], intervals: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
+    """Return a record with intervals under the keys that columns look for."""
+    return {**record, **{f"{key}_ci": bounds for key, bounds in intervals.items()}}
 
 
 def aggregation(aggregate: str, shuffles: int, seed: int) -> str:
@@ -461,7 +444,7 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented) -> dict[str, Any]:
+def _agreed(row: Rated | Segmented | Labelled) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
     return {
         "metric": row.label,
@@ -502,27 +485,17 @@ def _agreement(agreement: EditAgreement) -> dict[str, Any]:
 
 def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     """Return a table of credits against verdicts: metrics, then chance, then people."""
-    columns = [
-        Column("metric"),
-        Column("family"),
-        Column("credit", value=lambda row: row["credit"] or None),
-        Column("auc"),
-        Column("auc_ci95", "95%", value=lambda row: _ends(row, "auc")),
-        Column("auc_there", "AUC there"),
-        _column("average_precision"),
-        _column("average_precision_invalid"),
-        Column(
-            "average_precision_invalid_ci95",
-            "95%",
-            value=lambda row: _ends(row, "average_precision_invalid"),
-        ),
-        Column("accuracy"),
-        Column("balanced"),
-        _column("kappa"),
-        *(Column(key) for key in ("cases", "valid", "missing")),
-        # Chance and people took no time, and have no way to credit.
-        Column("seconds", "s", 1, value=lambda row: row["seconds"] if row["credit"] else None),
-    ]
+    keys = ["metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision"]
+    keys += ["average_precision_invalid", "average_precision_invalid_ci95"]
+    keys += ["accuracy", "balanced", "kappa", "cases", "valid", "missing", "seconds"]
+    rows = edit_rows(edits)
+    for row in rows:
+        # Intervals have columns of their own. Chance and people took no time, and credit nothing.
+        for key in ("auc", "average_precision_invalid"):
+            if f"{key}_low" in row:
+                row[f"{key}_ci95"] = f"{row[f'{key}_low']:.3f}–{row[f'{key}_high']:.3f}"
+        if not row["credit"]:
+            row |= {"credit": None, "seconds": None}
     benchmark = comparison.benchmark
     title = (
         f"{benchmark.name}: single edits against the annotators' verdicts, "
@@ -531,13 +504,7 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     # Where whole corrections are compared, the benchmark's notes stand below their table.
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes])
-    return Table(columns, edit_rows(edits), title, list(notes))
-
-
-def _ends(row: Record, key: str) -> str | None:
-    """Return the ends of an interval as a cell of its own."""
-    low, high = row.get(f"{key}_low"), row.get(f"{key}_high")
-    return None if low is None else f"{low:.3f}–{high:.3f}"
+    return Table(_columns(*keys), rows, title, list(notes))
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
@@ -573,7 +540,7 @@ def _type_table(edits: EditComparison) -> Table:
         for name, agreement in pairs:
             row[name] = {error.type: error.auc for error in agreement.by_type}.get(kind.type)
         rows.append(row)
-    columns = [Column("type"), Column("edits"), Column("invalid")]
+    columns = _columns("type", "edits", "invalid")
     columns += [Column(name, digits=2) for name, _ in pairs]
     return Table(columns, rows, "AUC by error type (rare types together as `rest`)")
 
@@ -583,58 +550,34 @@ def _type_table(edits: EditComparison) -> Table:
 
 def _rating_table(comparison: Comparison) -> Table:
     """Return a table of correlations with ratings by aspect."""
-    columns = [
-        Column("metric"),
-        Column("family"),
-        Column("aspect"),
-        Column("pearson", "r", interval="pearson_ci"),
-        Column("spearman", "ρ", interval="spearman_ci"),
-        Column("kendall", "τ"),
-        Column("within", "τ in source", interval="within_ci"),
-        Column("sources"),
-        Column("outputs"),
-        Column("missing"),
-    ]
-    if not comparison.benchmark.places:
-        columns += [Column("system_pearson", "r sys"), Column("system_spearman", "ρ sys")]
-    rows = [_with_intervals(_agreed(rated)) for rated in comparison.ratings]
+    keys = ["metric", "family", "aspect", "pearson", "spearman", "kendall", "within"]
+    keys += ["sources", "outputs", "missing"]
+    keys += [] if comparison.benchmark.places else ["system_pearson", "system_spearman"]
+    rows = [_with_intervals(_agreed(row), row.intervals) for row in comparison.ratings]
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
         "counts once; τ in source: mean over the sources"
     ]
     if comparison.settings.resampling.draws_sentences:
-        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+        notes.append(_OVER_SOURCES)
     if any(rated.family == "humans" for rated in comparison.ratings):
         notes.append("one rater: against the mean of the others, which is less steady than of all")
-    return Table(columns, rows, "Ratings of single corrections", notes)
-
-
-def _with_intervals(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record of the document with its intervals as columns name them."""
-    return record | {f"{key}_ci": bounds for key, bounds in record["ci95"].items()}
+    return Table(_columns(*keys), rows, "Ratings of single corrections", notes)
 
 
 def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
     """Return a table of accuracy with ties and correlations by group."""
-    rated = segments.humans == "ratings"
-    columns = [
-        Column("metric"),
-        Column("family"),
-        Column("human"),
-        Column("acc_eq", interval="acc_eq_ci"),
-        Column("epsilon", "ε", 4),
-        Column("acc_exact", "acc ε=0"),
-        Column("kendall", "τ", interval="kendall_ci"),
-        *([Column("pearson", "r", interval="pearson_ci")] if rated else []),
-        Column("groups"),
-        Column("pairs"),
-        Column("tied", "tied %", 1, value=lambda row: 100 * row["tied_share"]),
-        Column("human_tied", "human tied %", 1, value=lambda row: 100 * row["human_tied_share"]),
-        Column("missing"),
-    ]
-    rows = [{"human": row.human, **_with_intervals(_agreed(row))} for row in segments.rows]
+    keys = ["metric", "family", "human", "acc_eq", "epsilon", "acc_exact", "kendall"]
+    keys += ["pearson"] if segments.humans == "ratings" else []
+    keys += ["groups", "pairs", "tied", "human_tied", "missing"]
+    rows = []
+    for row in segments.rows:
+        record = {"human": row.human, **_agreed(row)}
+        for key in ("tied", "human_tied"):
+            record[key] = 100 * record[f"{key}_share"]
+        rows.append(_with_intervals(record, row.intervals))
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
-    return Table(columns, rows, title, _segment_notes(comparison, segments))
+    return Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
 
 
 def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
@@ -672,42 +615,24 @@ def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
 # ---- labels of whole corrections
 
 
-def _label_rows(labels: LabelComparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "metric": row.label,
-            "family": row.family,
-            "score": row.score,
-            "bad": row.human,
-            "auc": row.agreement.auc,
-            "corrections": {"good": row.agreement.good, "bad": row.agreement.bad},
-            "missing": row.agreement.missing,
-            "ci95": row.intervals,
-        }
-        for row in labels.rows
-    ]
+def _labelled(row: Labelled) -> dict[str, Any]:
+    record = {**_agreed(row), "score": row.score}
+    record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
+    return {**record, "bad": row.human}
 
 
 def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     """Return a table of AUC of good against bad corrections, a class of bad ones a column."""
     # Rows come a class each; people compare classes, so that these are the columns.
-    classes = list(dict.fromkeys(row.human for row in labels.rows))
-    columns = [Column("metric"), Column("family"), Column("score")]
-    columns += [Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes]
-    columns.append(Column("missing"))
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for labelled in labels.rows:
-        about_metric = {
-            "metric": labelled.label,
-            "family": labelled.family,
-            "score": labelled.score,
-            "missing": 0,
-        }
-        row = rows.setdefault((labelled.label, labelled.score), about_metric)
-        row[labelled.human] = labelled.agreement.auc
-        row[f"{labelled.human}_ci"] = labelled.intervals.get("auc")
+    for row in labels.rows:
+        record = rows.setdefault((row.label, row.score), _labelled(row))
+        record |= {row.human: row.agreement.auc, f"{row.human}_ci": row.intervals.get("auc")}
         # All classes share the good corrections, so that the largest count is that of the metric.
-        row["missing"] = max(labelled.agreement.missing, row["missing"])
+        record["missing"] = max(row.agreement.missing, record["missing"])
+    classes = dict.fromkeys(row.human for row in labels.rows)
+    headings = {name: f"{name}, AUC" for name in classes}
+    columns = _columns("metric", "family", "score", *classes, "missing", **headings)
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
@@ -719,7 +644,7 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
         left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())
         notes.append(f"left out: {left}")
     if comparison.settings.resampling.draws_sentences:
-        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+        notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
     return Table(columns, list(rows.values()), title, notes)
 
@@ -740,8 +665,7 @@ def _audit_tables(comparison: Comparison) -> Iterator[Table]:
 
 def _window_table(comparison: Comparison) -> Table:
     """Return a table of correlations over runs of systems adjacent in the human ranking."""
-    columns = [Column(key) for key in ("metric", "human", "size", "start")]
-    columns += [Column("pearson", "r"), Column("spearman", "ρ")]
+    columns = _columns("metric", "human", "size", "start", "pearson", "spearman")
     columns.append(Column("systems", value=lambda row: " ".join(row["systems"])))
     systems = len(comparison.benchmark.corpus.names)
     notes = [] if comparison.windows else [f"a window holds 4 or 8 systems; here are {systems}"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
-from gecjury.report.figure import Figure
+from gecjury.report.figure import HEADINGS, Figure
 from gecjury.report.page.words import (
     BESIDE,
     FAMILY_NAMES,
@@ -28,14 +28,6 @@ Heading = tuple[str, str]
 Statistic = tuple[str, str]
 """A level, and the name of a figure there."""
 
-_HEADINGS = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall": "τ",
-    "pairwise_accuracy": "pair acc.",
-    "spa": "SPA",
-    "tied_share": "tied %",
-}
 # A cluster is a fact about a row, and few ties are no merit: neither has a best value.
 _UNRANKED = ("cluster", "tied_share")
 _ORDER = ("refbased", "refless", "judges", "jury", "scores")
@@ -125,7 +117,7 @@ def measure_cell(
 def figure_table(
     label: str,
     figures: Iterable[Figure],
-    words: Mapping[Statistic, str],
+    statistics: Sequence[Statistic],
     more: Mapping[str, Mapping[tuple[str, str], Cell]],
     human: str = "",
     ranked: bool = False,
@@ -135,7 +127,7 @@ def figure_table(
     Args:
         label: description of the table for screen readers.
         figures: the figures; those of chance and people stand below the metrics.
-        words: headings by statistic; columns in which no metric has a value are left out.
+        statistics: the columns; those in which no metric has a value are left out.
         more: further columns by heading: cells by metric and human column.
         human: heading of the column that says which judgments; empty for none.
         ranked: the best of a family come first and the best of a column is bold, with the levels
@@ -149,7 +141,7 @@ def figure_table(
     metrics = [row for row in rows.values() if _family(row) not in BESIDE]
     # A column is shown if a metric has a value there: chance alone is nothing to compare with.
     best: dict[Statistic, float | None] = {}
-    for key in words:
+    for key in statistics:
         values = [value for row in metrics if not math.isnan(value := _value(row, key))]
         if values:
             best[key] = max(values) if ranked and key[1] not in _UNRANKED else None
@@ -162,7 +154,8 @@ def figure_table(
         cells += [column.get(place, Cell("–")) for column in more.values()]
         parts[family in BESIDE].append((place[0], cells))
     head = headings(
-        ["metric", "family", *([human] if human else [])], [*(words[key] for key in best), *more]
+        ["metric", "family", *([human] if human else [])],
+        [*(HEADINGS.get(key, key) for _, key in best), *more],
     )
     table = PageTable(label, "sortable metrics", head, parts[False], parts[True])
     if not ranked:
@@ -236,7 +229,7 @@ def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: s
     return figure_table(
         "Metrics by family",
         [f for f in figures if f.human == view and f.level in ("system", "sentence")],
-        {key: _HEADINGS.get(key[1], key[1]) for key in wanted},
+        wanted,
         more,
         ranked=True,
     )
