@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.comparison import EditComparison, EditResult
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.ratings import Rated
@@ -39,14 +39,6 @@ _BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
 _SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
-_STATISTICS = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall": "τ",
-    "pairwise_accuracy": "pairwise accuracy",
-    "spa": "SPA",
-}
-"""How a note calls what metrics are told apart by at system level."""
 
 
 def tables(comparison: Comparison) -> list[Table]:
@@ -77,29 +69,21 @@ def tables(comparison: Comparison) -> list[Table]:
 
 def document(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as JSON has it; its keys are documented."""
-    benchmark, settings, uncertainty = (
-        comparison.benchmark,
-        comparison.settings,
-        comparison.uncertainty,
-    )
+    benchmark, settings = comparison.benchmark, comparison.settings
+    names, uncertainty = benchmark.corpus.names, comparison.uncertainty
     record: dict[str, Any] = {
         "benchmark": benchmark.name,
         "sample": benchmark.sample,
         "human": comparison.human,
         "human_scores": comparison.human_kinds,
         "human_values": {
-            view: dict(
-                zip(benchmark.corpus.names, comparison.study.human(view).tolist(), strict=True)
-            )
+            view: dict(zip(names, comparison.study.human(view).tolist(), strict=True))
             for view in comparison.views
         },
-        "systems": list(benchmark.corpus.names),
+        "systems": list(names),
         "sentences": len(benchmark.corpus),
         "references": benchmark.references,
-        "aggregate": settings.aggregate,
-        "shuffles": settings.shuffles,
-        "seed": settings.seed,
-        "ties": settings.ties,
+        **_fields(settings, "aggregate", "shuffles", "seed", "ties"),
         "fingerprint": benchmark.fingerprint,
         "notes": list(benchmark.notes),
         "rows": _result_rows(comparison),
@@ -109,7 +93,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         },
         "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
         "chance": _chance(comparison.chance),
-        "uncertainty": uncertainty and _how(comparison, uncertainty),
+        "uncertainty": uncertainty and _how(settings, uncertainty),
         "significance": [
             _test(test, view)
             for view, tests in (uncertainty.tests.items() if uncertainty else ())
@@ -138,10 +122,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         record["audits"] = {
             audit.signature: {
                 "members": audit.members,
-                "humans": {
-                    view: {"accuracy": accuracy, "ceiling": best}
-                    for view, (accuracy, best) in audit.humans.items()
-                },
+                "humans": {v: {"accuracy": a, "ceiling": c} for v, (a, c) in audit.humans.items()},
             }
             for audit in comparison.audits
         }
@@ -304,7 +285,7 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         notes.append(
             f"cl: significance clusters, 1 is best, Holm-corrected at "
             f"{how.level}: system level by {_TESTS[settings.cluster_test]} on "
-            f"{_STATISTICS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
+            f"{HEADINGS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
             "permutation of sources (holds for other sentences by these systems), "
             f"{how.permutations} permutations each"
         )
@@ -355,19 +336,15 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
             for name, (gap, low, high) in nearest
         )
         yield (
-            f"{best} ({view}) is ahead in {_STATISTICS.get(statistic, statistic)} by, paired over "
+            f"{best} ({view}) is ahead in {HEADINGS.get(statistic, statistic)} by, paired over "
             f"{drawn}: {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
         )
 
 
-def _how(comparison: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
-    how = comparison.settings.resampling
-    return {
-        **asdict(how),
-        "seed": comparison.settings.seed,
-        "aggregate_resampled": how.draws_sentences,
-        "human_resampled": uncertainty.human_resampled,
-    }
+def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
+    record = {**asdict(settings.resampling), "seed": settings.seed}
+    record["aggregate_resampled"] = settings.resampling.draws_sentences
+    return {**record, "human_resampled": uncertainty.human_resampled}
 
 
 def _test(test: Significance, view: str) -> dict[str, Any]:
@@ -395,12 +372,7 @@ def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
         for result in comparison.results
     ]
     for part in comparison.edits.results if comparison.edits else ():
-        entry = {
-            "credit": part.credit,
-            **_agreement(part.agreement),
-            "ceiling_edits": part.beside_ceiling,
-            "seconds": part.seconds,
-        }
+        entry = {"credit": part.credit, **_credited(part), "seconds": part.seconds}
         # A way to credit belongs to the metric, and so to its row against every view.
         of_metric = [row for row in rows if row["metric"] == part.label]
         if not of_metric:
@@ -446,12 +418,8 @@ def _sentence(result: Result) -> dict[str, Any] | None:
 
 def _agreed(row: Rated | Segmented | Labelled) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
-    return {
-        "metric": row.label,
-        "family": row.family,
-        **asdict(row.agreement),
-        "ci95": row.intervals,
-    }
+    record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
+    return {**record, "ci95": row.intervals}
 
 
 # ---- single edits
@@ -460,18 +428,15 @@ def _agreed(row: Rated | Segmented | Labelled) -> dict[str, Any]:
 def _edit_record(edits: EditComparison) -> dict[str, Any]:
     ceiling = edits.ceiling
     return {
-        "edit_ceiling": {
-            "edits": ceiling.edits,
-            "pairs": ceiling.pairs,
-            **_agreement(ceiling.agreement),
-        },
-        "edit_chance": {
-            name: _agreement(baseline.agreement) | {"ceiling_edits": baseline.beside_ceiling}
-            for name, baseline in edits.chance.items()
-        },
+        "edit_ceiling": _fields(ceiling, "edits", "pairs") | _agreement(ceiling.agreement),
+        "edit_chance": {name: _credited(baseline) for name, baseline in edits.chance.items()},
         "edit_untried": edits.untried,
         "edit_notes": edits.notes,
     }
+
+
+def _credited(result: EditResult) -> dict[str, Any]:
+    return _agreement(result.agreement) | {"ceiling_edits": result.beside_ceiling}
 
 
 def _agreement(agreement: EditAgreement) -> dict[str, Any]:
