@@ -15,11 +15,11 @@ from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
 from gecjury.report.figure import HEADINGS, Figure
 from gecjury.report.page.words import (
     BESIDE,
+    EXTENTS,
     FAMILY_NAMES,
+    PROPER,
     SHOWN_MEASURES,
-    extents,
     is_compared,
-    proper,
 )
 from gecjury.wording import number
 
@@ -217,15 +217,13 @@ def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: s
         for row in document["rows"]
         if row["human"] == view and is_compared(row)
     }
-    missing = {key: measure_cell(row.get("missing")) for key, row in rows.items()}
-    seconds = {key: measure_cell(row.get("seconds"), digits=1) for key, row in rows.items()}
-    spent = _judge_costs(document)
-    costs = {key: Cell(spent[s]) for key, row in rows.items() if (s := row["signature"]) in spent}
-    more = {"missing": missing, "seconds": seconds, "cost": costs}
-    if not costs:
-        del more["cost"]
-    if not any(row.get("missing") for row in rows.values()):
-        del more["missing"]
+    more: dict[str, dict[tuple[str, str], Cell]] = {}
+    if any(row.get("missing") for row in rows.values()):
+        more["missing"] = {key: measure_cell(row.get("missing")) for key, row in rows.items()}
+    more["seconds"] = {k: measure_cell(row.get("seconds"), digits=1) for k, row in rows.items()}
+    if spent := _judge_costs(document):
+        signatures = {key: row["signature"] for key, row in rows.items()}
+        more["cost"] = {key: Cell(spent[s]) for key, s in signatures.items() if s in spent}
     return figure_table(
         "Metrics by family",
         [f for f in figures if f.human == view and f.level in ("system", "sentence")],
@@ -251,10 +249,10 @@ def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a sentence for each test on what it swaps and to what its differences extend."""
     sentences = []
     for test in tests:
-        how = f"{proper(test['correction'])}, {number(test['resamples'])} resamples"
-        text = f"{proper(test['test'])} ({how})"
-        extent = extents(test["test"])
-        sentences.append(text + (f": significant differences extend {extent}." if extent else "."))
+        name, correction = (PROPER.get(test[key], test[key]) for key in ("test", "correction"))
+        extent = EXTENTS.get(test["test"])
+        more = f": significant differences extend {extent}." if extent else "."
+        sentences.append(f"{name} ({correction}, {number(test['resamples'])} resamples){more}")
     return list(dict.fromkeys(sentences))
 
 
@@ -277,7 +275,8 @@ def significance_table(test: Mapping[str, Any], heading: str, level: float) -> P
         cluster = "–" if clusters[i] is None else str(clusters[i])
         rows.append((name, [*cells, Cell(cluster, "n cluster")]))
     measure = SHOWN_MEASURES.get(test["statistic"], test["statistic"])
-    label = f"{test['level'].capitalize()} level, {measure}: {proper(test['test'])}"
+    name = PROPER.get(test["test"], test["test"])
+    label = f"{test['level'].capitalize()} level, {measure}: {name}"
     caption = f"{label}; p, ▲ the row is better than the column (p ≤ {level:g}), ▼ worse"
     head = headings(["metric"], [*names, "cluster"])
     return PageTable(label, "matrix", head, rows, caption=caption, heading=heading)
