@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from gecjury.addresses import masked
 from gecjury.errors import GecjuryError
-from gecjury.report.page.markup import finalize
+from gecjury.report.page.environment import finalize
 from gecjury.runtime import __version__
 from gecjury.web.guards import PageGuard, Refused
 from gecjury.wording import visible
