@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import statistics
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from gecjury.web.guards import Form, PageGuard, Refused, read_form
 from gecjury.web.pages import application, page, redirect
 from gecjury.web.study import AnnotationStudy, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
-from gecjury.wording import number, visible
+from gecjury.wording import visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -91,14 +90,14 @@ class _Pages:
             title=title,
             asked=asked,
             token=study.token,
-            people=self._people(),
+            people=study.journal.people,
             count=len(study.items),
         )
 
     async def begin(self, request: Request) -> Response:
         """A name was given."""
         name = self._name(read_form(await request.body(), self.study.token)("as"))
-        if name not in self.study.journal.people and len(self._people()) >= _MOST_PEOPLE:
+        if name not in self.study.journal.people and len(self.study.journal.people) >= _MOST_PEOPLE:
             raise Refused(f"expected at most {_MOST_PEOPLE} annotators")
         return redirect(_judge(name))
 
@@ -228,31 +227,17 @@ class _Pages:
     async def overview(self, request: Request) -> Response:
         """Show how much each annotator has judged, and how far they agree."""
         study = self.study
-        answers = study.journal.answers()
         return page(
             "overview",
             title="So far",
-            people=self._people(),
+            people=study.journal.people,
             count=len(study.items),
             output=study.journal.output.name,
             journal=study.journal.path.name,
             command=study.command,
             task=study.task,
             behind=self._behind(),
-            agreements=[
-                {
-                    "what": one.what,
-                    "count": number(one.count),
-                    "same": number(one.same),
-                    "decided": number(one.decided),
-                    "kappa": number(one.kappa),
-                    "pairs": [
-                        (f"{a} and {b}", number(value), number(count))
-                        for (a, b), (value, count) in one.pairs.items()
-                    ],
-                }
-                for one in agreement(study.task, answers, study.corpus.names)
-            ],
+            agreements=agreement(study.task, study.journal.answers(), study.corpus.names),
         )
 
     def _behind(self) -> str:
@@ -264,20 +249,6 @@ class _Pages:
             f"Every answer is kept in {journal.path.name}. {visible(journal.behind)}; it will "
             "follow with the next answer, or when the program is started again."
         )
-
-    def _people(self) -> list[dict[str, Any]]:
-        rows = []
-        for name, person in self.study.journal.people.items():
-            times = [a.seconds for a in person.answers.values() if a.seconds]
-            rows.append(
-                {
-                    "name": name,
-                    "answers": len(person.answers),
-                    "skipped": len(person.skipped),
-                    "seconds": number(statistics.median(times), 0) if times else "–",
-                }
-            )
-        return rows
 
 
 _TOLD = {

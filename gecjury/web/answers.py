@@ -12,6 +12,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -169,6 +171,12 @@ class AnnotatorState:
 
     answers: dict[str, ItemAnswer] = field(default_factory=dict)
     skipped: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The median time of an answer; NaN where no time is known."""
+        times = [answer.seconds for answer in self.answers.values() if answer.seconds]
+        return statistics.median(times) if times else math.nan
 
 
 def journal_path(output: Path) -> Path:

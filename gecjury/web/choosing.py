@@ -97,12 +97,10 @@ class Settling:
         from scipy.special import ndtr
 
         now = {(name, a.item): a for name, answers in people.items() for a in answers}
-        for key, answer in self._counted.items():
-            if now.get(key) is not answer:
-                self._count(answer, -1)
-        for key, answer in now.items():
-            if self._counted.get(key) is not answer:
-                self._count(answer, 1)
+        for _, answer in self._counted.items() - now.items():
+            self._count(answer, -1)
+        for _, answer in now.items() - self._counted.items():
+            self._count(answer, 1)
         self._counted = now
         # By the formula above, for all pairs at once.
         root = np.sqrt(self._seen + 1)
@@ -151,26 +149,19 @@ def chooser(
         raise OptionError(
             "-m: one metric cannot disagree; name two or more, or none to settle the ranking"
         )
-    if order == "file":
-        return fixed_order([item.id for item in items])
     # Drawn before the choice of a kind, so that items of equal worth come in a random order too.
     shuffled = np.random.default_rng(seed).permutation(len(items))
-    if order == "random":
-        return fixed_order([items[int(at)].id for at in shuffled])
-    if work is None:
+    ordered = [items[int(at)] for at in shuffled] if order != "file" else list(items)
+    if order == "informative" and work is None:
         if task != "rank":
             raise OptionError(
                 f"--order informative: with --task {task} it needs metrics whose disagreement "
                 "tells (-m A -m B); or take --order random"
             )
         return Settling(items, corpus.names, seed)
-    # Sentences on which metrics disagree most; what they cannot score comes last.
-    worth = {
-        view.row: view.disagreement
-        for view in sentence_views(corpus, work.scores(), {})
-        if not np.isnan(view.disagreement)
-    }
-    ranked = sorted(
-        (int(at) for at in shuffled), key=lambda at: -round(worth.get(items[at].row, -1.0), 9)
-    )
-    return fixed_order([items[at].id for at in ranked])
+    if work is not None:
+        # Sentences on which metrics disagree most; what they cannot score comes last.
+        views = sentence_views(corpus, work.scores(), {})
+        worth = {v.row: v.disagreement for v in views if not np.isnan(v.disagreement)}
+        ordered.sort(key=lambda item: -round(worth.get(item.row, -1.0), 9))
+    return fixed_order([item.id for item in ordered])

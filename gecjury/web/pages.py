@@ -17,7 +17,7 @@ from gecjury.errors import GecjuryError
 from gecjury.report.page.environment import finalize
 from gecjury.runtime import __version__
 from gecjury.web.guards import PageGuard, Refused
-from gecjury.wording import visible
+from gecjury.wording import number, visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @cache
 def _environment() -> Environment:
     """Templates of this room, and those of reports below `report/`; all text is escaped."""
-    return Environment(
+    made = Environment(
         loader=PrefixLoader(
             {"web": PackageLoader("gecjury.web"), "report": PackageLoader("gecjury.report.page")}
         ),
@@ -38,6 +38,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["number"] = number
+    return made
 
 
 def page(template: str, status: int = 200, /, **values: Any) -> Response:
