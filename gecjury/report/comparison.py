@@ -319,21 +319,21 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
     drawn = {"both": "sentences and systems"}.get(over, over)
     for view in comparison.views:
         # The best is ahead of all others: whose differences are all 0 or more, either way round.
-        ahead: dict[str, dict[str, tuple[float, float, float]]] = {}
+        ahead: dict[str, list[tuple[float, float, float, str]]] = {}
         for gap in uncertainty.differences:
             place = (gap.level, gap.human, gap.statistic)
             defined = over in gap.ci95 and not math.isnan(gap.difference)
             if defined and place == (level, view, statistic):
                 low, high = gap.ci95[over]
-                ahead.setdefault(gap.first, {})[gap.second] = (gap.difference, low, high)
-                ahead.setdefault(gap.second, {})[gap.first] = (-gap.difference, -high, -low)
-        best = next((k for k, v in ahead.items() if min(d for d, _, _ in v.values()) >= 0), None)
+                ahead.setdefault(gap.first, []).append((gap.difference, low, high, gap.second))
+                ahead.setdefault(gap.second, []).append((-gap.difference, -high, -low, gap.first))
+        best = next((name for name, gaps in ahead.items() if min(gaps)[0] >= 0), None)
         if best is None:
             continue
-        nearest = sorted(ahead[best].items(), key=lambda item: item[1][0])[:_BESIDE]
+        nearest = sorted(ahead[best], key=lambda gap: gap[0])[:_BESIDE]
         leads = ", ".join(
             f"{name} {number(gap)} [{number(low)}, {number(high)}]"
-            for name, (gap, low, high) in nearest
+            for gap, low, high, name in nearest
         )
         yield (
             f"{best} ({view}) is ahead in {HEADINGS.get(statistic, statistic)} by, paired over "

@@ -15,6 +15,7 @@ from gecjury.report.page.words import FAMILY_NAMES, VIEWS
 from gecjury.scoring.score_files import SCORE_FORMAT, ScoreFile
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_json
+from gecjury.web.answers import file_mark
 from gecjury.wording import number
 
 _EXPECTED = "a comparison, as `gecjury compare --format json` prints it"
@@ -27,7 +28,7 @@ class StoredFile:
     def __init__(self, path: Path, expected: str) -> None:
         """Name the file; it is read when it is first asked for."""
         self.path, self._expected = path, expected
-        self._mark: tuple[int, int] | None = None
+        self._mark: tuple[int, int, int] | None = None
         self._value: Any = None
 
     def value(self) -> Any:
@@ -36,11 +37,9 @@ class StoredFile:
         Raises:
             InputError: it is missing or no JSON.
         """
-        try:
-            status = self.path.stat()
-        except OSError:
-            raise InputError(f"{self.path}: no such file; it may have been moved") from None
-        mark = status.st_size, status.st_mtime_ns
+        mark = file_mark(self.path)
+        if mark is None:
+            raise InputError(f"{self.path}: no such file; it may have been moved")
         if mark != self._mark:
             self._value = read_json(self.path, self._expected)
             self._mark = mark
