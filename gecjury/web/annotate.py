@@ -74,7 +74,7 @@ class _Pages:
 
     def _name(self, text: str) -> str:
         name = annotator_name(text)
-        only = self.study.annotator
+        only = self.study.settings.annotator
         if only is not None and name != only:
             raise Refused(f"this run is for {only} alone (--annotator)", 403)
         return name
@@ -82,9 +82,9 @@ class _Pages:
     async def start(self, request: Request) -> Response:
         """Ask for the annotator's name."""
         study = self.study
-        if study.annotator is not None:
-            return redirect(_judge(study.annotator))
-        title, asked = _HEADINGS[study.task]
+        if study.settings.annotator is not None:
+            return redirect(_judge(study.settings.annotator))
+        title, asked = _HEADINGS[study.settings.task]
         return page(
             "start",
             title=title,
@@ -124,20 +124,20 @@ class _Pages:
             "skipped": len(person.skipped),
             "count": len(study.items),
             "told": " ".join(filter(None, (_TOLD.get(done, ""), self._behind()))),
-            "alone": study.annotator is not None,
+            "alone": study.settings.annotator is not None,
         }
         if item is None:
             return page("done", title="Done", command=study.command, **common)
-        corpus = study.corpus
+        corpus, task = study.corpus, study.settings.task
         before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
-        title, asked = _HEADINGS[study.task]
+        title, asked = _HEADINGS[task]
         # What was taken back is shown as it was, to be mended.
         back = self._back.get((name, item.id))
         return page(
             "judge",
             title=title,
             asked=asked,
-            task=study.task,
+            task=task,
             item=item.id,
             key=secrets.token_urlsafe(12),
             number=item.row + 1,
@@ -145,8 +145,8 @@ class _Pages:
             lang=lang_attribute(corpus.language.code),
             before=before,
             after=after,
-            correction=None if study.task == "rank" else marked(corpus, item, 0, study.hide_edits),
-            questions=questions(item, study.task, corpus, name, study.seed, study.hide_edits),
+            correction=None if task == "rank" else marked(corpus, item, 0, study.settings),
+            questions=questions(item, corpus, name, study.settings),
             chosen=dict(enumerate(back.values)) if back else {},
             comment=back.comment if back else "",
             **common,
@@ -160,7 +160,7 @@ class _Pages:
         if item is None:
             raise Refused("there is no such item; load the page again")
         chosen = [form(f"value{place}", 10) for place in range(item.values)]
-        values = checked_values(item, study.task, chosen)
+        values = checked_values(item, study.settings.task, chosen)
         if values is None:
             raise Refused("not everything is chosen yet", 400, "incomplete")
         # The texts that were judged have to be those that the answer is kept for.
@@ -235,9 +235,9 @@ class _Pages:
             output=study.journal.output.name,
             journal=study.journal.path.name,
             command=study.command,
-            task=study.task,
+            task=study.settings.task,
             behind=self._behind(),
-            agreements=agreement(study.task, study.journal.answers(), study.corpus.names),
+            agreements=agreement(study.settings.task, study.journal.answers(), study.corpus.names),
         )
 
     def _behind(self) -> str:

@@ -12,7 +12,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.metaeval.disagreement import sentence_views
 from gecjury.studies.study import Work
-from gecjury.web import Order, Task
+from gecjury.web import Annotation
 from gecjury.web.answers import ItemAnswer
 from gecjury.web.tasks import Item
 
@@ -120,26 +120,20 @@ class Settling:
 
 
 def chooser(
-    order: Order | None,
-    task: Task,
-    items: Sequence[Item],
-    corpus: Corpus,
-    seed: int,
-    work: Work | None,
+    settings: Annotation, items: Sequence[Item], corpus: Corpus, work: Work | None
 ) -> Chooser:
-    """The chooser of the next item.
+    """Return the chooser of the next item.
 
     Args:
-        order: as typed; None is `informative` where that is possible, else `random`.
-        task: what is asked.
+        settings: the order as typed; None is `informative` where that is possible, else `random`.
         items: of the task, in the order of the file.
         corpus: what they are of.
-        seed: of random orders, and between items of equal worth.
         work: all outputs with the metrics that were named; None where none was.
 
     Raises:
         OptionError: `informative` has nothing to go by, or metrics that nothing reads.
     """
+    order, task, seed = settings.order, settings.task, settings.seed
     # What is informative needs something to go by: metrics, or ranks that settle an order.
     if order is None:
         order = "informative" if work is not None or task == "rank" else "random"
