@@ -225,17 +225,15 @@ _AROUND = 4  # words on either side of an edit
 
 
 def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[Part]:
-    """An edit among the words around it; other edits of the correction are not made there."""
-    from gecjury.report.page.browser import Part
+    """Return an edit among the words around it; other edits of the correction are not made."""
+    from gecjury.report.page.browser import parts_of
 
-    words, language = corpus.sources[row].split(), corpus.language
+    words = corpus.sources[row].split()
     before, after = words[max(edit.start - _AROUND, 0) : edit.start], words[edit.end :][:_AROUND]
-    parts: list[tuple[Literal["equal", "delete", "insert"], Sequence[str]]] = [
+    pieces: list[tuple[Literal["equal", "delete", "insert"], Sequence[str]]] = [
         ("equal", [*(["…"] if edit.start > _AROUND else []), *before]),
         ("delete", words[edit.start : edit.end]),
         ("insert", edit.tokens),
         ("equal", [*after, *(["…"] if edit.end + _AROUND < len(words) else [])]),
     ]
-    # A letter stands for the neighbours: where they are written together, so are parts.
-    gap = language.joined("語 語")[1:-1]
-    return [Part(k, language.joined(" ".join(tokens)), gap) for k, tokens in parts if tokens]
+    return parts_of(pieces, corpus.language)
