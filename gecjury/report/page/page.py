@@ -209,12 +209,8 @@ def _card(heading: str, items: Sequence[Statement], careful: bool = False) -> di
     topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:
         topics[item.folded].setdefault(item.topic, []).append(item.text)
-    return {
-        "heading": heading,
-        "statements": topics[False],
-        "folded": topics[True],
-        "careful": careful,
-    }
+    shown = {"statements": topics[False], "folded": topics[True]}
+    return {"heading": heading, **shown, "careful": careful}
 
 
 def _summary(
@@ -229,8 +225,7 @@ def _summary(
     # The verdicts on edits belong to the judgments by edits.
     place = "edit" if "edit" in views else next(iter(views), "")
     for view in views:
-        agreed = _consensus(comparison, view) if comparison else None
-        items = summarise(document, view, agreed)
+        items = summarise(document, view, _consensus(comparison, view))
         items += [edits] if edits and view == place else []
         if items:
             cards.append(_card(VIEWS[view].capitalize(), items))
@@ -246,12 +241,13 @@ def _summary(
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
 
 
-def _consensus(comparison: Comparison, view: View) -> Consensus | None:
+def _consensus(comparison: Comparison | None, view: View) -> Consensus | None:
     """Return how far the families agree on the judged pairs of a view, if there are any."""
-    tables, study = comparison.tables, comparison.study
-    if not tables or not study.benchmark.rankings.get(view):
+    if comparison is None or not comparison.tables:
         return None
-    return consensus(tables, study.parts(view), camps(tables))
+    tables, study = comparison.tables, comparison.study
+    judged = bool(study.benchmark.rankings.get(view))
+    return consensus(tables, study.parts(view), camps(tables)) if judged else None
 
 
 # What nearly every comparison has; the other cautions are in sight.

@@ -133,11 +133,15 @@ def figure_table(
         ranked: the best of a family come first and the best of a column is bold, with the levels
             named above the columns.
     """
-    # Figures come one by one: those of a metric and a human column make a row.
+    # Figures come one by one: those of a metric and a human column make a row. The cluster of a
+    # level, which all its figures share, is shown like one of them.
     rows: dict[tuple[str, str], dict[Statistic, Figure]] = {}
     for figure in figures:
         row = rows.setdefault((figure.metric, figure.human), {})
         row[figure.level, figure.statistic] = figure
+        if figure.cluster is not None:
+            cluster = replace(figure, value=float(figure.cluster), low=math.nan, high=math.nan)
+            row[figure.level, "cluster"] = cluster
     metrics = [row for row in rows.values() if _family(row) not in BESIDE]
     # A column is shown if a metric has a value there: chance alone is nothing to compare with.
     best: dict[Statistic, float | None] = {}
@@ -171,11 +175,6 @@ def _family(row: Mapping[Statistic, Figure]) -> str:
 
 
 def _value(row: Mapping[Statistic, Figure], key: Statistic) -> float:
-    """Return a figure of a row, or the cluster that the figures of a level share."""
-    level, statistic = key
-    if statistic == "cluster":
-        clusters = {figure.cluster for figure in row.values() if figure.level == level} - {None}
-        return float(clusters.pop() or 0) if clusters else math.nan
     return row[key].value if key in row else math.nan
 
 
@@ -194,8 +193,7 @@ def _place(row: Mapping[Statistic, Figure]) -> tuple[int, str, float]:
 def _figure_cell(row: Mapping[Statistic, Figure], key: Statistic, best: float | None) -> Cell:
     value = _value(row, key)
     if key[1] == "cluster":
-        cluster = None if math.isnan(value) else int(value)
-        return Cell(number(cluster), "n cluster", "" if cluster is None else str(cluster))
+        return replace(measure_cell(value, digits=0), css="n cluster")
     if key[1] == "tied_share":
         return measure_cell(100 * value, digits=1)
     figure = row.get(key)

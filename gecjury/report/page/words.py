@@ -23,7 +23,6 @@ FAMILY_NAMES: Mapping[str, str] = {
 BESIDE = ("chance", "humans")
 """Families that are no metrics but stand beside them."""
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
-_JUDGED: Mapping[str, str] = {"edit": "by edits", "sentence": "by sentences"}
 SHOWN_MEASURES: Mapping[str, str] = {
     "pearson": "Pearson r",
     "spearman": "Spearman ρ",
@@ -297,7 +296,7 @@ def headline(document: Document, views: Sequence[str]) -> str:
             standing = Standing.of(document, view, level)
             if standing.values:
                 words = f"{next(iter(standing.values))} {_lead_verb(standing)}"
-                leaders.setdefault(words, []).append(_JUDGED[view])
+                leaders.setdefault(words, []).append(f"by {view}s")
         text = ", ".join(f"{words} {listed(where)}" for words, where in leaders.items())
         if leaders:
             # Which judgments is said only where they differ.
