@@ -540,7 +540,9 @@ def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
         record = {"human": row.human, **_agreed(row)}
         for key in ("tied", "human_tied"):
             record[key] = 100 * record[f"{key}_share"]
-        rows.append(_with_intervals(record, row.intervals))
+        # An interval of acc ε=0 would make the table wider than a terminal; JSON has it.
+        shown = {key: ends for key, ends in row.intervals.items() if key != "acc_exact"}
+        rows.append(_with_intervals(record, shown))
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
     return Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
 
