@@ -33,6 +33,7 @@ from gecjury.wording import listed, number
 # all statistics the table would be too wide for a terminal. JSON has them all.
 _BOUNDED = ("pearson", "spearman", "accuracy")
 _DIGITS = {"tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
+_WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
 # Metrics named beside the annotators; the others stand in JSON.
 _BESIDE = 6
@@ -285,7 +286,7 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         notes.append(
             f"cl: significance clusters, 1 is best, Holm-corrected at "
             f"{how.level}: system level by {_TESTS[settings.cluster_test]} on "
-            f"{HEADINGS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
+            f"{_WORDS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
             "permutation of sources (holds for other sentences by these systems), "
             f"{how.permutations} permutations each"
         )
@@ -336,7 +337,7 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
             for gap, low, high, name in nearest
         )
         yield (
-            f"{best} ({view}) is ahead in {HEADINGS.get(statistic, statistic)} by, paired over "
+            f"{best} ({view}) is ahead in {_WORDS.get(statistic, statistic)} by, paired over "
             f"{drawn}: {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
         )
 
