@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison
+from gecjury.metaeval.edits.comparison import EditComparison, EditResult
+from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.result import (
@@ -24,42 +24,22 @@ from gecjury.metaeval.segments import Segmented, SegmentLevel
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
-from gecjury.report.result import Column, Record, Table
+from gecjury.report.figure import HEADINGS
+from gecjury.report.result import Column, Table
 from gecjury.report.tables import audit_table
 from gecjury.wording import listed, number
 
+# Intervals stand beside the two correlations that people quote, and the accuracy: with those of
+# all statistics the table would be too wide for a terminal. JSON has them all.
+_BOUNDED = ("pearson", "spearman", "accuracy")
+_DIGITS = {"tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
+_WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
+_OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
 # Metrics named beside the annotators; the others stand in JSON.
 _BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
 _SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
-_STATISTICS = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall": "τ",
-    "pairwise_accuracy": "pairwise accuracy",
-    "spa": "SPA",
-}
-"""How a note calls what metrics are told apart by at system level."""
-
-
-HEADINGS: Mapping[str, str] = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall": "τ sys",
-    "pairwise_accuracy": "pair acc",
-    "spa": "SPA",
-    "system_cluster": "cl sys",
-    "accuracy": "sent acc",
-    "sentence_kendall": "τ sent",
-    "sentence_cluster": "cl sent",
-    "tied": "tied %",
-    "seconds": "s",
-    "average_precision": "AP valid",
-    "average_precision_invalid": "AP invalid",
-    "kappa": "κ",
-}
-"""How the figures of the main table, and of that of single edits, are headed."""
 
 
 def tables(comparison: Comparison) -> list[Table]:
@@ -90,29 +70,21 @@ def tables(comparison: Comparison) -> list[Table]:
 
 def document(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as JSON has it; its keys are documented."""
-    benchmark, settings, uncertainty = (
-        comparison.benchmark,
-        comparison.settings,
-        comparison.uncertainty,
-    )
+    benchmark, settings = comparison.benchmark, comparison.settings
+    names, uncertainty = benchmark.corpus.names, comparison.uncertainty
     record: dict[str, Any] = {
         "benchmark": benchmark.name,
         "sample": benchmark.sample,
         "human": comparison.human,
         "human_scores": comparison.human_kinds,
         "human_values": {
-            view: dict(
-                zip(benchmark.corpus.names, comparison.study.human(view).tolist(), strict=True)
-            )
+            view: dict(zip(names, comparison.study.human(view).tolist(), strict=True))
             for view in comparison.views
         },
-        "systems": list(benchmark.corpus.names),
+        "systems": list(names),
         "sentences": len(benchmark.corpus),
         "references": benchmark.references,
-        "aggregate": settings.aggregate,
-        "shuffles": settings.shuffles,
-        "seed": settings.seed,
-        "ties": settings.ties,
+        **_fields(settings, "aggregate", "shuffles", "seed", "ties"),
         "fingerprint": benchmark.fingerprint,
         "notes": list(benchmark.notes),
         "rows": _result_rows(comparison),
@@ -122,7 +94,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         },
         "annotators": {view: _kappas(people) for view, people in comparison.annotators.items()},
         "chance": _chance(comparison.chance),
-        "uncertainty": uncertainty and _how(comparison, uncertainty),
+        "uncertainty": uncertainty and _how(settings, uncertainty),
         "significance": [
             _test(test, view)
             for view, tests in (uncertainty.tests.items() if uncertainty else ())
@@ -137,29 +109,21 @@ def document(comparison: Comparison) -> dict[str, Any]:
     if comparison.edits is not None:
         record |= _edit_record(comparison.edits)
     if comparison.ratings:
-        record["ratings"] = [_agreed(rated) for rated in comparison.ratings]
+        record["ratings"] = [_agreed(row) for row in comparison.ratings]
     if comparison.segments is not None:
-        record["segment"] = {
-            "grouping": comparison.segments.grouping,
-            "humans": comparison.segments.humans,
-            "rows": [{"human": row.human, **_agreed(row)} for row in comparison.segments.rows],
-        }
+        rows = [{"human": row.human, **_agreed(row)} for row in comparison.segments.rows]
+        record["segment"] = {**_fields(comparison.segments, "grouping", "humans"), "rows": rows}
     if comparison.labels is not None:
         record["labels"] = {
-            "true": comparison.labels.labels.true,
-            "false": dict(comparison.labels.labels.false),
-            "others": dict(comparison.labels.labels.others),
-            "counts": dict(comparison.labels.counts),
-            "rows": _label_rows(comparison.labels),
+            **_fields(comparison.labels.labels, "true", "false", "others"),
+            "counts": comparison.labels.counts,
+            "rows": [_labelled(row) for row in comparison.labels.rows],
         }
     if comparison.audits:
         record["audits"] = {
             audit.signature: {
                 "members": audit.members,
-                "humans": {
-                    view: {"accuracy": accuracy, "ceiling": best}
-                    for view, (accuracy, best) in audit.humans.items()
-                },
+                "humans": {v: {"accuracy": a, "ceiling": c} for v, (a, c) in audit.humans.items()},
             }
             for audit in comparison.audits
         }
@@ -175,28 +139,19 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 def _main_table(comparison: Comparison) -> Table:
     """Return the main table: a row for each metric and view, then chance, then people."""
-    # Intervals stand beside the two correlations that people quote, and the accuracy: with those of
-    # all statistics the table would be too wide for a terminal. JSON has them all.
     level = comparison.settings.level
-    system = [
-        _column("pearson", interval="pearson_ci"),
-        _column("spearman", interval="spearman_ci"),
-        *(_column(key) for key in ("kendall", "pairwise_accuracy", "spa", "system_cluster")),
-    ]
-    sentence = [
-        _column("accuracy", interval="accuracy_ci"),
-        *(_column(sentence_key(name)) for name in SENTENCE_STATISTICS[1:]),
-        _column("sentence_cluster"),
-        _column("tied", 1),
-        Column("pairs"),
-    ]
-    columns = [Column("metric"), Column("family"), Column("human")]
-    columns += system if level in ("system", "all") else []
-    if comparison.benchmark.places and not any(result.sentence for result in comparison.results):
-        sentence = []  # Nobody preferred a correction to another.
-    columns += sentence if level in ("sentence", "all") else []
-    columns += [Column("missing"), _column("seconds", 1)]
-    rows = [_with_bounds(record) for record in comparison.rows()]
+    keys = ["metric", "family", "human"]
+    keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
+    # Corrections without places may have no preferences: nobody set one above another.
+    preferred = any(result.sentence for result in comparison.results)
+    if level in ("sentence", "all") and (preferred or not comparison.benchmark.places):
+        keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
+    columns = _columns(*keys, "missing", "seconds", kendall="τ sys", accuracy="sent acc")
+    rows = []
+    for record in comparison.rows():
+        bounded = [key for key in _BOUNDED if f"{key}_low" in record]
+        ends = {key: (record[f"{key}_low"], record[f"{key}_high"]) for key in bounded}
+        rows.append(_with_intervals(record, ends))
     notes = [
         *_setting_notes(comparison),
         *_annotator_notes(comparison),
@@ -207,14 +162,24 @@ def _main_table(comparison: Comparison) -> Table:
     return Table(columns, rows, comparison.title, notes)
 
 
-def _column(key: str, digits: int = 3, interval: str = "") -> Column:
-    return Column(key, HEADINGS.get(key, key), digits, interval)
+def _columns(*keys: str, **headings: str) -> list[Column]:
+    """Return the columns of some keys, with their intervals where rows have them.
+
+    Args:
+        *keys: of the cells.
+        **headings: headings by key that differ from the usual ones.
+    """
+    return [
+        Column(key, headings.get(key) or HEADINGS.get(key, ""), _DIGITS.get(key, 3), f"{key}_ci")
+        for key in keys
+    ]
 
 
-def _with_bounds(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record whose intervals are one cell each, as columns name them."""
-    ends = {key.removesuffix("_low") for key in record if key.endswith("_low")}
-    return {**record, **{f"{k}_ci": (record[f"{k}_low"], record[f"{k}_high"]) for k in ends}}
+def _with_intervals(
+    record: Mapping[str, Any], intervals: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
+    """Return a record with intervals under the keys that columns look for."""
+    return {**record, **{f"{key}_ci": bounds for key, bounds in intervals.items()}}
 
 
 def aggregation(aggregate: str, shuffles: int, seed: int) -> str:
@@ -321,7 +286,7 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         notes.append(
             f"cl: significance clusters, 1 is best, Holm-corrected at "
             f"{how.level}: system level by {_TESTS[settings.cluster_test]} on "
-            f"{_STATISTICS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
+            f"{_WORDS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
             "permutation of sources (holds for other sentences by these systems), "
             f"{how.permutations} permutations each"
         )
@@ -355,36 +320,32 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
     drawn = {"both": "sentences and systems"}.get(over, over)
     for view in comparison.views:
         # The best is ahead of all others: whose differences are all 0 or more, either way round.
-        ahead: dict[str, dict[str, tuple[float, float, float]]] = {}
+        ahead: dict[str, list[tuple[float, float, float, str]]] = {}
         for gap in uncertainty.differences:
             place = (gap.level, gap.human, gap.statistic)
             defined = over in gap.ci95 and not math.isnan(gap.difference)
             if defined and place == (level, view, statistic):
                 low, high = gap.ci95[over]
-                ahead.setdefault(gap.first, {})[gap.second] = (gap.difference, low, high)
-                ahead.setdefault(gap.second, {})[gap.first] = (-gap.difference, -high, -low)
-        best = next((k for k, v in ahead.items() if min(d for d, _, _ in v.values()) >= 0), None)
+                ahead.setdefault(gap.first, []).append((gap.difference, low, high, gap.second))
+                ahead.setdefault(gap.second, []).append((-gap.difference, -high, -low, gap.first))
+        best = next((name for name, gaps in ahead.items() if min(gaps)[0] >= 0), None)
         if best is None:
             continue
-        nearest = sorted(ahead[best].items(), key=lambda item: item[1][0])[:_BESIDE]
+        nearest = sorted(ahead[best], key=lambda gap: gap[0])[:_BESIDE]
         leads = ", ".join(
             f"{name} {number(gap)} [{number(low)}, {number(high)}]"
-            for name, (gap, low, high) in nearest
+            for gap, low, high, name in nearest
         )
         yield (
-            f"{best} ({view}) is ahead in {_STATISTICS.get(statistic, statistic)} by, paired over "
+            f"{best} ({view}) is ahead in {_WORDS.get(statistic, statistic)} by, paired over "
             f"{drawn}: {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
         )
 
 
-def _how(comparison: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
-    how = comparison.settings.resampling
-    return {
-        **asdict(how),
-        "seed": comparison.settings.seed,
-        "aggregate_resampled": how.draws_sentences,
-        "human_resampled": uncertainty.human_resampled,
-    }
+def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
+    record = {**asdict(settings.resampling), "seed": settings.seed}
+    record["aggregate_resampled"] = settings.resampling.draws_sentences
+    return {**record, "human_resampled": uncertainty.human_resampled}
 
 
 def _test(test: Significance, view: str) -> dict[str, Any]:
@@ -412,12 +373,7 @@ def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
         for result in comparison.results
     ]
     for part in comparison.edits.results if comparison.edits else ():
-        entry = {
-            "credit": part.credit,
-            **_agreement(part.agreement),
-            "ceiling_edits": part.beside_ceiling,
-            "seconds": part.seconds,
-        }
+        entry = {"credit": part.credit, **_credited(part), "seconds": part.seconds}
         # A way to credit belongs to the metric, and so to its row against every view.
         of_metric = [row for row in rows if row["metric"] == part.label]
         if not of_metric:
@@ -461,14 +417,10 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented) -> dict[str, Any]:
+def _agreed(row: Rated | Segmented | Labelled) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
-    return {
-        "metric": row.label,
-        "family": row.family,
-        **asdict(row.agreement),
-        "ci95": row.intervals,
-    }
+    record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
+    return {**record, "ci95": row.intervals}
 
 
 # ---- single edits
@@ -477,18 +429,15 @@ def _agreed(row: Rated | Segmented) -> dict[str, Any]:
 def _edit_record(edits: EditComparison) -> dict[str, Any]:
     ceiling = edits.ceiling
     return {
-        "edit_ceiling": {
-            "edits": ceiling.edits,
-            "pairs": ceiling.pairs,
-            **_agreement(ceiling.agreement),
-        },
-        "edit_chance": {
-            name: _agreement(baseline.agreement) | {"ceiling_edits": baseline.beside_ceiling}
-            for name, baseline in edits.chance.items()
-        },
+        "edit_ceiling": _fields(ceiling, "edits", "pairs") | _agreement(ceiling.agreement),
+        "edit_chance": {name: _credited(baseline) for name, baseline in edits.chance.items()},
         "edit_untried": edits.untried,
         "edit_notes": edits.notes,
     }
+
+
+def _credited(result: EditResult) -> dict[str, Any]:
+    return _agreement(result.agreement) | {"ceiling_edits": result.beside_ceiling}
 
 
 def _agreement(agreement: EditAgreement) -> dict[str, Any]:
@@ -502,27 +451,17 @@ def _agreement(agreement: EditAgreement) -> dict[str, Any]:
 
 def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     """Return a table of credits against verdicts: metrics, then chance, then people."""
-    columns = [
-        Column("metric"),
-        Column("family"),
-        Column("credit", value=lambda row: row["credit"] or None),
-        Column("auc"),
-        Column("auc_ci95", "95%", value=lambda row: _ends(row, "auc")),
-        Column("auc_there", "AUC there"),
-        _column("average_precision"),
-        _column("average_precision_invalid"),
-        Column(
-            "average_precision_invalid_ci95",
-            "95%",
-            value=lambda row: _ends(row, "average_precision_invalid"),
-        ),
-        Column("accuracy"),
-        Column("balanced"),
-        _column("kappa"),
-        *(Column(key) for key in ("cases", "valid", "missing")),
-        # Chance and people took no time, and have no way to credit.
-        Column("seconds", "s", 1, value=lambda row: row["seconds"] if row["credit"] else None),
-    ]
+    keys = ["metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision"]
+    keys += ["average_precision_invalid", "average_precision_invalid_ci95"]
+    keys += ["accuracy", "balanced", "kappa", "cases", "valid", "missing", "seconds"]
+    rows = edit_rows(edits)
+    for row in rows:
+        # Intervals have columns of their own. Chance and people took no time, and credit nothing.
+        for key in ("auc", "average_precision_invalid"):
+            if f"{key}_low" in row:
+                row[f"{key}_ci95"] = f"{row[f'{key}_low']:.3f}–{row[f'{key}_high']:.3f}"
+        if not row["credit"]:
+            row |= {"credit": None, "seconds": None}
     benchmark = comparison.benchmark
     title = (
         f"{benchmark.name}: single edits against the annotators' verdicts, "
@@ -531,13 +470,7 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     # Where whole corrections are compared, the benchmark's notes stand below their table.
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes])
-    return Table(columns, edit_rows(edits), title, list(notes))
-
-
-def _ends(row: Record, key: str) -> str | None:
-    """Return the ends of an interval as a cell of its own."""
-    low, high = row.get(f"{key}_low"), row.get(f"{key}_high")
-    return None if low is None else f"{low:.3f}–{high:.3f}"
+    return Table(_columns(*keys), rows, title, list(notes))
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
@@ -573,7 +506,7 @@ def _type_table(edits: EditComparison) -> Table:
         for name, agreement in pairs:
             row[name] = {error.type: error.auc for error in agreement.by_type}.get(kind.type)
         rows.append(row)
-    columns = [Column("type"), Column("edits"), Column("invalid")]
+    columns = _columns("type", "edits", "invalid")
     columns += [Column(name, digits=2) for name, _ in pairs]
     return Table(columns, rows, "AUC by error type (rare types together as `rest`)")
 
@@ -583,58 +516,36 @@ def _type_table(edits: EditComparison) -> Table:
 
 def _rating_table(comparison: Comparison) -> Table:
     """Return a table of correlations with ratings by aspect."""
-    columns = [
-        Column("metric"),
-        Column("family"),
-        Column("aspect"),
-        Column("pearson", "r", interval="pearson_ci"),
-        Column("spearman", "ρ", interval="spearman_ci"),
-        Column("kendall", "τ"),
-        Column("within", "τ in source", interval="within_ci"),
-        Column("sources"),
-        Column("outputs"),
-        Column("missing"),
-    ]
-    if not comparison.benchmark.places:
-        columns += [Column("system_pearson", "r sys"), Column("system_spearman", "ρ sys")]
-    rows = [_with_intervals(_agreed(rated)) for rated in comparison.ratings]
+    keys = ["metric", "family", "aspect", "pearson", "spearman", "kendall", "within"]
+    keys += ["sources", "outputs", "missing"]
+    keys += [] if comparison.benchmark.places else ["system_pearson", "system_spearman"]
+    rows = [_with_intervals(_agreed(row), row.intervals) for row in comparison.ratings]
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
         "counts once; τ in source: mean over the sources"
     ]
     if comparison.settings.resampling.draws_sentences:
-        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+        notes.append(_OVER_SOURCES)
     if any(rated.family == "humans" for rated in comparison.ratings):
         notes.append("one rater: against the mean of the others, which is less steady than of all")
-    return Table(columns, rows, "Ratings of single corrections", notes)
-
-
-def _with_intervals(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record of the document with its intervals as columns name them."""
-    return record | {f"{key}_ci": bounds for key, bounds in record["ci95"].items()}
+    return Table(_columns(*keys), rows, "Ratings of single corrections", notes)
 
 
 def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
     """Return a table of accuracy with ties and correlations by group."""
-    rated = segments.humans == "ratings"
-    columns = [
-        Column("metric"),
-        Column("family"),
-        Column("human"),
-        Column("acc_eq", interval="acc_eq_ci"),
-        Column("epsilon", "ε", 4),
-        Column("acc_exact", "acc ε=0"),
-        Column("kendall", "τ", interval="kendall_ci"),
-        *([Column("pearson", "r", interval="pearson_ci")] if rated else []),
-        Column("groups"),
-        Column("pairs"),
-        Column("tied", "tied %", 1, value=lambda row: 100 * row["tied_share"]),
-        Column("human_tied", "human tied %", 1, value=lambda row: 100 * row["human_tied_share"]),
-        Column("missing"),
-    ]
-    rows = [{"human": row.human, **_with_intervals(_agreed(row))} for row in segments.rows]
+    keys = ["metric", "family", "human", "acc_eq", "epsilon", "acc_exact", "kendall"]
+    keys += ["pearson"] if segments.humans == "ratings" else []
+    keys += ["groups", "pairs", "tied", "human_tied", "missing"]
+    rows = []
+    for row in segments.rows:
+        record = {"human": row.human, **_agreed(row)}
+        for key in ("tied", "human_tied"):
+            record[key] = 100 * record[f"{key}_share"]
+        # An interval of acc ε=0 would make the table wider than a terminal; JSON has it.
+        shown = {key: ends for key, ends in row.intervals.items() if key != "acc_exact"}
+        rows.append(_with_intervals(record, shown))
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
-    return Table(columns, rows, title, _segment_notes(comparison, segments))
+    return Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
 
 
 def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
@@ -672,42 +583,24 @@ def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
 # ---- labels of whole corrections
 
 
-def _label_rows(labels: LabelComparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "metric": row.label,
-            "family": row.family,
-            "score": row.score,
-            "bad": row.human,
-            "auc": row.agreement.auc,
-            "corrections": {"good": row.agreement.good, "bad": row.agreement.bad},
-            "missing": row.agreement.missing,
-            "ci95": row.intervals,
-        }
-        for row in labels.rows
-    ]
+def _labelled(row: Labelled) -> dict[str, Any]:
+    record = {**_agreed(row), "score": row.score}
+    record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
+    return {**record, "bad": row.human}
 
 
 def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     """Return a table of AUC of good against bad corrections, a class of bad ones a column."""
     # Rows come a class each; people compare classes, so that these are the columns.
-    classes = list(dict.fromkeys(row.human for row in labels.rows))
-    columns = [Column("metric"), Column("family"), Column("score")]
-    columns += [Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes]
-    columns.append(Column("missing"))
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for labelled in labels.rows:
-        about_metric = {
-            "metric": labelled.label,
-            "family": labelled.family,
-            "score": labelled.score,
-            "missing": 0,
-        }
-        row = rows.setdefault((labelled.label, labelled.score), about_metric)
-        row[labelled.human] = labelled.agreement.auc
-        row[f"{labelled.human}_ci"] = labelled.intervals.get("auc")
+    for row in labels.rows:
+        record = rows.setdefault((row.label, row.score), _labelled(row))
+        record |= {row.human: row.agreement.auc, f"{row.human}_ci": row.intervals.get("auc")}
         # All classes share the good corrections, so that the largest count is that of the metric.
-        row["missing"] = max(labelled.agreement.missing, row["missing"])
+        record["missing"] = max(row.agreement.missing, record["missing"])
+    classes = dict.fromkeys(row.human for row in labels.rows)
+    headings = {name: f"{name}, AUC" for name in classes}
+    columns = _columns("metric", "family", "score", *classes, "missing", **headings)
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
@@ -719,7 +612,7 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
         left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())
         notes.append(f"left out: {left}")
     if comparison.settings.resampling.draws_sentences:
-        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+        notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
     return Table(columns, list(rows.values()), title, notes)
 
@@ -740,8 +633,7 @@ def _audit_tables(comparison: Comparison) -> Iterator[Table]:
 
 def _window_table(comparison: Comparison) -> Table:
     """Return a table of correlations over runs of systems adjacent in the human ranking."""
-    columns = [Column(key) for key in ("metric", "human", "size", "start")]
-    columns += [Column("pearson", "r"), Column("spearman", "ρ")]
+    columns = _columns("metric", "human", "size", "start", "pearson", "spearman")
     columns.append(Column("systems", value=lambda row: " ".join(row["systems"])))
     systems = len(comparison.benchmark.corpus.names)
     notes = [] if comparison.windows else [f"a window holds 4 or 8 systems; here are {systems}"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from gecjury.metaeval.result import EDIT_STATISTICS, SENTENCE_STATISTICS, SYSTEM_STATISTICS
 
-_STATISTICS: Mapping[str, Sequence[str]] = {
+STATISTICS: Mapping[str, Sequence[str]] = {
     "system": SYSTEM_STATISTICS,
     "sentence": (*SENTENCE_STATISTICS, "tied_share"),
     "edit": EDIT_STATISTICS,
@@ -17,6 +17,34 @@ _STATISTICS: Mapping[str, Sequence[str]] = {
     "segment": ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon"),
     "label": ("auc",),
 }
+"""Statistics by level, in the order in which tables show them."""
+HEADINGS: Mapping[str, str] = {
+    "pearson": "r",
+    "spearman": "ρ",
+    "kendall": "τ",
+    "pairwise_accuracy": "pair acc",
+    "spa": "SPA",
+    "system_cluster": "cl sys",
+    "sentence_kendall": "τ sent",
+    "sentence_cluster": "cl sent",
+    "tied": "tied %",
+    "tied_share": "tied %",
+    "human_tied": "human tied %",
+    "seconds": "s",
+    "auc": "AUC",
+    "auc_ci95": "95%",
+    "auc_there": "AUC there",
+    "average_precision": "AP valid",
+    "average_precision_invalid": "AP invalid",
+    "average_precision_invalid_ci95": "95%",
+    "kappa": "κ",
+    "within": "τ in source",
+    "system_pearson": "r sys",
+    "system_spearman": "ρ sys",
+    "epsilon": "ε",
+    "acc_exact": "acc ε=0",
+}
+"""How tables and pages head the columns that are not called by their keys."""
 _Entry = tuple[tuple[str, str, str, str], Mapping[str, Any], int | None, int]
 """Level, human judgments, metric and family; its record; on how much it rests; what is missing."""
 
@@ -61,7 +89,7 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     figures = []
     for about, entry, n, missing in (*_of_rankings(document), *_of_single_things(document)):
         intervals = entry.get("ci95") or {}
-        for statistic in _STATISTICS[about[0]]:
+        for statistic in STATISTICS[about[0]]:
             if statistic in entry:
                 low, high = map(_number, intervals.get(statistic) or (None, None))
                 value, cluster = _number(entry[statistic]), entry.get("cluster")

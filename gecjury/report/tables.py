@@ -202,10 +202,9 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
         if table.title:
             console.print(Text(_wrapped(visible(table.title), width)), style="bold")
         numbers = _numbers(table)
-        laid = _laid_out(table, numbers, width or console.width)
-        for columns in laid.panels:
-            fits = None if width is None else max(width, _total([laid.needed[i] for i in columns]))
-            console.print(_panel(laid, columns), width=fits)
+        for panel in _laid_out(table, numbers, width or console.width):
+            fits = None if width is None else max(width, _total(panel))
+            console.print(_drawn(panel), width=fits)
         for note in table.notes:
             # A signature stays one line, so that it can be copied.
             raw = note in numbers or " " not in note
@@ -234,44 +233,6 @@ def _numbers(table: Table) -> dict[str, int]:
     return {note: number for number, note in enumerate(below, 1)} if len(below) > 1 else {}
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """The layout of a drawn table.
-
-    Attributes:
-        titles: the titles of the columns.
-        numeric: which columns hold numbers.
-        cells: rows × columns.
-        needed: the width of each column, to which names are folded; running text may take more.
-        panels: columns, by index, that stand beside each other.
-    """
-
-    titles: Sequence[str]
-    numeric: Sequence[bool]
-    cells: Sequence[Sequence[str]]
-    needed: Sequence[int]
-    panels: Sequence[Sequence[int]]
-
-
-def _panel(laid: _Layout, columns: Sequence[int]) -> Any:
-    """Return some columns of a table as rich draws them."""
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index in columns:
-        heading = Text(_folded(laid.titles[index], laid.needed[index]))
-        justify: Literal["right", "left"] = "right" if laid.numeric[index] else "left"
-        drawn.add_column(heading, justify=justify, overflow="fold")
-    running = {index for index in columns if _running(laid.cells, index)}
-    for row in laid.cells:
-        drawn.add_row(
-            *(Text(row[i] if i in running else _folded(row[i], laid.needed[i])) for i in columns)
-        )
-    return drawn
-
-
 _GAP = 3  # between two columns of a drawn table
 _LONGEST = 4_000  # columns of a cell; no sentence has as many, and drawing takes long for more
 _FOLDED = 24  # a column of running text may be folded down to this width
@@ -279,8 +240,59 @@ _SENTENCE = 16  # letters of two columns: longer than a name
 _NAMES = (40, 24, 12)  # names, and words of running text, to the first of these that will do
 
 
-def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
-    """Lay a table out in as many panels as a width requires.
+@dataclass(frozen=True)
+class _DrawnColumn:
+    """A column of a drawn table.
+
+    Attributes:
+        title: the heading.
+        numeric: True if it holds numbers.
+        cells: from the top.
+        running: True if it holds running text, which may be folded between any two words.
+        width: to which names are folded; running text may take more.
+    """
+
+    title: str
+    numeric: bool
+    cells: Sequence[str]
+    running: bool
+    width: int = 0
+
+    def narrowed(self, name: int) -> _DrawnColumn:
+        """Return the column at its least width, its title, names and words folded to `name`."""
+        least = max(map(width_of, self.cells), default=0)
+        if self.running:
+            words = max(width_of(word) for text in self.cells for word in text.split() or [""])
+            least = max(min(words, name), min(_FOLDED, least))
+        elif not self.numeric:
+            least = min(least, name)
+        return replace(self, width=max(least, min(width_of(self.title), name)))
+
+
+def _drawn(panel: Sequence[_DrawnColumn]) -> Any:
+    """Return columns beside each other as rich draws them."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    folded = []
+    for column in panel:
+        justify: Literal["right", "left"] = "right" if column.numeric else "left"
+        heading = Text(_folded(column.title, column.width))
+        drawn.add_column(heading, justify=justify, overflow="fold")
+        # rich folds running text between words by itself.
+        names = [cell if column.running else _folded(cell, column.width) for cell in column.cells]
+        folded.append(map(Text, names))
+    for row in zip(*folded, strict=True):
+        drawn.add_row(*row)
+    return drawn
+
+
+def _laid_out(
+    table: Table, numbers: Mapping[str, int], width: int
+) -> Sequence[Sequence[_DrawnColumn]]:
+    """Return the columns of a table in as many panels as a width requires.
 
     Running text is folded first, then long names. Where that is not enough, the columns go below
     each other, each panel with those that tell the rows apart, so that no figure is cut off.
@@ -291,45 +303,19 @@ def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
         width: the width of a terminal or a line.
     """
     titles, numeric, rows = shown_cells(table)
-    cells = [[shortened(cell, _LONGEST) for cell in row] for row in rows]
-    at = [index for index, column in enumerate(table.columns) if column.key == "metric"]
-    for row, line in zip(table.rows, cells, strict=True):
-        number = numbers.get(str(row.get("signature", "")))
-        for index in at if number else ():
-            line[index] += f" [{number}]"
-    texts = [index for index, number in enumerate(numeric) if not number]
-    needed = _needed(titles, cells, texts, _WIDE)
-    panels = _panels(cells, needed, width)
-    for name in _NAMES if len(panels) > 1 or _total(needed) > width else ():
-        needed = _needed(titles, cells, texts, name)
-        panels = _panels(cells, needed, width)
-        if all(_total([needed[i] for i in columns]) <= width for columns in panels):
+    columns = []
+    for index, (title, number) in enumerate(zip(titles, numeric, strict=True)):
+        cells = [shortened(row[index], _LONGEST) for row in rows]
+        if table.columns[index].key == "metric":
+            marks = [numbers.get(str(row.get("signature", ""))) for row in table.rows]
+            cells = [f"{c} [{mark}]" if mark else c for c, mark in zip(cells, marks, strict=True)]
+        columns.append(_DrawnColumn(title, number, cells, _running(cells)).narrowed(_WIDE))
+    panels = _panels(columns, width)
+    for name in _NAMES if _total(columns) > width else ():
+        panels = _panels([column.narrowed(name) for column in columns], width)
+        if all(_total(panel) <= width for panel in panels):
             break
-    return _Layout(titles, numeric, cells, needed, panels)
-
-
-def _needed(
-    titles: Sequence[str], cells: Sequence[Sequence[str]], texts: Sequence[int], name: int
-) -> list[int]:
-    """Return the least width of each column, with the columns of text folded.
-
-    Args:
-        titles: the titles of the columns.
-        cells: rows × columns.
-        texts: columns of text.
-        name: the width to which titles, names and words are folded.
-    """
-    needed = []
-    for i, title in enumerate(titles):
-        column = [row[i] for row in cells]
-        least = max(map(width_of, column), default=0)
-        if _running(cells, i):
-            words = max(width_of(word) for text in column for word in text.split() or [""])
-            least = max(min(words, name), min(_FOLDED, least))
-        elif i in texts:
-            least = min(least, name)
-        needed.append(max(least, min(width_of(title), name)))
-    return needed
+    return panels
 
 
 def _folded(name: str, width: int) -> str:
@@ -346,52 +332,47 @@ def _folded(name: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines if line)
 
 
-def _panels(cells: Sequence[Sequence[str]], needed: Sequence[int], width: int) -> list[list[int]]:
-    """Divide the columns of a table into as many panels as a width requires.
-
-    Args:
-        cells: the rows.
-        needed: the least width of each column.
-        width: the width of a terminal or a line.
-    """
-    every = list(range(len(needed)))
-    if not every or _total(needed) <= width:
-        return [every]
+def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_DrawnColumn]]:
+    """Divide the columns of a table into as many panels as a width requires."""
+    if _total(columns) <= width:
+        return [columns]
     # Every panel repeats the columns that tell rows apart, so that each can be read by itself.
-    keys = _keys(cells, len(needed))
-    panels, open_panel = [], list(keys)
-    for index in every:
+    keys = _keys(columns)
+    panels, open_panel = [], keys
+    for index in range(len(columns)):
         if index in keys:
             continue
-        if open_panel != keys and _total([needed[i] for i in [*open_panel, index]]) > width:
-            panels.append(sorted(open_panel))
-            open_panel = list(keys)
-        open_panel.append(index)
-    return [*panels, sorted(open_panel)]
+        if open_panel != keys and _total([columns[i] for i in [*open_panel, index]]) > width:
+            panels.append(open_panel)
+            open_panel = keys
+        open_panel = [*open_panel, index]
+    panels.append(open_panel)
+    return [[columns[index] for index in sorted(panel)] for panel in panels]
 
 
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + _GAP * (len(widths) - 1) + 2
+def _total(columns: Sequence[_DrawnColumn]) -> int:
+    return sum(column.width for column in columns) + _GAP * (len(columns) - 1) + 2
 
 
-def _running(cells: Sequence[Sequence[str]], column: int) -> bool:
+def _running(cells: Sequence[str]) -> bool:
     """Return True if a column holds text that may be folded: several words in its longest cell.
 
     Chinese and Japanese have no blanks between words: that many of their letters are a sentence.
     """
-    longest = max((row[column] for row in cells), key=width_of, default="")
+    longest = max(cells, key=width_of, default="")
     return longest.count(" ") > 2 or sum(wide == 2 for _, wide in letters(longest)) > _SENTENCE
 
 
-def _keys(cells: Sequence[Sequence[str]], count: int) -> list[int]:
+def _keys(columns: Sequence[_DrawnColumn]) -> list[int]:
     """Return the columns that tell the rows apart: the first, and from the left those that help."""
-    keys = [0]
-    for index in range(1, min(count, 4)):
-        distinct = len({tuple(row[i] for i in keys) for row in cells})
-        if distinct == len(cells):
-            break
-        if len({tuple(row[i] for i in [*keys, index]) for row in cells}) > distinct:
+    keys: list[int] = []
+    distinct = 0
+    for index, column in enumerate(columns[:4]):
+        parts = [*(columns[key].cells for key in keys), column.cells]
+        more = len(set(zip(*parts, strict=True)))
+        if not keys or more > distinct:
             keys.append(index)
+            distinct = more
     return keys
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import statistics
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from gecjury.web.guards import Form, PageGuard, Refused, read_form
 from gecjury.web.pages import application, page, redirect
 from gecjury.web.study import AnnotationStudy, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
-from gecjury.wording import number, visible
+from gecjury.wording import visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -75,7 +74,7 @@ class _Pages:
 
     def _name(self, text: str) -> str:
         name = annotator_name(text)
-        only = self.study.annotator
+        only = self.study.settings.annotator
         if only is not None and name != only:
             raise Refused(f"this run is for {only} alone (--annotator)", 403)
         return name
@@ -83,22 +82,22 @@ class _Pages:
     async def start(self, request: Request) -> Response:
         """Ask for the annotator's name."""
         study = self.study
-        if study.annotator is not None:
-            return redirect(_judge(study.annotator))
-        title, asked = _HEADINGS[study.task]
+        if study.settings.annotator is not None:
+            return redirect(_judge(study.settings.annotator))
+        title, asked = _HEADINGS[study.settings.task]
         return page(
             "start",
             title=title,
             asked=asked,
             token=study.token,
-            people=self._people(),
+            people=study.journal.people,
             count=len(study.items),
         )
 
     async def begin(self, request: Request) -> Response:
         """A name was given."""
         name = self._name(read_form(await request.body(), self.study.token)("as"))
-        if name not in self.study.journal.people and len(self._people()) >= _MOST_PEOPLE:
+        if name not in self.study.journal.people and len(self.study.journal.people) >= _MOST_PEOPLE:
             raise Refused(f"expected at most {_MOST_PEOPLE} annotators")
         return redirect(_judge(name))
 
@@ -125,20 +124,20 @@ class _Pages:
             "skipped": len(person.skipped),
             "count": len(study.items),
             "told": " ".join(filter(None, (_TOLD.get(done, ""), self._behind()))),
-            "alone": study.annotator is not None,
+            "alone": study.settings.annotator is not None,
         }
         if item is None:
             return page("done", title="Done", command=study.command, **common)
-        corpus = study.corpus
+        corpus, task = study.corpus, study.settings.task
         before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
-        title, asked = _HEADINGS[study.task]
+        title, asked = _HEADINGS[task]
         # What was taken back is shown as it was, to be mended.
         back = self._back.get((name, item.id))
         return page(
             "judge",
             title=title,
             asked=asked,
-            task=study.task,
+            task=task,
             item=item.id,
             key=secrets.token_urlsafe(12),
             number=item.row + 1,
@@ -146,8 +145,8 @@ class _Pages:
             lang=lang_attribute(corpus.language.code),
             before=before,
             after=after,
-            correction=None if study.task == "rank" else marked(corpus, item, 0, study.hide_edits),
-            questions=questions(item, study.task, corpus, name, study.seed, study.hide_edits),
+            correction=None if task == "rank" else marked(corpus, item, 0, study.settings),
+            questions=questions(item, corpus, name, study.settings),
             chosen=dict(enumerate(back.values)) if back else {},
             comment=back.comment if back else "",
             **common,
@@ -161,7 +160,7 @@ class _Pages:
         if item is None:
             raise Refused("there is no such item; load the page again")
         chosen = [form(f"value{place}", 10) for place in range(item.values)]
-        values = checked_values(item, study.task, chosen)
+        values = checked_values(item, study.settings.task, chosen)
         if values is None:
             raise Refused("not everything is chosen yet", 400, "incomplete")
         # The texts that were judged have to be those that the answer is kept for.
@@ -228,31 +227,17 @@ class _Pages:
     async def overview(self, request: Request) -> Response:
         """Show how much each annotator has judged, and how far they agree."""
         study = self.study
-        answers = study.journal.answers()
         return page(
             "overview",
             title="So far",
-            people=self._people(),
+            people=study.journal.people,
             count=len(study.items),
             output=study.journal.output.name,
             journal=study.journal.path.name,
             command=study.command,
-            task=study.task,
+            task=study.settings.task,
             behind=self._behind(),
-            agreements=[
-                {
-                    "what": one.what,
-                    "count": number(one.count),
-                    "same": number(one.same),
-                    "decided": number(one.decided),
-                    "kappa": number(one.kappa),
-                    "pairs": [
-                        (f"{a} and {b}", number(value), number(count))
-                        for (a, b), (value, count) in one.pairs.items()
-                    ],
-                }
-                for one in agreement(study.task, answers, study.corpus.names)
-            ],
+            agreements=agreement(study.settings.task, study.journal.answers(), study.corpus.names),
         )
 
     def _behind(self) -> str:
@@ -264,20 +249,6 @@ class _Pages:
             f"Every answer is kept in {journal.path.name}. {visible(journal.behind)}; it will "
             "follow with the next answer, or when the program is started again."
         )
-
-    def _people(self) -> list[dict[str, Any]]:
-        rows = []
-        for name, person in self.study.journal.people.items():
-            times = [a.seconds for a in person.answers.values() if a.seconds]
-            rows.append(
-                {
-                    "name": name,
-                    "answers": len(person.answers),
-                    "skipped": len(person.skipped),
-                    "seconds": number(statistics.median(times), 0) if times else "–",
-                }
-            )
-        return rows
 
 
 _TOLD = {

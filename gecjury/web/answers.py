@@ -12,6 +12,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -122,8 +124,8 @@ class ItemAnswer:
 
     def record(self) -> dict[str, Any]:
         """Return the answer as a line of the journal."""
-        record = {"answer": self.key, **{k: v for k, v in vars(self).items() if k != "key"}}
-        return {key: value for key, value in record.items() if value not in ("", (), 0.0)}
+        record = _stated(self)
+        return {"answer": record.pop("key", ""), **record}
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> ItemAnswer:
@@ -155,7 +157,12 @@ class _Step:
 
     def record(self) -> dict[str, Any]:
         """Return the step as a line of the journal."""
-        return {key: value for key, value in vars(self).items() if value not in ("", False)}
+        return _stated(self)
+
+
+def _stated(line: ItemAnswer | _Step) -> dict[str, Any]:
+    """Return the fields of a line that say something; the others are the defaults."""
+    return {key: value for key, value in vars(line).items() if value not in ("", (), 0)}
 
 
 @dataclass
@@ -169,6 +176,12 @@ class AnnotatorState:
 
     answers: dict[str, ItemAnswer] = field(default_factory=dict)
     skipped: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The median time of an answer; NaN where no time is known."""
+        times = [answer.seconds for answer in self.answers.values() if answer.seconds]
+        return statistics.median(times) if times else math.nan
 
 
 def journal_path(output: Path) -> Path:
@@ -284,21 +297,21 @@ class Journal:
             ) from None
         outputs = begun.systems.items() ^ wanted.systems.items()
         differ = ", ".join(sorted({name for name, _ in outputs}))
-        for key, words, remedy in (
-            ("task", "--task {}", "as it was begun"),
-            ("sets_of", "--sets-of {}", "as it was begun"),
-            ("edits", "edits {}", "as it was begun"),
-            ("seed", "--seed {}", "as it was begun"),
-            ("language", "language {} (--lang, --tokens, --fold)", "as it was begun"),
-            ("source", "other sources", "with the source file as it was"),
-            ("systems", f"other outputs ({differ:.300} differ)", "with those it was begun with"),
-        ):
+        for key, words in {
+            "task": "--task {}",
+            "sets_of": "--sets-of {}",
+            "edits": "edits {}",
+            "seed": "--seed {}",
+            "language": "language {} (--lang, --tokens, --fold)",
+            "source": "other sources",
+            "systems": f"other outputs ({differ:.300} differ)",
+        }.items():
             then, now = getattr(begun, key), getattr(wanted, key)
             if then != now:
                 instead = f", not {words.format(now)}" if "{}" in words else ""
                 raise InputError(
-                    f"{self.path}: was begun with {words.format(then)}{instead}; go on {remedy}, "
-                    "or give another -o"
+                    f"{self.path}: was begun with {words.format(then)}{instead}; go on with what "
+                    "it was begun with, or give another -o"
                 )
 
     def _take(self, record: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.metaeval.disagreement import sentence_views
 from gecjury.studies.study import Work
-from gecjury.web import Order, Task
+from gecjury.web import Annotation
 from gecjury.web.answers import ItemAnswer
 from gecjury.web.tasks import Item
 
@@ -97,12 +97,10 @@ class Settling:
         from scipy.special import ndtr
 
         now = {(name, a.item): a for name, answers in people.items() for a in answers}
-        for key, answer in self._counted.items():
-            if now.get(key) is not answer:
-                self._count(answer, -1)
-        for key, answer in now.items():
-            if self._counted.get(key) is not answer:
-                self._count(answer, 1)
+        for _, answer in self._counted.items() - now.items():
+            self._count(answer, -1)
+        for _, answer in now.items() - self._counted.items():
+            self._count(answer, 1)
         self._counted = now
         # By the formula above, for all pairs at once.
         root = np.sqrt(self._seen + 1)
@@ -122,26 +120,20 @@ class Settling:
 
 
 def chooser(
-    order: Order | None,
-    task: Task,
-    items: Sequence[Item],
-    corpus: Corpus,
-    seed: int,
-    work: Work | None,
+    settings: Annotation, items: Sequence[Item], corpus: Corpus, work: Work | None
 ) -> Chooser:
-    """The chooser of the next item.
+    """Return the chooser of the next item.
 
     Args:
-        order: as typed; None is `informative` where that is possible, else `random`.
-        task: what is asked.
+        settings: the order as typed; None is `informative` where that is possible, else `random`.
         items: of the task, in the order of the file.
         corpus: what they are of.
-        seed: of random orders, and between items of equal worth.
         work: all outputs with the metrics that were named; None where none was.
 
     Raises:
         OptionError: `informative` has nothing to go by, or metrics that nothing reads.
     """
+    order, task, seed = settings.order, settings.task, settings.seed
     # What is informative needs something to go by: metrics, or ranks that settle an order.
     if order is None:
         order = "informative" if work is not None or task == "rank" else "random"
@@ -151,26 +143,19 @@ def chooser(
         raise OptionError(
             "-m: one metric cannot disagree; name two or more, or none to settle the ranking"
         )
-    if order == "file":
-        return fixed_order([item.id for item in items])
     # Drawn before the choice of a kind, so that items of equal worth come in a random order too.
     shuffled = np.random.default_rng(seed).permutation(len(items))
-    if order == "random":
-        return fixed_order([items[int(at)].id for at in shuffled])
-    if work is None:
+    ordered = [items[int(at)] for at in shuffled] if order != "file" else list(items)
+    if order == "informative" and work is None:
         if task != "rank":
             raise OptionError(
                 f"--order informative: with --task {task} it needs metrics whose disagreement "
                 "tells (-m A -m B); or take --order random"
             )
         return Settling(items, corpus.names, seed)
-    # Sentences on which metrics disagree most; what they cannot score comes last.
-    worth = {
-        view.row: view.disagreement
-        for view in sentence_views(corpus, work.scores(), {})
-        if not np.isnan(view.disagreement)
-    }
-    ranked = sorted(
-        (int(at) for at in shuffled), key=lambda at: -round(worth.get(items[at].row, -1.0), 9)
-    )
-    return fixed_order([items[at].id for at in ranked])
+    if work is not None:
+        # Sentences on which metrics disagree most; what they cannot score comes last.
+        views = sentence_views(corpus, work.scores(), {})
+        worth = {v.row: v.disagreement for v in views if not np.isnan(v.disagreement)}
+        ordered.sort(key=lambda item: -round(worth.get(item.row, -1.0), 9))
+    return fixed_order([item.id for item in ordered])

@@ -9,15 +9,15 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gecjury.addresses import masked
 from gecjury.errors import GecjuryError
-from gecjury.report.page.markup import finalize
+from gecjury.report.page.environment import finalize
 from gecjury.runtime import __version__
 from gecjury.web.guards import PageGuard, Refused
-from gecjury.wording import visible
+from gecjury.wording import number, visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
 @cache
 def _environment() -> Environment:
-    """Templates of this room, and those of reports below `report/`; all text is escaped."""
-    return Environment(
-        loader=PrefixLoader(
-            {"web": PackageLoader("gecjury.web"), "report": PackageLoader("gecjury.report.page")}
-        ),
+    """Return the environment of this room's templates; all text is escaped."""
+    made = Environment(
+        loader=PackageLoader("gecjury.web"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=finalize,
@@ -38,6 +36,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["number"] = number
+    return made
 
 
 def page(template: str, status: int = 200, /, **values: Any) -> Response:
@@ -50,7 +50,7 @@ def page(template: str, status: int = 200, /, **values: Any) -> Response:
     """
     from starlette.responses import HTMLResponse
 
-    made = _environment().get_template(f"web/{template}.html.jinja")
+    made = _environment().get_template(f"{template}.html.jinja")
     return HTMLResponse(made.render(version=__version__, **values), status)
 
 

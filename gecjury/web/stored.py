@@ -15,6 +15,7 @@ from gecjury.report.page.words import FAMILY_NAMES, VIEWS
 from gecjury.scoring.score_files import SCORE_FORMAT, ScoreFile
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_json
+from gecjury.web.answers import file_mark
 from gecjury.wording import number
 
 _EXPECTED = "a comparison, as `gecjury compare --format json` prints it"
@@ -27,7 +28,7 @@ class StoredFile:
     def __init__(self, path: Path, expected: str) -> None:
         """Name the file; it is read when it is first asked for."""
         self.path, self._expected = path, expected
-        self._stat: tuple[int, int] | None = None
+        self._mark: tuple[int, int, int] | None = None
         self._value: Any = None
 
     def value(self) -> Any:
@@ -36,14 +37,12 @@ class StoredFile:
         Raises:
             InputError: it is missing or no JSON.
         """
-        try:
-            found = self.path.stat()
-        except OSError:
-            raise InputError(f"{self.path}: no such file; it may have been moved") from None
-        stat = found.st_size, found.st_mtime_ns
-        if stat != self._stat:
+        mark = file_mark(self.path)
+        if mark is None:
+            raise InputError(f"{self.path}: no such file; it may have been moved")
+        if mark != self._mark:
             self._value = read_json(self.path, self._expected)
-            self._stat = stat
+            self._mark = mark
         return self._value
 
 
@@ -60,11 +59,6 @@ class Filters:
     family: str = ""
     metric: str = ""
     view: str = ""
-
-    @property
-    def active(self) -> bool:
-        """Return True if something may be left out."""
-        return bool(self.family or self.metric or self.view)
 
     def keep(self, row: Mapping[str, Any]) -> bool:
         """Return whether a row is shown; an aspect of ratings belongs to every view."""
@@ -96,7 +90,7 @@ class StoredComparison(StoredFile):
             about = header(part)
             count = len({row["metric"] for row in document["rows"]})
             about["facts"] = [*about["facts"], f"{len(metrics)} of {count} metrics shown"]
-            if filters.active:
+            if filters != Filters():
                 about["lead"] = ""  # which is on all metrics
             return {
                 **about,
@@ -130,9 +124,7 @@ def narrowed(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
         **document,
         "rows": rows,
         "human_scores": {
-            view: kind
-            for view, kind in document["human_scores"].items()
-            if filters.view in ("", view)
+            v: kind for v, kind in document["human_scores"].items() if filters.view in ("", v)
         },
         "ratings": [row for row in document.get("ratings") or () if filters.keep(row)],
         "segment": segment,
@@ -171,14 +163,14 @@ class Board:
 
 
 def leaderboards(
-    folder: Path, by: str, known: dict[Path, StoredFile]
+    folder: Path, by: str, files: dict[Path, StoredFile]
 ) -> tuple[list[Board], list[str]]:
     """The score files of a folder as tables, one for all that scored the same texts.
 
     Args:
         folder: with files that `score -o` or `compare -o` wrote.
         by: metric whose scores order the systems; another word takes the first.
-        known: what was read before; it is added to.
+        files: what was read before; it is added to.
 
     Returns:
         The tables, and a line for every file that is left out.
@@ -195,7 +187,7 @@ def leaderboards(
     texts: dict[tuple[str, int], dict[str, dict[str, float]]] = {}
     left_out = []
     for path in paths:
-        file = known.setdefault(path, StoredFile(path, "a score file of `gecjury score -o`"))
+        file = files.setdefault(path, StoredFile(path, "a score file of `gecjury score -o`"))
         try:
             key, label, scores = _scores(file.value())
         except InputError as error:
@@ -232,26 +224,16 @@ def _scores(document: Any) -> tuple[tuple[str, int], str, dict[str, float]]:
 
 def _board(title: str, metrics: Mapping[str, Mapping[str, float]], by: str) -> Board:
     chosen = by if by in metrics else next(iter(metrics))
-    systems = dict.fromkeys(name for scores in metrics.values() for name in scores)
-
-    def worth(name: str) -> float:
-        value = metrics[chosen].get(name, float("nan"))
-        return value if value == value else float("-inf")
-
-    ranks = {
-        label: {
-            name: 1 + sum(other > value for other in scores.values())
-            for name, value in scores.items()
-            if value == value
-        }
-        for label, scores in metrics.items()
-    }
     rows = []
-    for name in sorted(systems, key=worth, reverse=True):
+    for name in dict.fromkeys(name for scores in metrics.values() for name in scores):
         cells = []
-        for label, scores in metrics.items():
-            rank = ranks[label].get(name)
-            shown = number(scores.get(name, float("nan")), 4)
-            cells.append((shown, "" if rank is None else f"#{rank}", rank == 1))
+        for scores in metrics.values():
+            value = scores.get(name, math.nan)
+            rank = 1 + sum(other > value for other in scores.values())
+            known = not math.isnan(value)
+            cells.append((number(value, 4), f"#{rank}" if known else "", known and rank == 1))
         rows.append((name, cells))
+    # Systems without a score come last, for which no number is the rank.
+    order = {name: -value for name, value in metrics[chosen].items() if not math.isnan(value)}
+    rows.sort(key=lambda row: order.get(row[0], math.inf))
     return Board(title, list(metrics), chosen, rows)

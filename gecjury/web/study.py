@@ -9,7 +9,7 @@ import os
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -22,7 +22,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load_all
 from gecjury.studies.study import Work
 from gecjury.textfiles import read_bytes, read_text, write_text
-from gecjury.web import Order, Task
+from gecjury.web import Annotation, Task
 from gecjury.web.answers import Journal, StudyHead, file_mark
 from gecjury.web.choosing import Chooser, chooser
 from gecjury.web.guards import Refused, changed, new_token
@@ -86,28 +86,22 @@ class AnnotationStudy:
 
     Attributes:
         corpus: the texts.
-        task: what is asked.
+        settings: what is asked, of whom and how.
         items: all of them.
         journal: where answers are kept.
         chooser: which item comes next.
-        seed: of the order in which corrections are shown.
-        hide_edits: whether corrections are shown without marks.
-        annotator: the only one, or None for whoever gives a name.
         watched: files that must not change.
         command: how the results are looked at, for the page; empty for none.
         clock: seconds, for what a window holds.
     """
 
     corpus: Corpus
-    task: Task
+    settings: Annotation
     items: Sequence[Item]
     journal: Journal
     chooser: Chooser
-    seed: int
-    hide_edits: bool
-    annotator: str | None = None
-    watched: Watched = field(default_factory=lambda: Watched(()))
-    command: str = ""
+    watched: Watched
+    command: str
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -158,18 +152,8 @@ _TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare.\n"
 
 
 def open_study(
-    source: str,
-    outputs: Sequence[str],
-    output: str,
+    settings: Annotation,
     *,
-    references: Sequence[str] = (),
-    task: Task = "rank",
-    sets_of: int = 5,
-    hide_edits: bool = False,
-    annotator: str | None = None,
-    order: Order | None = None,
-    metrics: Sequence[str] = (),
-    seed: int = 0,
     language: Language = ENGLISH,
     runtime: Runtime | None = None,
     tell: Callable[[str], None] = lambda text: None,
@@ -177,17 +161,7 @@ def open_study(
     """Read what is to be judged, and the answers that there are.
 
     Args:
-        source: file of sources.
-        outputs: files of systems' outputs.
-        output: the CSV file that answers go to.
-        references: files that `compare` and metrics need.
-        task: what is asked.
-        sets_of: most corrections in a set.
-        hide_edits: show corrections without marks.
-        annotator: the only one; None for whoever gives a name.
-        order: which item comes next; None for what tells most, where that is possible.
-        metrics: whose disagreement tells what to ask.
-        seed: of everything that is drawn.
+        settings: what is judged, and how.
         language: of the texts.
         runtime: for metrics and edits.
         tell: is told what the user must know.
@@ -198,12 +172,13 @@ def open_study(
         OutputError: another process writes the answers, or they cannot be written.
     """
     runtime = runtime or Runtime()
-    target = Path(output)
+    task, output, target = settings.task, settings.output, Path(settings.output)
     if target.suffix != ".csv" or _is_folder(target, output):
         raise OptionError(f"-o {output}: expected a file that ends in .csv, which `compare` reads")
-    name = None if annotator is None else annotator_name(annotator)
-    scorers = load_all(list(metrics)) if metrics else []
-    files = [Path(path) for path in (source, *outputs, *references)]
+    if settings.annotator is not None:
+        settings = replace(settings, annotator=annotator_name(settings.annotator))
+    scorers = load_all(list(settings.metrics)) if settings.metrics else []
+    files = [Path(path) for path in (settings.source, *settings.outputs, *settings.references)]
     for path in files:
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected a file, which is read again later")
@@ -211,25 +186,19 @@ def open_study(
             raise OptionError(f"-o {output}: is one of the files that are judged; give another")
     # Before they are read, so that no change in between is missed.
     watched = Watched(files)
-    corpus = read_corpus(source, outputs, references, language=language)
+    corpus = read_corpus(settings.source, settings.outputs, settings.references, language=language)
     for system in corpus.names:
         if not system.isprintable() or system != system.strip():
             raise InputError(f"system {system!r}: cannot stand in a table; rename its file")
-    items = task_items(corpus, task, sets_of=sets_of, seed=seed, runtime=runtime)
-    choice = chooser(
-        order,
-        task,
-        items,
-        corpus,
-        seed,
-        Work(corpus, tuple(scorers), runtime) if scorers else None,
-    )
+    items = task_items(corpus, settings, runtime)
+    work = Work(corpus, tuple(scorers), runtime) if scorers else None
+    choice = chooser(settings, items, corpus, work)
     # What would make earlier answers mean something else, and nothing more.
     head = StudyHead(
         task=task,
-        sets_of=sets_of if task == "rank" else 1,
-        edits="hidden" if hide_edits else "marked",
-        seed=seed,
+        sets_of=settings.sets_of if task == "rank" else 1,
+        edits="hidden" if settings.hide_edits else "marked",
+        seed=settings.seed,
         language="-".join((language.code, language.tokens, language.fold)),
         source=corpus.source_print,
         systems=corpus.system_prints,
@@ -237,13 +206,11 @@ def open_study(
     # Opened last: whatever else is wrong leaves the answers untouched.
     journal = Journal(target, head, tell)
     try:
-        command = _write_table(target, task, files, len(outputs), language, tell)
+        command = _write_table(target, task, files, len(settings.outputs), language, tell)
     except BaseException:
         journal.close()
         raise
-    return AnnotationStudy(
-        corpus, task, items, journal, choice, seed, hide_edits, name, watched, command
-    )  # fmt: skip
+    return AnnotationStudy(corpus, settings, items, journal, choice, watched, command)
 
 
 def _is_folder(path: Path, output: str) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus, distinct_groups
 from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import InputError
 from gecjury.runtime import Runtime
-from gecjury.web import MOST_SET, Task
+from gecjury.web import Annotation, Task
 
 if TYPE_CHECKING:
     from gecjury.report.page.browser import Part
@@ -72,27 +72,21 @@ class Item:
         return len(self.edits) or (len(self.texts) if len(self.texts) > 1 else len(ASPECTS))
 
 
-def task_items(
-    corpus: Corpus, task: Task, *, sets_of: int, seed: int, runtime: Runtime
-) -> tuple[Item, ...]:
-    """Everything that can be judged, in the order of the sources.
+def task_items(corpus: Corpus, settings: Annotation, runtime: Runtime) -> tuple[Item, ...]:
+    """Return everything that can be judged, in the order of the sources.
 
     Args:
         corpus: sources and outputs.
-        task: what is asked.
-        sets_of: most corrections in a set, 2 to `MOST_SET`.
-        seed: of which corrections come together where there are more.
+        settings: the task and, of rankings, which corrections come together.
         runtime: for the edits, which are the outputs' own (M2) or ERRANT's.
 
     Raises:
-        OptionError: `sets_of` is out of range.
         InputError: there is nothing to judge, or too much.
         MissingExtraError: edits are judged and ERRANT is not installed.
     """
-    if not 2 <= sets_of <= MOST_SET:
-        raise OptionError(f"--sets-of {sets_of}: expected 2 to {MOST_SET}")
+    task = settings.task
     if task == "rank":
-        items = tuple(_sets(corpus, sets_of, seed))
+        items = tuple(_sets(corpus, settings.sets_of, settings.seed))
     else:
         items = tuple(_single(corpus) if task == "rate" else _edited(corpus, runtime))
     if not items:
@@ -189,39 +183,39 @@ class FormQuestion:
 
 
 def questions(
-    item: Item, task: Task, corpus: Corpus, annotator: str, seed: int, hide_edits: bool
+    item: Item, corpus: Corpus, annotator: str, settings: Annotation
 ) -> list[FormQuestion]:
     """Return the questions on an item, in the order in which they are shown."""
-    if task == "rate":
+    if settings.task == "rate":
         return [
             FormQuestion(place, f"{name.capitalize()}: {asked}", (), scale)
             for place, (name, (asked, scale)) in enumerate(ASPECTS.items())
         ]
-    if task == "edits":
+    if settings.task == "edits":
         return [
             FormQuestion(place, f"Edit {place + 1}", _edit_parts(corpus, item.row, edit), _VERDICTS)
             for place, edit in enumerate(item.edits)
         ]
     ranks = tuple((rank, "best" if rank == 1 else "") for rank in range(1, len(item.texts) + 1))
     return [
-        FormQuestion(place, chr(ord("A") + at), marked(corpus, item, place, hide_edits), ranks)
-        for at, place in enumerate(shown_order(item, annotator, seed))
+        FormQuestion(place, chr(ord("A") + at), marked(corpus, item, place, settings), ranks)
+        for at, place in enumerate(shown_order(item, annotator, settings.seed))
     ]
 
 
-def marked(corpus: Corpus, item: Item, place: int, hide_edits: bool) -> Sequence[Part]:
-    """A correction in parts, with what was deleted and inserted unless that is hidden.
+def marked(corpus: Corpus, item: Item, place: int, settings: Annotation) -> Sequence[Part]:
+    """Return a correction in parts, with what was deleted and inserted unless that is hidden.
 
     Args:
         corpus: of the item.
         item: what is judged.
         place: of the correction in it.
-        hide_edits: show it as it was written.
+        settings: whether edits are hidden; it is then shown as it was written.
     """
     from gecjury.report.page.browser import Part, mark_edits
 
     # As it was written: where writing has no blanks, tokens would show where words were cut.
-    if hide_edits:
+    if settings.hide_edits:
         written = corpus.systems[item.systems[place][0]].as_text(corpus.language)
         return [Part("equal", written.lines[item.row])]
     return mark_edits(corpus.sources[item.row], item.texts[place], corpus.language)
@@ -231,17 +225,15 @@ _AROUND = 4  # words on either side of an edit
 
 
 def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[Part]:
-    """An edit among the words around it; other edits of the correction are not made there."""
-    from gecjury.report.page.browser import Part
+    """Return an edit among the words around it; other edits of the correction are not made."""
+    from gecjury.report.page.browser import parts_of
 
-    words, language = corpus.sources[row].split(), corpus.language
+    words = corpus.sources[row].split()
     before, after = words[max(edit.start - _AROUND, 0) : edit.start], words[edit.end :][:_AROUND]
-    parts: list[tuple[Literal["equal", "delete", "insert"], Sequence[str]]] = [
+    pieces: list[tuple[Literal["equal", "delete", "insert"], Sequence[str]]] = [
         ("equal", [*(["…"] if edit.start > _AROUND else []), *before]),
         ("delete", words[edit.start : edit.end]),
         ("insert", edit.tokens),
         ("equal", [*after, *(["…"] if edit.end + _AROUND < len(words) else [])]),
     ]
-    # A letter stands for the neighbours: where they are written together, so are parts.
-    gap = language.joined("語 語")[1:-1]
-    return [Part(k, language.joined(" ".join(tokens)), gap) for k, tokens in parts if tokens]
+    return parts_of(pieces, corpus.language)

@@ -213,10 +213,11 @@ class _Pages:
         links += [("/leaderboard", "Leaderboard")] if desk.scores is not None else []
         return {"links": links, "here": here, "token": desk.token}
 
-    def _page(self, form: _Pasted, status: int = 200, **more: Any) -> Response:
+    def _page(
+        self, form: _Pasted, status: int = 200, error: str = "", result: Any = None
+    ) -> Response:
         outputs = [*form.outputs, *[("", "")] * (2 - len(form.outputs))]
         references = [*form.references, *[""] * (2 - len(form.references))]
-        values = {"error": "", "result": None, **more}
         return page(
             "try",
             status,
@@ -229,8 +230,9 @@ class _Pages:
             most_systems=MOST_SYSTEMS,
             language=self.desk.language,
             lang=lang_attribute(self.desk.language.code),
+            error=error,
+            result=result,
             **self._common("/"),
-            **values,
         )
 
     async def start(self, request: Request) -> Response:
@@ -470,17 +472,9 @@ def _explanations(
             rows, columns, what = best.rows, best.columns, ""
             if len(explanation.references) > 1:
                 what = f"against reference {explanation.chosen + 1}"
-        cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+        cells = [[row.get(column) for column in columns] for row in rows]
         if cells:
             shown.append(
                 {"metric": scorer.name, "what": what, "columns": list(columns), "rows": cells}
             )
     return shown
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return number(value)
-    return "" if value is None else str(value)

@@ -170,10 +170,15 @@ def dataset_words(path: Path, form: str) -> list[str]:
 
 def make_answers(task: Any) -> None:
     """Judgments of two annotators in the current folder, one taken back and one set aside."""
+    from gecjury.web import Annotation
     from gecjury.web.answers import ItemAnswer
     from gecjury.web.study import open_study
 
-    study = open_study("source.txt", ["a.txt", "b.txt"], "j.csv", references=["ref.txt"], task=task)
+    settings = Annotation(
+        source="source.txt", outputs=("a.txt", "b.txt"), output="j.csv", references=("ref.txt",),
+        task=task,
+    )  # fmt: skip
+    study = open_study(settings)
     try:
         for name in ("anna", "ben"):
             for number, item in enumerate(study.items):

@@ -45,29 +45,29 @@ _COMPARED = 4_000_000
 
 def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[Part]:
     """Return a correction with its deleted and inserted words, in reading order."""
-    parts = _parts(source.split(), correction.split())
-    marked = []
-    for (kind, words), after in zip(parts, [*parts[1:], None], strict=True):
-        gap = " "
-        if after is not None:
-            ends = words.split()[-1], after[1].split()[0]
-            gap = language.joined(" ".join(ends))[len(ends[0]) : -len(ends[1])]
-        marked.append(Part(kind, language.joined(words), gap))
-    return marked
-
-
-def _parts(old: Sequence[str], new: Sequence[str]) -> list[tuple[Fate, str]]:
+    old, new = source.split(), correction.split()
     if len(old) * len(new) > _COMPARED:
-        return [("delete", " ".join(old)), ("insert", " ".join(new))]
-    parts: list[tuple[Fate, str]] = []
+        return parts_of([("delete", old), ("insert", new)], language)
+    pieces: list[tuple[Fate, Sequence[str]]] = []
     done = 0
     for edit in differing_spans(old, new):
-        parts.append(("equal", " ".join(old[done : edit.start])))
-        parts.append(("delete", " ".join(old[edit.start : edit.end])))
-        parts.append(("insert", edit.correction))
+        pieces.append(("equal", old[done : edit.start]))
+        pieces += [("delete", old[edit.start : edit.end]), ("insert", edit.tokens)]
         done = edit.end
-    parts.append(("equal", " ".join(old[done:])))
-    return [(kind, words) for kind, words in parts if words]
+    return parts_of([*pieces, ("equal", old[done:])], language)
+
+
+def parts_of(pieces: Sequence[tuple[Fate, Sequence[str]]], language: Language) -> list[Part]:
+    """Return runs of words as parts, divided as their last and first words are when written."""
+    filled = [(kind, words) for kind, words in pieces if words]
+    parts = []
+    for place, (kind, words) in enumerate(filled, 1):
+        gap = " "
+        if place < len(filled):
+            last, first = words[-1], filled[place][1][0]
+            gap = language.joined(f"{last} {first}")[len(last) : -len(first)]
+        parts.append(Part(kind, language.joined(" ".join(words)), gap))
+    return parts
 
 
 def sentence_browser(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
+from markupsafe import Markup
 
+from gecjury.report.escaping import clean
 from gecjury.report.page.svg import mark
 from gecjury.report.page.words import FAMILY_NAMES
 
@@ -33,13 +35,18 @@ class _Joined(Extension):
             yield token
 
 
-@cache
-def environment(finalize: Callable[[object], object]) -> Environment:
-    """Return the environment of all pages, with the names and marks of families.
+def finalize(value: object) -> object:
+    """Return the text of an expression's value, before it is escaped."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return clean(value)
+    return value
 
-    Args:
-        finalize: converts a value before it is escaped and written.
-    """
+
+@cache
+def environment() -> Environment:
+    """Return the environment of all pages, with the names and marks of families."""
     made = Environment(
         loader=PackageLoader("gecjury.report.page"),
         autoescape=True,

@@ -17,7 +17,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
     ),
     "rho": ("ρ", "Spearman: r of the ranks; only the order of the systems counts."),
     "tau": ("τ", "Kendall: pairs in the order of people minus the others, over all pairs."),
-    "pairs": ("pair acc.", "Share of the pairs of systems in the order of people, 0 to 1."),
+    "pairs": ("pair acc", "Share of the pairs of systems in the order of people, 0 to 1."),
     "spa": (
         "SPA",
         "Soft pairwise accuracy: how near a metric’s certainty about each pair of systems is to "

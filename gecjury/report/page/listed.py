@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gecjury.report.page.markup import lang_attribute, render_page
-from gecjury.report.result import Result, Table
+from gecjury.report.result import Result
 from gecjury.report.tables import shown_cells
 from gecjury.wording import shortened
 
@@ -20,21 +20,25 @@ def tables_html(result: Result) -> str:
     shades: set[int] = set()
     shown = []
     for table in result.tables:
-        if table.columns:
-            headings, numeric, rows = shown_cells(table)
-            classes = ["n" if number else "" for number in numeric]
-            depths = _shades(table)
-            # Only the shades that occur become rules, since a page has a limit of bytes.
-            shades |= {depth for row in depths for depth in row if depth is not None}
-            cells = [
-                [
-                    (_pieces(cell), css if depth is None else f"{css} shade{depth}")
-                    for cell, css, depth in zip(row, classes, shades_of_row, strict=True)
-                ]
-                for row, shades_of_row in zip(rows, depths, strict=True)
-            ]
-            headed = list(zip(headings, classes, strict=True))
-            shown.append((table.title, headed, cells, table.notes))
+        if not table.columns:
+            continue
+        headings, numeric, rows = shown_cells(table)
+        classes = ["n" if number else "" for number in numeric]
+        shaded = [[c.cell(row) if c.shaded else None for c in table.columns] for row in table.rows]
+        top = max((value for row in shaded for value in row if value is not None), default=0.0)
+        lines = []
+        for values, texts in zip(shaded, rows, strict=True):
+            line = []
+            for value, css, text in zip(values, classes, texts, strict=True):
+                if value is not None:
+                    # In thousandths of the darkest. Only the shades that occur become rules, since
+                    # a page has a limit of bytes.
+                    shade = round(1000 * value / top) if top > 0 else 0
+                    shades.add(shade)
+                    css = f"{css} shade{shade}"
+                line.append((_pieces(text), css))
+            lines.append(line)
+        shown.append((table.title, list(zip(headings, classes, strict=True)), lines, table.notes))
     return render_page(
         "listed",
         title=shortened(result.title),
@@ -51,16 +55,6 @@ def _texts(result: Result) -> Iterator[tuple[str, str]]:
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str):
                 yield name, text
-
-
-def _shades(table: Table) -> list[list[int | None]]:
-    """Return how dark each cell is, in thousandths of the darkest; None where it is not shaded."""
-    values = [[c.cell(row) if c.shaded else None for c in table.columns] for row in table.rows]
-    top = max((value for row in values for value in row if value is not None), default=0.0)
-    return [
-        [None if value is None else round(1000 * value / top) if top > 0 else 0 for value in row]
-        for row in values
-    ]
 
 
 def _rule(shade: int) -> str:

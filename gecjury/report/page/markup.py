@@ -12,17 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gecjury.report.escaping import clean
 from gecjury.runtime import __version__
-
-
-def finalize(value: object) -> object:
-    """Return the text of an expression's value, before it is escaped."""
-    if value is None:
-        return ""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return clean(value)
-    return value
 
 
 def lang_attribute(code: str) -> Markup:
@@ -50,7 +40,7 @@ def render(template: str, /, **values: Any) -> Markup:
     """
     from gecjury.report.page.environment import environment
 
-    return Markup(environment(finalize).get_template(f"{template}.html.jinja").render(values))
+    return Markup(environment().get_template(f"{template}.html.jinja").render(values))
 
 
 def render_page(

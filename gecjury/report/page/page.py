@@ -7,7 +7,6 @@ Everything can be read without a script; the script sorts, filters and copies.
 from __future__ import annotations
 
 import html
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -126,18 +125,13 @@ def sections(
     """
     views = _views(document)
     names = _unwieldy(document, comparison)
-    human: Mapping[str, Mapping[str, float]] = {
-        view: {name: math.nan if score is None else score for name, score in scores.items()}
-        for view, scores in (document.get("human_values") or {}).items()
-        if view in views
-    }
     figures = figures_of(document)
     content: dict[str, Markup | None] = {
-        "summary": _summary(document, figures, views, human, comparison, names),
+        "summary": _summary(document, figures, views, comparison, names),
         "metrics": _metrics(document, figures, views),
         "significance": _significance(document, views),
         **level_sections(figures, document),
-        "scatter": scatters(document, human, names),
+        "scatter": scatters(document, views, names),
     }
     if comparison is not None:
         study, tables = comparison.study, comparison.tables
@@ -215,19 +209,14 @@ def _card(heading: str, items: Sequence[Statement], careful: bool = False) -> di
     topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:
         topics[item.folded].setdefault(item.topic, []).append(item.text)
-    return {
-        "heading": heading,
-        "statements": topics[False],
-        "folded": topics[True],
-        "careful": careful,
-    }
+    shown = {"statements": topics[False], "folded": topics[True]}
+    return {"heading": heading, **shown, "careful": careful}
 
 
 def _summary(
     document: Document,
     figures: Sequence[Figure],
     views: Sequence[View],
-    human: Mapping[str, Mapping[str, float]],
     comparison: Comparison | None,
     names: Mapping[str, str],
 ) -> Markup:
@@ -236,8 +225,7 @@ def _summary(
     # The verdicts on edits belong to the judgments by edits.
     place = "edit" if "edit" in views else next(iter(views), "")
     for view in views:
-        agreed = _consensus(comparison, view) if comparison else None
-        items = summarise(document, view, human.get(view, {}), agreed)
+        items = summarise(document, view, _consensus(comparison, view))
         items += [edits] if edits and view == place else []
         if items:
             cards.append(_card(VIEWS[view].capitalize(), items))
@@ -253,12 +241,13 @@ def _summary(
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
 
 
-def _consensus(comparison: Comparison, view: View) -> Consensus | None:
+def _consensus(comparison: Comparison | None, view: View) -> Consensus | None:
     """Return how far the families agree on the judged pairs of a view, if there are any."""
-    tables, study = comparison.tables, comparison.study
-    if not tables or not study.benchmark.rankings.get(view):
+    if comparison is None or not comparison.tables:
         return None
-    return consensus(tables, study.parts(view), camps(tables))
+    tables, study = comparison.tables, comparison.study
+    judged = bool(study.benchmark.rankings.get(view))
+    return consensus(tables, study.parts(view), camps(tables)) if judged else None
 
 
 # What nearly every comparison has; the other cautions are in sight.
@@ -267,17 +256,15 @@ _CAN_WAIT = ("Ties", "Notes")
 
 def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
     """Return the cautions, the benchmark's notes first among their remarks."""
-    remarks = () if document["sample"] else document.get("notes") or ()
-    named = [caution for caution in cautions if caution.heading != "Notes"]
-    rest = [caution for caution in cautions if caution.heading == "Notes"]
-    every = [*named, *(Caution("Notes", str(remark)) for remark in remarks), *rest]
     topics: dict[str, list[str]] = {}
-    for item in every:
-        topics.setdefault(item.heading, []).append(f"{item.text.rstrip('.')}.")
+    for caution in cautions:
+        topics.setdefault(caution.heading, []).append(caution.text)
+    remarks = () if document["sample"] else document.get("notes") or ()
+    topics["Notes"] = [*map(str, remarks), *topics.pop("Notes", [])]
     return [
         Statement(heading, text, folded=heading in _CAN_WAIT)
         for heading, texts in topics.items()
-        for text in _once(texts)
+        for text in _once([f"{text.rstrip('.')}." for text in texts])
     ]
 
 
@@ -324,17 +311,13 @@ def _metrics(document: Document, figures: Sequence[Figure], views: Sequence[str]
 
 
 def _significance(document: Document, views: Sequence[View]) -> Markup | None:
-    tests = [
-        test
-        for test in document.get("significance") or ()
-        if len(test["metrics"]) > 1 and test["human"] in views
-    ]
+    tests = [test for test in document.get("significance") or () if len(test["metrics"]) > 1]
+    tests = [test for view in views for test in tests if test["human"] == view]
     level, tables = significance_level(document), []
-    for view in views:
-        heading = VIEWS[view].capitalize()
-        for test in (test for test in tests if test["human"] == view):
-            tables.append(significance_table(test, heading, level))
-            heading = ""
+    headings = {view: VIEWS[view].capitalize() for view in views}
+    for test in tests:
+        # The heading of a view stands above the first of its tables.
+        tables.append(significance_table(test, headings.pop(test["human"], ""), level))
     note = " ".join(extents_of(tests))
     folded = "All p-values"
     return render("tabled", note=note, terms={}, listed=tables, folded=folded) if tests else None
@@ -357,19 +340,13 @@ def _sentences(
     if not blocks:
         return None
     families = {table.signature.family for table in tables}
-    sides = [camp.name for camp in camps(tables)]
     return render(
         "sentences",
         who="families" if len(families) > 1 else "metrics",
         shown=number(len(blocks)),
         candidates=number(len(sentences)),
-        systems=[("", "any"), *((name, name) for name in study.benchmark.corpus.names)],
-        sides=[("", "any"), *((side, FAMILY_NAMES.get(side, side)) for side in sides)],
-        orders=[
-            ("d", "disagreement"),
-            ("a", "contradicting people"),
-            ("row", "order of the corpus"),
-        ],
+        systems=study.benchmark.corpus.names,
+        sides=[camp.name for camp in camps(tables)],
         blocks=blocks,
     )
 

@@ -109,13 +109,14 @@ def _defined(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def scatters(
-    document: Document, human: Mapping[str, Mapping[str, float]], shown: Shown
-) -> Markup | None:
-    """Return a scatter plot for each metric and view; `human` holds scores by view and system."""
+def scatters(document: Document, views: Sequence[str], shown: Shown) -> Markup | None:
+    """Return a scatter plot for each metric and view that has human scores."""
+    human = {
+        view: scores for view, scores in document.get("human_values", {}).items() if view in views
+    }
 
     def draw(view: str, row: Mapping[str, Any], metric: str) -> tuple[str, Markup]:
-        people = human[view]
+        people = {name: _defined(score) for name, score in human[view].items()}
         scores = [_defined(row["scores"].get(name)) for name in people]
         kind = document["human_scores"][view]
         axes = (f"people ({kind})", f"{metric} ({document['aggregate']})")
@@ -123,8 +124,8 @@ def scatters(
         plot = scatter(list(people.values()), scores, labels, row["family"], axes)
         return f"r = {number(row['system'].get('pearson'))}", plot
 
-    groups = _panels(document, list(human), shown, "systems", draw)
-    systems, note = max((len(people) for people in human.values()), default=0), ""
+    groups = _panels(document, views, shown, "systems", draw)
+    systems, note = max((len(human[view]) for view in views), default=0), ""
     if systems > MOST_NAMED:
         note = f"Of more than {MOST_NAMED} systems none is named"
         note += f", and {number(MOST_DRAWN)} are drawn" * (systems > MOST_DRAWN)

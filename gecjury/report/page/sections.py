@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gecjury.report.figure import Figure, edit_entries
+from gecjury.report.figure import STATISTICS, Figure, edit_entries
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import PageTable, figure_table, headings, measure_cell
@@ -27,7 +27,6 @@ class _Level:
         level: the level of its figures.
         label: description of the table for screen readers.
         note: a sentence on what is shown.
-        statistics: headings by statistic.
         counted: heading of the number of things that a row rests on.
         human: heading of the column that says which judgments; empty for none.
         terms: keys of the terms that are explained.
@@ -36,7 +35,6 @@ class _Level:
     level: str
     label: str
     note: str
-    statistics: Mapping[str, str]
     counted: str
     human: str = ""
     terms: tuple[str, ...] = ()
@@ -47,14 +45,6 @@ _LEVELS = {
         "edit",
         "Single edits",
         "Metrics’ credit for edits against annotators’ verdicts.",
-        {
-            "auc": "AUC",
-            "average_precision": "AP valid",
-            "average_precision_invalid": "AP invalid",
-            "accuracy": "accuracy",
-            "balanced": "balanced",
-            "kappa": "κ",
-        },
         "edits",
         terms=("auc", "ap", "threshold"),
     ),
@@ -62,14 +52,6 @@ _LEVELS = {
         "rating",
         "Ratings",
         "Correlation of the scores of single corrections with their mean ratings, −1 to 1.",
-        {
-            "pearson": "r",
-            "spearman": "ρ",
-            "kendall": "τ",
-            "within": "τ within a source",
-            "system_pearson": "r of systems",
-            "system_spearman": "ρ of systems",
-        },
         "corrections",
         "aspect",
     ),
@@ -78,8 +60,6 @@ _LEVELS = {
         "Segment level",
         "acc_eq: share of the pairs {pairs} of which metric and people say the same, ties "
         "included: scores at most ε apart, the best ε for these pairs.",
-        {"acc_eq": "acc_eq", "acc_exact": "acc, ε = 0", "kendall": "τ", "pearson": "r",
-         "epsilon": "ε"},
         "pairs",
         "human",
     ),
@@ -87,11 +67,10 @@ _LEVELS = {
         "label",
         "Labels",
         "AUC: how often a good correction scores above a bad one, ties one half.",
-        {"auc": "AUC"},
         "corrections",
         "bad",
     ),
-}  # fmt: skip
+}
 _GROUPS = {
     "item": "of corrections of one source",
     "system": "of outputs of one system",
@@ -123,13 +102,13 @@ def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> di
 
 def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:
     """Return the figures of a level, a statistic a column."""
-    words = {(about.level, key): heading for key, heading in about.statistics.items()}
+    statistics = [(about.level, key) for key in STATISTICS[about.level]]
     # All figures of a row rest on the same things, so that any of them tells the counts.
     places = {(figure.metric, figure.human): figure for figure in figures}
     more = {about.counted: {key: measure_cell(figure.n) for key, figure in places.items()}}
     if any(figure.missing for figure in figures):
         more["missing"] = {key: measure_cell(figure.missing) for key, figure in places.items()}
-    return figure_table(about.label, figures, words, more, about.human)
+    return figure_table(about.label, figures, statistics, more, about.human)
 
 
 def _by_type(document: Mapping[str, Any]) -> PageTable | None:

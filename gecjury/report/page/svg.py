@@ -443,23 +443,13 @@ def _said(values: Sequence[float]) -> str:
 
 
 def _curve(
-    values: Sequence[float],
-    size: int,
-    frame: _Frame,
-    family: str,
-    order: int,
+    values: Sequence[float], size: int, frame: _Frame, family: str, order: int
 ) -> Iterator[Element]:
     """Yield a line that breaks at undefined values, with a mark at each of a few values."""
-    # A last NaN ends the run that is open.
-    run: list[str] = []
-    for place, value in enumerate([*values, float("nan")]):
-        if math.isfinite(value):
-            run.append(f"{_n(frame.across(place))},{_n(frame.up(value))}")
-            continue
-        if run:
-            class_ = f"curve c{order} f-{family}"
-            yield _element("polyline", points=" ".join(run), class_=class_)
-        run = []
+    for finite, run in itertools.groupby(enumerate(values), lambda item: math.isfinite(item[1])):
+        if finite:
+            points = " ".join(f"{_n(frame.across(x))},{_n(frame.up(y))}" for x, y in run)
+            yield _element("polyline", points=points, class_=f"curve c{order} f-{family}")
     for place, value in enumerate(values if len(values) <= MOST_NAMED else ()):
         if math.isfinite(value):
             class_ = f"{'m' if order == 0 else 'ring'} f-{family}"

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
-from gecjury.report.figure import Figure
+from gecjury.report.figure import HEADINGS, Figure
 from gecjury.report.page.words import (
     BESIDE,
+    EXTENTS,
     FAMILY_NAMES,
+    PROPER,
     SHOWN_MEASURES,
-    extents,
     is_compared,
-    proper,
 )
 from gecjury.wording import number
 
@@ -28,14 +28,6 @@ Heading = tuple[str, str]
 Statistic = tuple[str, str]
 """A level, and the name of a figure there."""
 
-_HEADINGS = {
-    "pearson": "r",
-    "spearman": "ρ",
-    "kendall": "τ",
-    "pairwise_accuracy": "pair acc.",
-    "spa": "SPA",
-    "tied_share": "tied %",
-}
 # A cluster is a fact about a row, and few ties are no merit: neither has a best value.
 _UNRANKED = ("cluster", "tied_share")
 _ORDER = ("refbased", "refless", "judges", "jury", "scores")
@@ -125,7 +117,7 @@ def measure_cell(
 def figure_table(
     label: str,
     figures: Iterable[Figure],
-    words: Mapping[Statistic, str],
+    statistics: Sequence[Statistic],
     more: Mapping[str, Mapping[tuple[str, str], Cell]],
     human: str = "",
     ranked: bool = False,
@@ -135,21 +127,25 @@ def figure_table(
     Args:
         label: description of the table for screen readers.
         figures: the figures; those of chance and people stand below the metrics.
-        words: headings by statistic; columns in which no metric has a value are left out.
+        statistics: the columns; those in which no metric has a value are left out.
         more: further columns by heading: cells by metric and human column.
         human: heading of the column that says which judgments; empty for none.
         ranked: the best of a family come first and the best of a column is bold, with the levels
             named above the columns.
     """
-    # Figures come one by one: those of a metric and a human column make a row.
+    # Figures come one by one: those of a metric and a human column make a row. The cluster of a
+    # level, which all its figures share, is shown like one of them.
     rows: dict[tuple[str, str], dict[Statistic, Figure]] = {}
     for figure in figures:
         row = rows.setdefault((figure.metric, figure.human), {})
         row[figure.level, figure.statistic] = figure
+        if figure.cluster is not None:
+            cluster = replace(figure, value=float(figure.cluster), low=math.nan, high=math.nan)
+            row[figure.level, "cluster"] = cluster
     metrics = [row for row in rows.values() if _family(row) not in BESIDE]
     # A column is shown if a metric has a value there: chance alone is nothing to compare with.
     best: dict[Statistic, float | None] = {}
-    for key in words:
+    for key in statistics:
         values = [value for row in metrics if not math.isnan(value := _value(row, key))]
         if values:
             best[key] = max(values) if ranked and key[1] not in _UNRANKED else None
@@ -162,7 +158,8 @@ def figure_table(
         cells += [column.get(place, Cell("–")) for column in more.values()]
         parts[family in BESIDE].append((place[0], cells))
     head = headings(
-        ["metric", "family", *([human] if human else [])], [*(words[key] for key in best), *more]
+        ["metric", "family", *([human] if human else [])],
+        [*(HEADINGS.get(key, key) for _, key in best), *more],
     )
     table = PageTable(label, "sortable metrics", head, parts[False], parts[True])
     if not ranked:
@@ -178,11 +175,6 @@ def _family(row: Mapping[Statistic, Figure]) -> str:
 
 
 def _value(row: Mapping[Statistic, Figure], key: Statistic) -> float:
-    """Return a figure of a row, or the cluster that the figures of a level share."""
-    level, statistic = key
-    if statistic == "cluster":
-        clusters = {figure.cluster for figure in row.values() if figure.level == level} - {None}
-        return float(clusters.pop() or 0) if clusters else math.nan
     return row[key].value if key in row else math.nan
 
 
@@ -201,8 +193,7 @@ def _place(row: Mapping[Statistic, Figure]) -> tuple[int, str, float]:
 def _figure_cell(row: Mapping[Statistic, Figure], key: Statistic, best: float | None) -> Cell:
     value = _value(row, key)
     if key[1] == "cluster":
-        cluster = None if math.isnan(value) else int(value)
-        return Cell(number(cluster), "n cluster", "" if cluster is None else str(cluster))
+        return replace(measure_cell(value, digits=0), css="n cluster")
     if key[1] == "tied_share":
         return measure_cell(100 * value, digits=1)
     figure = row.get(key)
@@ -224,19 +215,17 @@ def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: s
         for row in document["rows"]
         if row["human"] == view and is_compared(row)
     }
-    missing = {key: measure_cell(row.get("missing")) for key, row in rows.items()}
-    seconds = {key: measure_cell(row.get("seconds"), digits=1) for key, row in rows.items()}
-    spent = _judge_costs(document)
-    costs = {key: Cell(spent[s]) for key, row in rows.items() if (s := row["signature"]) in spent}
-    more = {"missing": missing, "seconds": seconds, "cost": costs}
-    if not costs:
-        del more["cost"]
-    if not any(row.get("missing") for row in rows.values()):
-        del more["missing"]
+    more: dict[str, dict[tuple[str, str], Cell]] = {}
+    if any(row.get("missing") for row in rows.values()):
+        more["missing"] = {key: measure_cell(row.get("missing")) for key, row in rows.items()}
+    more["seconds"] = {k: measure_cell(row.get("seconds"), digits=1) for k, row in rows.items()}
+    if spent := _judge_costs(document):
+        signatures = {key: row["signature"] for key, row in rows.items()}
+        more["cost"] = {key: Cell(spent[s]) for key, s in signatures.items() if s in spent}
     return figure_table(
         "Metrics by family",
         [f for f in figures if f.human == view and f.level in ("system", "sentence")],
-        {key: _HEADINGS.get(key[1], key[1]) for key in wanted},
+        wanted,
         more,
         ranked=True,
     )
@@ -258,10 +247,10 @@ def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a sentence for each test on what it swaps and to what its differences extend."""
     sentences = []
     for test in tests:
-        how = f"{proper(test['correction'])}, {number(test['resamples'])} resamples"
-        text = f"{proper(test['test'])} ({how})"
-        extent = extents(test["test"])
-        sentences.append(text + (f": significant differences extend {extent}." if extent else "."))
+        name, correction = (PROPER.get(test[key], test[key]) for key in ("test", "correction"))
+        extent = EXTENTS.get(test["test"])
+        more = f": significant differences extend {extent}." if extent else "."
+        sentences.append(f"{name} ({correction}, {number(test['resamples'])} resamples){more}")
     return list(dict.fromkeys(sentences))
 
 
@@ -284,7 +273,8 @@ def significance_table(test: Mapping[str, Any], heading: str, level: float) -> P
         cluster = "–" if clusters[i] is None else str(clusters[i])
         rows.append((name, [*cells, Cell(cluster, "n cluster")]))
     measure = SHOWN_MEASURES.get(test["statistic"], test["statistic"])
-    label = f"{test['level'].capitalize()} level, {measure}: {proper(test['test'])}"
+    name = PROPER.get(test["test"], test["test"])
+    label = f"{test['level'].capitalize()} level, {measure}: {name}"
     caption = f"{label}; p, ▲ the row is better than the column (p ≤ {level:g}), ▼ worse"
     head = headings(["metric"], [*names, "cluster"])
     return PageTable(label, "matrix", head, rows, caption=caption, heading=heading)

@@ -23,7 +23,6 @@ FAMILY_NAMES: Mapping[str, str] = {
 BESIDE = ("chance", "humans")
 """Families that are no metrics but stand beside them."""
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
-_JUDGED: Mapping[str, str] = {"edit": "by edits", "sentence": "by sentences"}
 SHOWN_MEASURES: Mapping[str, str] = {
     "pearson": "Pearson r",
     "spearman": "Spearman ρ",
@@ -32,17 +31,19 @@ SHOWN_MEASURES: Mapping[str, str] = {
     "spa": "soft pairwise accuracy",
     "accuracy": "sentence accuracy",
 }
-_PROPER = {
+PROPER = {
     "perm-both": "PERM-BOTH",
     "perm-systems": "PERM-SYS",
     "paired-permutation": "paired permutation",
     "holm": "Holm",
 }
-_EXTENTS = {
+"""Names of tests and corrections for running text."""
+EXTENTS = {
     "perm-systems": "to other systems as well",
     "perm-both": "to other sentences by these systems",
     "paired-permutation": "to other sentences by these systems",
 }
+"""To what the significant differences of a test extend."""
 # Shown values that are equal to a reader are not told apart in words either.
 _SAME = 0.0005
 
@@ -143,32 +144,19 @@ def significance_level(document: Document) -> float:
     return float((document.get("uncertainty") or {}).get("level", 0.05))
 
 
-def proper(name: str) -> str:
-    """Return the name of a test or a correction for running text."""
-    return _PROPER.get(name, name)
-
-
-def extents(test: str) -> str:
-    """Return to what a significant difference of a test extends; "" for an unknown test."""
-    return _EXTENTS.get(test, "")
-
-
-def summarise(
-    document: Document, view: str, human: Mapping[str, float], consensus: Consensus | None
-) -> list[Statement]:
+def summarise(document: Document, view: str, consensus: Consensus | None) -> list[Statement]:
     """Return the statements on one view that a reader should see first.
 
     Args:
         document: the result of `compare`, as JSON has it.
         view: of the human judgments.
-        human: the human score of each system.
         consensus: how far the camps agree on judged pairs.
     """
     statements = [
         Statement("System level", _leader(Standing.of(document, view, "system"))),
         Statement("Sentence level", _leader(Standing.of(document, view, "sentence"))),
         Statement("People", _two_annotators(document, view)),
-        Statement("Best system", _first_system(document, view, human), True),
+        Statement("Best system", _first_system(document, view), True),
         Statement("Where they agree", _agreement(document, consensus), True),
     ]
     return [statement for statement in statements if statement.text]
@@ -205,7 +193,8 @@ def _significance(standing: Standing) -> str:
     if p is None or standing.test is None:
         return "not tested"
     how = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
-    how += f", {proper(standing.test['test'])}"
+    name = standing.test["test"]
+    how += f", {PROPER.get(name, name)}"
     limit = significance_level(standing.document)
     if p <= limit:
         return f"significant ({how})"
@@ -252,9 +241,10 @@ def _two_annotators(document: Document, view: str) -> str:
     return "; ".join([text, ", ".join(parts)]) + "." if parts else f"{text}."
 
 
-def _first_system(document: Document, view: str, human: Mapping[str, float]) -> str:
+def _first_system(document: Document, view: str) -> str:
     """Return which system people put first, and which the metrics do."""
-    scored = {name: score for name, score in human.items() if not math.isnan(score)}
+    human = (document.get("human_values") or {}).get(view) or {}
+    scored = {name: score for name, score in human.items() if score is not None}
     rows = [row for row in document["rows"] if row["human"] == view and row.get("scores")]
     if not scored or not rows:
         return ""
@@ -306,7 +296,7 @@ def headline(document: Document, views: Sequence[str]) -> str:
             standing = Standing.of(document, view, level)
             if standing.values:
                 words = f"{next(iter(standing.values))} {_lead_verb(standing)}"
-                leaders.setdefault(words, []).append(_JUDGED[view])
+                leaders.setdefault(words, []).append(f"by {view}s")
         text = ", ".join(f"{words} {listed(where)}" for words, where in leaders.items())
         if leaders:
             # Which judgments is said only where they differ.

@@ -114,6 +114,15 @@ def test_the_document_is_what_the_command_prints(capsys: pytest.CaptureFixture[s
     assert list(mine) == list(printed)
 
 
+def test_tables_show_the_intervals_that_people_quote() -> None:
+    found = compared("green", grouping="item")
+    bounded = []
+    for table in tables(found)[:2]:
+        columns = [c for c in table.columns if any(row.get(c.interval) for row in table.rows)]
+        bounded.append([column.key for column in columns])
+    assert bounded == [["pearson", "spearman", "accuracy"], ["acc_eq", "kendall"]]
+
+
 def test_rows_are_plain_and_stand_as_the_main_table_does() -> None:
     found = compared("green", "gleu", human="both")
     rows = found.rows()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from gecjury.web import Annotation
 from gecjury.web.annotate import annotate_app
 from gecjury.web.guards import PageGuard
 from gecjury.web.study import AnnotationStudy, open_study
@@ -40,11 +41,14 @@ def begin(folder: Path) -> Iterator[Callable[..., AnnotationStudy]]:
         while opened:
             opened.pop().journal.close()
         told: list[str] = []
-        outputs = [str(folder / f"{name}.txt") for name in OUTPUTS]
-        given = {"tell": told.append, **options}
-        opened.append(
-            open_study(str(folder / "source.txt"), outputs, str(folder / "j.csv"), **given)
+        tell, runtime = options.pop("tell", told.append), options.pop("runtime", None)
+        settings = Annotation(
+            source=str(folder / "source.txt"),
+            outputs=tuple(str(folder / f"{name}.txt") for name in OUTPUTS),
+            output=str(folder / "j.csv"),
+            **options,
         )
+        opened.append(open_study(settings, runtime=runtime, tell=tell))
         opened[-1].told = told  # type: ignore[attr-defined]  # for the test
         return opened[-1]
 

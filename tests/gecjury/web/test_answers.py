@@ -178,8 +178,10 @@ def test_two_servers_on_one_file(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 1)
     script = (
+        "from gecjury.web import Annotation\n"
         "from gecjury.web.study import open_study\n"
-        "open_study('source.txt', ['good.txt', 'none.txt'], 'j.csv')"
+        "outputs = ('good.txt', 'none.txt')\n"
+        "open_study(Annotation(source='source.txt', outputs=outputs, output='j.csv'))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=60,

@@ -25,6 +25,7 @@ from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa
 from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.cli import main
+from gecjury.web import Annotation
 from gecjury.web.study import open_study
 from gecjury.wording import number
 from tests import chromium
@@ -226,9 +227,13 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
 
 def _agreement_and_compare(folder: Path) -> None:
     """A second annotator; what the overview shows, and what `compare` says of the file."""
-    outputs = sorted(str(path) for path in (folder / "outputs").iterdir())
-    argv = (str(folder / "source.txt"), outputs, str(folder / "j.csv"))
-    study = open_study(*argv, references=[str(folder / "reference0.txt")])
+    settings = Annotation(
+        source=str(folder / "source.txt"),
+        outputs=tuple(sorted(str(path) for path in (folder / "outputs").iterdir())),
+        output=str(folder / "j.csv"),
+        references=(str(folder / "reference0.txt"),),
+    )
+    study = open_study(settings)
     ben = Browser(study, "ben", "w2")
     rng = random.Random(8)
     for _ in range(30):
@@ -248,7 +253,7 @@ def _agreement_and_compare(folder: Path) -> None:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         assert main([*argv, "--format", "json"]) == 0
     document = json.loads(out.getvalue())
-    assert len(document["systems"]) == len(outputs)
+    assert len(document["systems"]) == len(settings.outputs)
     assert document["ceiling"]["sentence"]["pairs"] == pairs.pairs
     print(f"agreement {expected}; green r {document['rows'][0]['system']['pearson']:.3f}")
 

@@ -13,6 +13,7 @@ import pytest
 from gecjury.corpus.language import language_of
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
+from gecjury.web import Annotation
 from gecjury.web.study import AnnotationStudy, open_study
 from gecjury.web.trying import open_desk, trying_app
 from tests.gecjury.web.conftest import Browser, admitted
@@ -26,10 +27,11 @@ def study(folder: Path, task: str = "rank", **options: object) -> AnnotationStud
     for name, line in (("source", SOURCE), ("good", GOOD), ("bad", BAD)):
         (folder / f"{name}.txt").write_text(f"{line}\n")
     files = [str(folder / f"{name}.txt") for name in ("source", "good", "bad", "j")]
-    return open_study(
-        files[0], files[1:3], str(folder / f"{task}.csv"), references=files[1:2], task=task,  # type: ignore[arg-type]
-        language=JAPANESE, **options,  # type: ignore[arg-type]
+    settings = Annotation(
+        source=files[0], outputs=tuple(files[1:3]), output=str(folder / f"{task}.csv"),
+        references=tuple(files[1:2]), task=task, **options,  # type: ignore[arg-type]
     )  # fmt: skip
+    return open_study(settings, language=JAPANESE)
 
 
 def test_a_language_without_blanks_is_shown_without(tmp_path: Path) -> None:
@@ -62,9 +64,10 @@ def test_the_table_tells_compare_the_language(shell: Shell) -> None:
 
 def test_another_language_is_another_study(tmp_path: Path) -> None:
     study(tmp_path).journal.close()
-    outputs = [str(tmp_path / f"{name}.txt") for name in ("good", "bad")]
+    source, good, bad = (str(tmp_path / f"{name}.txt") for name in ("source", "good", "bad"))
+    settings = Annotation(source=source, outputs=(good, bad), output=str(tmp_path / "rank.csv"))
     with pytest.raises(InputError, match=r"--lang, --tokens, --fold"):
-        open_study(str(tmp_path / "source.txt"), outputs, str(tmp_path / "rank.csv"))
+        open_study(settings)
 
 
 def test_verdicts_count_tokens(shell: Shell) -> None:

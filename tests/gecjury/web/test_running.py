@@ -12,13 +12,13 @@ import urllib.request
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import uvicorn
 
 from gecjury.errors import MissingExtraError, OptionError
-from gecjury.web import ORDERS, TASKS, connections, running
+from gecjury.web import Order, Task, connections, running
 from gecjury.web.guards import PageGuard
 from gecjury.web.running import check_installed, listen, serve_pages
 from tests.shell import REPOSITORY, Shell
@@ -89,7 +89,7 @@ def test_help_needs_no_server_and_no_numpy() -> None:
         [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
-    for word in (*TASKS, *ORDERS):
+    for word in (*get_args(Task), *get_args(Order)):
         assert word in done.stdout
 
 

@@ -72,6 +72,11 @@ def test_edits_are_marked() -> None:
     ]
 
 
+def test_an_empty_correction_of_an_empty_sentence_has_no_parts() -> None:
+    assert mark_edits("", "") == []
+    assert mark_edits("He", "") == [Part("delete", "He")]
+
+
 def test_edits_are_marked_without_blanks_in_japanese() -> None:
     marked = mark_edits("私 は Windows 10 を 使う 。", "私 は Windows 11 を 使い ます 。", JAPANESE)
     assert marked == [

@@ -6,10 +6,10 @@ import copy
 from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
+from gecjury.report.page.tables import extents_of
 from gecjury.report.page.words import (
     Standing,
     edit_statement,
-    extents,
     headline,
     summarise,
 )
@@ -36,17 +36,17 @@ def document(*rows: dict[str, Any], **more: Any) -> dict[str, Any]:
         "ties": "half",
         "rows": list(rows),
         "ceiling": {"edit": {"accuracy": 0.644, "decided": 519}},
+        "human_values": {"edit": {"a": 2.0, "b": 1.0}},
         "chance": {"constant": {"human": {"edit": {"sentence": {"accuracy": 0.5}}}}},
         **more,
     }
 
 
-HUMAN = {"a": 2.0, "b": 1.0}
 BASIC = document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.62))
 
 
 def said(found: dict[str, Any], topic: str) -> str:
-    return next(s.text for s in summarise(found, "edit", HUMAN, None) if s.topic.startswith(topic))
+    return next(s.text for s in summarise(found, "edit", None) if s.topic.startswith(topic))
 
 
 def test_who_leads_and_by_how_much() -> None:
@@ -109,10 +109,15 @@ def test_the_interval_of_the_lead_is_paired_and_from_the_leader_on() -> None:
 
 
 def test_every_test_says_to_what_it_extends() -> None:
-    assert extents("perm-systems") == "to other systems as well"
-    assert extents("perm-both") == extents("paired-permutation")
-    assert extents("perm-both") == "to other sentences by these systems"
-    assert extents("<script>") == ""
+    names = ("perm-systems", "perm-both", "paired-permutation", "<script>")
+    assert extents_of([{"test": n, "correction": "holm", "resamples": 99} for n in names]) == [
+        "PERM-SYS (Holm, 99 resamples): significant differences extend to other systems as well.",
+        "PERM-BOTH (Holm, 99 resamples): significant differences extend to other sentences by "
+        "these systems.",
+        "paired permutation (Holm, 99 resamples): significant differences extend to other "
+        "sentences by these systems.",
+        "<script> (Holm, 99 resamples).",
+    ]
 
 
 def test_equal_values_share_the_lead() -> None:
@@ -169,9 +174,7 @@ def test_where_families_agree() -> None:
     rows = (row("gleu", 0.9, 0.6), row("llm-s", 0.9, 0.6, family="judges"))
     found = Consensus(1200, 900, 0.8, {"refbased": 0.4, "judges": 0.6})
     text = next(
-        s.text
-        for s in summarise(document(*rows), "edit", HUMAN, found)
-        if s.topic == "Where they agree"
+        s.text for s in summarise(document(*rows), "edit", found) if s.topic == "Where they agree"
     )
     assert text == (
         "All families agree on 75.0% of 1\u202f200 judged pairs, people with them on 80.0% of "
@@ -201,4 +204,4 @@ def test_single_edits() -> None:
     assert flipped.text.startswith("errant tells")
     only = document({"metric": "errant", "family": "refbased", "human": "edit",
                      "edit": {"auc": 0.7}})  # fmt: skip
-    assert summarise(only, "edit", HUMAN, None) == []
+    assert summarise(only, "edit", None) == []
