@@ -54,17 +54,30 @@ def text_key(*texts: str) -> str:
 class _Store:
     """Bytes by key within a scope, shared by all processes that open the same file.
 
+    The file is made when something is first stored.
+
+    Args:
+        path: the SQLite file.
+        parts: everything besides the key that decides a value.
+        limit_bytes: the file's size from which the least recently used values are dropped.
+        clock: seconds that only grow.
+
     Attributes:
         trouble: why the file could not be used; empty while all is well. After trouble the file is
             left alone.
     """
 
     def __init__(
-        self, path: Path, parts: Mapping[str, str], limit: int, clock: Callable[[], float]
+        self,
+        path: Path,
+        parts: Mapping[str, str],
+        *,
+        limit_bytes: int = 512 * 2**20,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.path = path
         self.parts = json.dumps(dict(parts), sort_keys=True, ensure_ascii=False)
-        self.limit = limit
+        self.limit = limit_bytes
         self.trouble = ""
         self._clock = clock
 
@@ -207,24 +220,6 @@ def _is_damage(error: Exception) -> bool:
 class DiskCache(_Store):
     """Texts of one kind by key."""
 
-    def __init__(
-        self,
-        path: Path,
-        parts: Mapping[str, str],
-        *,
-        limit_bytes: int = 512 * 2**20,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        """Name the cache; the file is made when something is first stored.
-
-        Args:
-            path: the SQLite file.
-            parts: everything besides the key that decides a value.
-            limit_bytes: the file's size from which the least recently used values are dropped.
-            clock: seconds that only grow.
-        """
-        super().__init__(path, parts, limit_bytes, clock)
-
     def get(self, keys: Sequence[str]) -> dict[str, str]:
         """Return the stored values of those keys that have one that is text."""
         texts = {}
@@ -259,7 +254,8 @@ class VectorCache(_Store):
             limit: the file's size from which the least recently used vectors are dropped.
             clock: seconds that only grow.
         """
-        super().__init__(path, {"what": "vectors of 32-bit floats"}, limit, clock)
+        parts = {"what": "vectors of 32-bit floats"}
+        super().__init__(path, parts, limit_bytes=limit, clock=clock)
 
     def read(self, keys: Sequence[bytes], dimensions: int) -> dict[bytes, Float32Array]:
         """Return the vectors, (dimensions,), of those keys that have one; they count as used now.

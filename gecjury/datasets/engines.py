@@ -32,9 +32,12 @@ class Engine(Protocol):
         """
 
 
-def shard_rows_of(job: Job, shard: Shard) -> str:
-    """A shard as people find it: file and rows."""
-    return f"{job.files[shard.file].path}, rows {shard.start + 1} to {shard.stop}"
+def workers_died(job: Job, shard: Shard, times: str) -> IncompleteError:
+    """Return the error for a shard over which workers die, named as people find it."""
+    return IncompleteError(
+        f"{job.files[shard.file].path}, rows {shard.start + 1} to {shard.stop}: the worker died "
+        f"{times}: take fewer workers or smaller shards (--shard-rows), and give the command again"
+    )
 
 
 class LocalEngine:
@@ -80,11 +83,8 @@ class LocalEngine:
                         pool.results.put(ShardSummary.from_json(process.ask(shard.to_json())))
                     except WorkerDied as death:
                         if begun[shard.number] >= TRIES:
-                            raise IncompleteError(
-                                f"{shard_rows_of(job, shard)}: the worker died {TRIES} times "
-                                f"(status {death.status}; -9 is often memory): take fewer workers "
-                                "or smaller shards (--shard-rows), and give the command again"
-                            ) from None
+                            times = f"{TRIES} times (status {death.status}; -9 is often memory)"
+                            raise workers_died(job, shard, times) from None
                         left.appendleft(shard)
                         process.begin_again()
                         loaded = False

@@ -58,13 +58,9 @@ class Batch:
 
     def pieces(self) -> Iterator[slice]:
         """Parts of the batch of at most `BATCH_CHARACTERS` each, a row at least."""
-        texts = (self.sources, *self.hypotheses)
-        if sum(sum(map(len, lines)) for lines in texts) <= BATCH_CHARACTERS:
-            yield slice(0, len(self))
-            return
         start = size = 0
-        for row, source in enumerate(self.sources):
-            length = len(source) + sum(len(lines[row]) for lines in self.hypotheses)
+        for row, texts in enumerate(zip(self.sources, *self.hypotheses, strict=True)):
+            length = sum(map(len, texts))
             if row > start and size + length > BATCH_CHARACTERS:
                 yield slice(start, row)
                 start, size = row, 0
@@ -128,9 +124,9 @@ class _Arrow:
             self._data = parquet_file(file.path)
             schema = self._data.schema_arrow
         _check_types(file, job, schema, self._arrow)
-        self._at = -1
-        self._stream: Iterator[Any] | None = None
-        self._left: Any = None
+        # Shards that follow each other read on: the piece at hand, and the place of its first row.
+        self._stream: Iterator[tuple[int, Any]] | None = None
+        self._at, self._piece = 0, None
 
     def close(self) -> None:
         if self._file.kind == "parquet":
@@ -141,56 +137,45 @@ class _Arrow:
         while at < shard.stop:
             count = min(BATCH_ROWS, shard.stop - at)
             table = self._rows(at, count)
-            if table is None or not table.num_rows:
+            if not table.num_rows:
                 return
             yield self._batch(at, table)
             at += table.num_rows
 
     def _rows(self, start: int, count: int) -> Any:
-        """At most so many rows from a place on; None after the last."""
+        """At most so many rows from a place on; none after the last."""
         if self._file.kind == "hf":
             table = self._data[start : start + count]
             return table if self._columns is None else table.select(self._columns)
-        if self._stream is None or self._at > start:
-            self._seek(start)
-        while True:
-            if self._left is None or not self._left.num_rows:
-                self._left = self._read()
-                if self._left is None:
-                    return None
-            skip = min(start - self._at, self._left.num_rows)
-            self._left, self._at = self._left.slice(skip), self._at + skip
-            if self._left.num_rows:
+        if self._stream is None or start < self._at:
+            self._stream = self._pieces(start)
+            self._at, self._piece = next(self._stream)
+        while self._at + self._piece.num_rows <= start:
+            following = next(self._stream, None)
+            if following is None:
                 break
-        rows = self._left.slice(0, count)
-        self._left, self._at = self._left.slice(count), self._at + rows.num_rows
-        return rows
+            self._at, self._piece = following
+        return self._piece.slice(start - self._at, count)
 
-    def _seek(self, start: int) -> None:
-        """Begin at the row group that holds a row."""
+    def _pieces(self, start: int) -> Iterator[tuple[int, Any]]:
+        """Yield rows from the row group that holds a row on, with the place of their first."""
         metadata = self._data.metadata
-        group = before = 0
-        while before + metadata.row_group(group).num_rows <= start:
-            before += metadata.row_group(group).num_rows
+        group = at = 0
+        while at + metadata.row_group(group).num_rows <= start:
+            at += metadata.row_group(group).num_rows
             group += 1
-        self._at, self._left = before, None
-        # Group by group, so that what is read before a damaged one is whole.
-        self._stream = (
-            batch
-            for number in range(group, metadata.num_row_groups)
-            for batch in self._data.iter_batches(
-                BATCH_ROWS, row_groups=[number], columns=self._columns, use_threads=False
-            )
-        )
-
-    def _read(self) -> Any:
-        assert self._stream is not None
         try:
-            return next(self._stream, None)
+            # Group by group, so that what is read before a damaged one is whole.
+            for number in range(group, metadata.num_row_groups):
+                for piece in self._data.iter_batches(
+                    BATCH_ROWS, row_groups=[number], columns=self._columns, use_threads=False
+                ):
+                    yield at, self._arrow.Table.from_batches([piece])
+                    at += piece.num_rows
         except (self._arrow.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0] if str(error) else "no reason given"
             raise InputError(
-                f"{self._file.path}: cannot be read from row {self._at + 1} on "
+                f"{self._file.path}: cannot be read from row {at + 1} on "
                 f"({reason:.200}): damaged Parquet; fetch or write it anew"
             ) from None
 
@@ -224,13 +209,8 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
     def is_text(kind: Any) -> bool:
         if types.is_dictionary(kind):
             kind = kind.value_type
-        views = getattr(types, "is_string_view", lambda _: False)
-        return bool(
-            types.is_string(kind)
-            or types.is_large_string(kind)
-            or types.is_null(kind)
-            or views(kind)
-        )
+        texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
+        return any(check(kind) for check in texts)
 
     def is_list(kind: Any) -> bool:
         lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)

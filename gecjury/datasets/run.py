@@ -405,11 +405,8 @@ def _put_together(
     records: list[dict[str, Any]] = []
     for scorer, label, signature in zip(scorers, job.labels, job.signatures, strict=True):
         made, why = _corpus_scores(scorer, label, list(job.hypotheses), ordered)
-        records += [
-            {"system": system, "metric": label, "family": scorer.family,
-             "signature": str(signature), **scores}
-            for system, scores in made.items()
-        ]  # fmt: skip
+        of_metric = {"metric": label, "family": scorer.family, "signature": str(signature)}
+        records += [{"system": system, **of_metric, **made[system]} for system in made]
         if why:
             notes[f"{label}: no corpus score: {why}"] = None
     bad_rows = place.gather_bad_rows(job, shards)
@@ -459,10 +456,9 @@ def _corpus_scores(
     sums = [total.sums for total in totals if total.sums]
     if why or not sums:
         return {s: {"score": None} for s in systems}, why or "no row could be scored"
-    whole = np.array([list(sums[0][system]) for system in systems], dtype=np.float64)
-    for one in sums[1:]:
-        whole += np.array([list(one[system]) for system in systems], dtype=np.float64)
-    scores = scorer.total_scores(whole)
+    # Added shard by shard: `np.sum` would pair single numbers, which rounds otherwise.
+    whole = sum(np.array([list(one[system]) for system in systems]) for one in sums)
+    scores = scorer.total_scores(np.asarray(whole))
     by_system: dict[str, dict[str, float | None]] = {}
     parts = {"score": scores.score, "precision": scores.precision, "recall": scores.recall}
     for row, system in enumerate(systems):
