@@ -30,19 +30,10 @@ _LISTED = 100
 # Where place and system coincide this much, in this many sets, a note says so.
 _COINCIDE = 0.5
 _FEW_SETS = 20
+# Failures that have a count of their own; all others are replies that cannot be read.
+_TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Characters a token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
-_UNREADABLE = (
-    "no-json",
-    "missing-target",
-    "extra-target",
-    "not-a-number",
-    "out-of-range",
-    "conflict",
-    "not-a-choice",
-    "malformed",
-    "empty",
-)
 
 
 def scored_questions(questions: Sequence[Question], asked: Asked) -> list[Scored]:
@@ -95,7 +86,7 @@ def audit_of(
         "valid": len(answers) - failures.total(),
         "refused": failures["refused"],
         "truncated": failures["truncated"],
-        "unparsable": sum(failures[kind] for kind in _UNREADABLE),
+        "unparsable": failures.total() - sum(failures[kind] for kind in _TOLD_APART),
         "failures": dict(sorted(failures.items())),
         "missing": [
             {

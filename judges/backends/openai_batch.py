@@ -64,11 +64,7 @@ class BatchBackend(ServerBackend):
         except openai.AuthenticationError:
             raise self._wrong_key() from None
         except (openai.APIConnectionError, Unusable, Moved) as error:
-            reason = error.__cause__ or error
-            if isinstance(reason, Moved):
-                raise self._sent_on(reason) from None
-            ours = isinstance(reason, Unusable)
-            raise self._failed(str(reason if ours else error)) from None
+            raise self._failed(self._broken(error)) from None
         except openai.OpenAIError as error:
             raise self._failed(str(error)) from None
         except GecjuryError:

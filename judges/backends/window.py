@@ -87,25 +87,24 @@ def too_long(attempt: Attempt, window: int | None) -> Reply:
     return Reply(f"the prompt does not fit {shown} {context}", TOO_LONG)
 
 
-def says_too_long(status: int, error: Mapping[str, Any] | None, text: str) -> bool:
+def says_too_long(status: int, error: Mapping[str, Any], text: str) -> bool:
     """Return whether a refusal says that prompt and cap do not fit the server's window.
 
     Args:
         status: of HTTP.
-        error: the error as the server sent it, if it was an object.
+        error: the error as the server sent it; empty if it was no object.
         text: what it says.
     """
     if status not in (400, 413, 422, 500):
         return False
-    error = error or {}
     if any(error.get(name) in _CODES for name in ("code", "type")):
         return True
     return bool(_TOO_LONG.search(text.lower()))
 
 
-def said_window(error: Mapping[str, Any] | None, text: str) -> int | None:
+def said_window(error: Mapping[str, Any], text: str) -> int | None:
     """Return the window that a refusal names; None where it names none."""
-    if (count := _count((error or {}).get("n_ctx"))) is not None:
+    if (count := _count(error.get("n_ctx"))) is not None:
         return count
     said = _SAID_WINDOW.search(text.lower())
     return _count(int(said[1])) if said else None
