@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -81,9 +81,9 @@ class Jury(MeanScorer):
         self._check_members()
         # What a jury needs, its members decide.
         scorers = [self._member(member) for member in self.members]
-        pairs = list(zip(self.members, scorers, strict=True))
-        needs = {need for member, s in pairs for need in s.needs
-                 if not (need == "references" and member.references)}  # fmt: skip
+        needs: set[str] = set()
+        for member, scorer in zip(self.members, scorers, strict=True):
+            needs |= set(scorer.needs) - ({"references"} if member.references else set())
         object.__setattr__(self, "needs", frozenset(needs))
         # A z-score depends on all the scores that it is made over, and a jury of given scores can
         # score no other texts either.
@@ -94,7 +94,7 @@ class Jury(MeanScorer):
     def members(self) -> tuple[Member, ...]:
         """The metrics; none where neither a file nor a sum is named."""
         if self.equal:
-            return _summed(self.equal, _written(self.equal))
+            return _summed(self.equal)
         return self.model.members if self.file else ()
 
     def settings(self) -> dict[str, Setting]:
@@ -110,9 +110,6 @@ class Jury(MeanScorer):
     def _typed(self) -> bool:
         """True where the members stand on the command line and in no file."""
         return bool(self.equal) and not Path(self.equal).is_file()
-
-    def _naming(self, member: Member) -> AbstractContextManager[None]:
-        return _naming(member, quoting=self._typed)
 
     def _check_members(self) -> None:
         """Refuse members that would send or fetch something without the user's word.
@@ -196,7 +193,8 @@ class Jury(MeanScorer):
                 "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
                 "-m jury:file=my-jury.json; or take a plain sum, -m jury:equal=gleu+changes"
             )
-        return _model(self.file, _written(self.file))
+        path = Path(self.file)
+        return _model(self.file, path.stat().st_mtime_ns if path.is_file() else 0)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of members and weights; of a sum, of all that its members' scores rest on."""
@@ -204,7 +202,7 @@ class Jury(MeanScorer):
             return {"jury": self.model.print} if self.file else {}
         identities = []
         for member in self.members:
-            with self._naming(member):
+            with _naming(member, quoting=self._typed):
                 scorer = self._member(member)
                 identities.append(identity(scorer, scorer.extra_signature(runtime)))
         text = json.dumps(identities, sort_keys=True)
@@ -216,7 +214,7 @@ class Jury(MeanScorer):
         signature = super().signature(corpus, runtime)
         data, packages = dict(signature.data), dict(signature.packages)
         for member in self.members:
-            with self._naming(member):
+            with _naming(member, quoting=self._typed):
                 part = self._member(member).signature(member.corpus(corpus), runtime)
             packages |= part.packages
             # A set of references that a member names is told apart from those given.
@@ -245,7 +243,7 @@ class Jury(MeanScorer):
             InputError: what a member needs is missing.
         """
         for member in self.members or self.model.members:
-            with self._naming(member):
+            with _naming(member, quoting=self._typed):
                 scorer = self._member(member)
                 scorer.check(member.corpus(corpus))
             # What is extra needs the models, which `statistics` loads.
@@ -271,13 +269,13 @@ class Jury(MeanScorer):
             notes += self.model.language_notes(corpus, self.file)
         notes += self._folder_notes()
         for k, member in enumerate(members):
-            with self._naming(member):
+            with _naming(member, quoting=self._typed):
                 scorer = self._member(member)
                 extra = scorer.extra_signature(runtime)
             trained = member.identity if isinstance(member, TrainedMember) else {}
             changed = changed_parts({"extra": trained.get("extra", {})}, {"extra": extra})
             self._refuse_changed(member, "model", changed)
-            with self._naming(member):
+            with _naming(member, quoting=self._typed):
                 table = member_scores(member, scorer, corpus, runtime)
             # As the member gives them: weights or z-scores bring them to one scale.
             values[:, :, k] = table.sentences
@@ -337,22 +335,14 @@ def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
         raise type(error)(f"jury member {member.label}: {reason}") from None
 
 
-def _written(name: str) -> int:
-    """Return when a file was written; 0 for what is no file."""
-    path = Path(name)
-    return path.stat().st_mtime_ns if path.is_file() else 0
-
-
 @lru_cache(maxsize=256)
 def _loaded(member: Member, base_url: str | None) -> Scorer:
     with _naming(member):
         return member.scorer(base_url)
 
 
-@lru_cache(maxsize=8)
-def _summed(text: str, changed: int) -> tuple[Member, ...]:
+def _summed(text: str) -> tuple[Member, ...]:
     """Members of a plain sum, from `a+b@SET` or from a file of one member a line."""
-    del changed  # Part of the key: a file written anew is read anew.
     if Path(text).is_file():
         parts = [line.strip() for line in read_lines(text)]
         parts = [line for line in parts if line and not line.startswith("#")]
