@@ -140,21 +140,24 @@ def _windows(
         for question, reply in last
         if model.backend == "openai" and _swallowed(question.request, reply)
     ]
+
+    def places(those: Sequence[Question]) -> dict[str, Any]:
+        return {
+            "questions": len({question.request.key for question in those}),
+            "lines": sorted({rows[question.set] + 1 for question in those}),
+        }
+
     parts: dict[str, Any] = {}
     if cut:
         words = {question.request.key: int(sent[CUT]) for question, sent in cut}
         levels = Counter(words.values())
         parts["cut"] = {
-            "questions": len(words),
+            **places([question for question, _ in cut]),
             "words": {str(level): levels[level] for level in sorted(levels, reverse=True)},
             "window": next((sent[WINDOW] for _, sent in reversed(cut) if WINDOW in sent), None),
-            "lines": sorted({rows[question.set] + 1 for question, _ in cut}),
         }
     if swallowed:
-        parts["swallowed"] = {
-            "questions": len({question.request.key for question in swallowed}),
-            "lines": sorted({rows[question.set] + 1 for question in swallowed}),
-        }
+        parts["swallowed"] = places(swallowed)
     return parts
 
 

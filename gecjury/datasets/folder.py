@@ -198,16 +198,11 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
     if not job.id:
         return ""
     files = [_hashes(job, shard) for shard in shards]
-    step = 2**64 // _RANGES
+    lows = np.arange(_RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
+    ranges = [np.split(hashes, np.searchsorted(hashes, lows[1:])) for hashes in files]
     twice: list[int] = []
     more = 0
-    for number in range(_RANGES):
-        low, high = number * step, (number + 1) * step - 1
-        parts = []
-        for hashes in files:
-            begin = int(np.searchsorted(hashes, np.uint64(low), "left"))
-            end = int(np.searchsorted(hashes, np.uint64(high), "right"))
-            parts.append(hashes[begin:end])
+    for parts in zip(*ranges, strict=True):
         together = np.sort(np.concatenate(parts))
         same = together[1:] == together[:-1]
         more += int(same.sum())
@@ -238,10 +233,7 @@ def _ids_of(
     """Ids of hashes, with the first rows that have them."""
     places: dict[int, tuple[str, list[str]]] = {}
     for shard, hashes in zip(shards, files, strict=True):
-        at = np.searchsorted(hashes, np.array(wanted, dtype=np.uint64))
-        if not any(
-            i < len(hashes) and int(hashes[i]) == w for i, w in zip(at, wanted, strict=True)
-        ):
+        if not np.isin(hashes, np.array(wanted, dtype=np.uint64)).any():
             continue
         for row, name in enumerate(part_ids(job, shard), shard.start + 1):
             number = int(id_hashes([name])[0])

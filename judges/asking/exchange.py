@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from gecjury.records import from_record
@@ -164,18 +164,6 @@ class Attempt:
         if words is None or self.request.cut is None:
             return self.request.messages
         return ({"role": "user", "content": self.request.cut(int(words))},)
-
-    def shorter(self) -> Attempt | None:
-        """Return the attempt with less context; None where nothing is left to cut."""
-        if self.request.cut is None:
-            return None
-        now = self.overrides.get(CUT)
-        for words in CONTEXT_WORDS:
-            if now is None or words < now:
-                less = replace(self, overrides={**self.overrides, CUT: words})
-                if less.messages != self.messages:
-                    return less
-        return None
 
 
 Deliver = Callable[[Attempt, Reply], Attempt | None]

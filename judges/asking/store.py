@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from gecjury.durable import GrowingFile, append
@@ -231,16 +230,16 @@ def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any
     return ""
 
 
+def _packed(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()
+
+
 def _sum(record: Mapping[str, Any]) -> str:
-    text = json.dumps(record, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(_packed(record)).hexdigest()[:8]
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
-    text = json.dumps(
-        {**record, "sum": _sum(record)}, sort_keys=True, ensure_ascii=True, separators=(",", ":")
-    )
-    return text.encode() + b"\n"
+    return _packed({**record, "sum": _sum(record)}) + b"\n"
 
 
 def _head(identity: Identity) -> bytes:
@@ -330,12 +329,7 @@ class Store(Replies, AbstractContextManager["Store"]):
             self._file.close()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the file, which frees the lock; a store without a reply is not left behind."""
         self._file.close(remove=self._file.size == len(_head(self.identity)))
 
