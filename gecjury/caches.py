@@ -41,6 +41,10 @@ _WAIT = 30.0  # seconds to wait for another process that writes
 _RECENT = 3600.0  # seconds for which a use is not noted again, so that reading seldom writes
 
 
+class _AnotherFormat(sqlite3.DatabaseError):
+    """The file is that of another version."""
+
+
 def text_key(*texts: str) -> str:
     """Return a key for texts: 32 hexadecimal digits over their lengths and bytes."""
     digest = blake2b(digest_size=16)
@@ -164,25 +168,17 @@ class _Store:
             return
         store.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has to stand before the first table
         store.execute("BEGIN EXCLUSIVE")
-        former = []
         # Another process may have been faster.
         if _number(store, "user_version") != _FORMAT:
-            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            former = [name for (name,) in store.execute(query)]
-            for name in former:
-                store.execute(f'DROP TABLE "{name}"')
+            if store.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise _AnotherFormat(f"is not of format {_FORMAT}")
             for statement in _SCHEMA:
                 store.execute(statement)
             store.execute(f"PRAGMA user_version = {_FORMAT}")
         store.execute("COMMIT")
-        if former:
-            # Gives the room back; not while a process of an older version has the file open.
-            with contextlib.suppress(sqlite3.OperationalError):
-                store.execute("PRAGMA journal_mode = DELETE").fetchall()
-                store.execute("VACUUM")
 
     def _remove(self) -> None:
-        """Remove a damaged file and those that SQLite keeps beside it."""
+        """Remove a useless file and those that SQLite keeps beside it."""
         for ending in ("", "-journal", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 self.path.with_name(self.path.name + ending).unlink()
@@ -212,9 +208,10 @@ def _used_pages(store: sqlite3.Connection) -> int:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return True if an error says that the file itself is damaged, not busy or inaccessible."""
+    """Return True if an error says that the file itself is of no use, not busy or inaccessible."""
     code = getattr(error, "sqlite_errorcode", None) or 0
-    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    damage = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return damage or isinstance(error, _AnotherFormat)
 
 
 class DiskCache(_Store):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from gecjury.errors import OptionError, known_name
+from gecjury.errors import OptionError, nearest_of
 
 T = TypeVar("T")
 _ENTRY = re.compile(r"(\w+): (.*)")
@@ -201,7 +201,10 @@ def check(settings: object) -> None:
             if single is None:
                 continue
             if declared.choices:
-                _check_choice(declared, single)
+                if single not in declared.choices:
+                    nearest = nearest_of(str(single), list(map(str, declared.choices)))
+                    flag = declared.flags[-1]
+                    raise OptionError(f"unknown value of {flag} {single!r:.60}: {nearest}")
             elif isinstance(single, int | float) and not isinstance(single, bool):
                 _check_bounds(declared, single)
 
@@ -313,13 +316,6 @@ def _by_name(declared: Option, texts: list[str]) -> dict[str, str]:
             raise OptionError(f"{flag} {text}: the name {name} is taken")
         values[name] = value
     return values
-
-
-def _check_choice(option: Option, value: object) -> None:
-    if value not in option.choices:
-        choices = [str(choice) for choice in option.choices]
-        known_name(f"value of {option.flags[-1]}", str(value), choices)
-        raise OptionError(f"{option.flags[-1]} {value!r:.60}: expected one of {', '.join(choices)}")
 
 
 def _check_bounds(option: Option, value: float) -> None:

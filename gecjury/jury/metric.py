@@ -80,10 +80,10 @@ class Jury(MeanScorer):
             return
         self._check_members()
         # What a jury needs, its members decide.
-        scorers = [self._member(member) for member in self.members]
         needs: set[str] = set()
-        for member, scorer in zip(self.members, scorers, strict=True):
+        for member, scorer in self._seats:
             needs |= set(scorer.needs) - ({"references"} if member.references else set())
+        scorers = [scorer for _, scorer in self._seats]
         object.__setattr__(self, "needs", frozenset(needs))
         # A z-score depends on all the scores that it is made over, and a jury of given scores can
         # score no other texts either.
@@ -103,8 +103,10 @@ class Jury(MeanScorer):
             return {"equal": "+".join(member.label for member in self.members)}
         return {"file": self.file}
 
-    def _member(self, member: Member) -> Scorer:
-        return _loaded(member, self.base_url)
+    @property
+    def _seats(self) -> list[tuple[Member, Scorer]]:
+        """The members, each with its metric."""
+        return [(member, _loaded(member, self.base_url)) for member in self.members]
 
     @property
     def _typed(self) -> bool:
@@ -150,7 +152,8 @@ class Jury(MeanScorer):
                 asking.append(f"{member.label} runs the code of that file")
                 continue
             # With the defaults, of which the file need not speak.
-            models = [m for m in self._member(member).loaded_models if m and not _is_at_hand(m)]
+            scorer = _loaded(member, self.base_url)
+            models = [m for m in scorer.loaded_models if m and not _is_at_hand(m)]
             if models:
                 asking.append(f"{member.label} fetches {', '.join(models)} where it is not at hand")
             tagger = options.get("tagger", "none").removeprefix("spacy:")
@@ -201,9 +204,8 @@ class Jury(MeanScorer):
         if not self.equal:
             return {"jury": self.model.print} if self.file else {}
         identities = []
-        for member in self.members:
+        for member, scorer in self._seats:
             with _naming(member, quoting=self._typed):
-                scorer = self._member(member)
                 identities.append(identity(scorer, scorer.extra_signature(runtime)))
         text = json.dumps(identities, sort_keys=True)
         return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
@@ -213,9 +215,9 @@ class Jury(MeanScorer):
         runtime = runtime or Runtime()
         signature = super().signature(corpus, runtime)
         data, packages = dict(signature.data), dict(signature.packages)
-        for member in self.members:
+        for member, scorer in self._seats:
             with _naming(member, quoting=self._typed):
-                part = self._member(member).signature(member.corpus(corpus), runtime)
+                part = scorer.signature(member.corpus(corpus), runtime)
             packages |= part.packages
             # A set of references that a member names is told apart from those given.
             marks = {k: v for k, v in part.data.items() if k not in data or data[k] != v}
@@ -227,9 +229,8 @@ class Jury(MeanScorer):
         """Return the requests that all members together would send."""
         plans = [
             plan
-            for member in self.members
-            if (scorer := self._member(member))
-            and (plan := scorer.plan(scorer.read(member.corpus(corpus)), runtime)) is not None
+            for member, scorer in self._seats
+            if (plan := scorer.plan(scorer.read(member.corpus(corpus)), runtime)) is not None
         ]
         if not plans:
             return None
@@ -243,8 +244,8 @@ class Jury(MeanScorer):
             InputError: what a member needs is missing.
         """
         for member in self.members or self.model.members:
+            scorer = _loaded(member, self.base_url)
             with _naming(member, quoting=self._typed):
-                scorer = self._member(member)
                 scorer.check(member.corpus(corpus))
             # What is extra needs the models, which `statistics` loads.
             trained = placeless(member.identity) if isinstance(member, TrainedMember) else {}
@@ -261,16 +262,14 @@ class Jury(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The members' sentence scores, systems × sentences × members."""
-        members = self.members
-        values = np.empty((len(corpus.systems), len(corpus), len(members)))
+        values = np.empty((len(corpus.systems), len(corpus), len(self.members)))
         notes = []
         if not self.equal:
             notes += self.model.leak_notes(corpus, self.file)
             notes += self.model.language_notes(corpus, self.file)
         notes += self._folder_notes()
-        for k, member in enumerate(members):
+        for k, (member, scorer) in enumerate(self._seats):
             with _naming(member, quoting=self._typed):
-                scorer = self._member(member)
                 extra = scorer.extra_signature(runtime)
             trained = member.identity if isinstance(member, TrainedMember) else {}
             changed = changed_parts({"extra": trained.get("extra", {})}, {"extra": extra})
@@ -299,10 +298,10 @@ class Jury(MeanScorer):
         """A plain sum needs the corpus for its z-scores, a trained jury what its members need."""
         if self.equal:
             return "z-scores of a plain sum are made over all sentences of the corpus"
-        for member in self.members:
+        for member, scorer in self._seats:
             if member.references:
                 return f"its member {member.label} names a set of references; rows have one set"
-            if why := self._member(member).needs_all(systems):
+            if why := scorer.needs_all(systems):
                 return f"of its member {member.label} {why}"
         return ""
 
