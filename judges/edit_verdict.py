@@ -54,14 +54,12 @@ class EditVerdict(Judge, MeanScorer):
         cases, edits = self._cases(corpus, runtime)
         verdicts, report = self._verdicts(cases, runtime)
         rest = iter(verdicts.tolist())
-        by_text = {pair: [next(rest) for _ in of_pair] for pair, of_pair in edits.items()}
-        values = [
-            [
-                float(np.mean(by_text[row, text])) if by_text[row, text] else 1.0
-                for row, text in enumerate(version.lines)
-            ]
-            for version in corpus.systems.values()
-        ]
+        shares = {
+            pair: float(np.mean([next(rest) for _ in of_pair])) if of_pair else 1.0
+            for pair, of_pair in edits.items()
+        }
+        systems = corpus.systems.values()
+        values = [[shares[pair] for pair in enumerate(version.lines)] for version in systems]
         return Statistics(np.array(values), None, report.details, report.notes)
 
     def edit_scores(

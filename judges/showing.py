@@ -12,6 +12,7 @@ text can contain (`nonce`). Ordinary sentences come out as they went in.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -276,8 +277,6 @@ def nonce(texts: Iterable[str]) -> str:
     """
     joined = "\n".join(texts)
     seed = joined.encode("utf-8", "surrogatepass")
-    for attempt in range(1_000):
-        mark = f"=== {hashlib.sha256(b'%d:' % attempt + seed).hexdigest()[:12]} ==="
-        if mark not in joined:
-            return mark
-    raise ValueError("no fence could be found")  # 48 bits against a thousand tries
+    digests = (hashlib.sha256(b"%d:" % attempt + seed) for attempt in itertools.count())
+    marks = (f"=== {digest.hexdigest()[:12]} ===" for digest in digests)
+    return next(mark for mark in marks if mark not in joined)

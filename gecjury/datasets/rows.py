@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO, Any
 
 from gecjury.corpus.hub import hub_dataset
@@ -42,7 +42,7 @@ class Batch:
         hypotheses: by system, as `sources`.
         references: of each row; empty in bad rows and where none are read.
         bad: reason by place in the batch.
-        raw: the rows as they came, for those that are kept.
+        raw: the rows as they came, of which some may be kept: lines, or a table of Arrow.
     """
 
     first: int
@@ -50,8 +50,8 @@ class Batch:
     sources: list[str]
     hypotheses: list[list[str]]
     references: list[tuple[str, ...]]
-    bad: dict[int, str] = field(default_factory=dict)
-    raw: Any = None
+    bad: dict[int, str]
+    raw: Any
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -66,6 +66,11 @@ class Batch:
                 start, size = row, 0
             size += length
         yield slice(start, len(self))
+
+
+_Piece = tuple[int, Any, dict[str, list[Any]], dict[int, str]]
+"""Rows as a reader of files has them: the place of the first, the rows as they came, the columns
+that are read, and what is wrong with a row already."""
 
 
 class RowReader:
@@ -89,12 +94,13 @@ class RowReader:
         unchanged(file)
         if self._open is None or self._open[0] != shard.file:
             self.close()
-            kind = _Lines if file.kind == "jsonl" else _Arrow
-            self._open = shard.file, kind(file, self._job, whole)
+            lines = file.kind == "jsonl"
+            rows = _Lines(file, self._job) if lines else _Arrow(file, self._job, whole)
+            self._open = shard.file, rows
         read = 0
-        for batch in self._open[1].batches(shard):
-            read += len(batch)
-            yield batch
+        for first, raw, cells, bad in self._open[1].pieces(shard):
+            read += len(raw)
+            yield _batch(self._job, file, first, cells, bad, raw)
         unchanged(file)
         if read != shard.stop - shard.start:
             raise InputError(
@@ -115,7 +121,6 @@ class _Arrow:
     def __init__(self, file: InputFile, job: Job, whole: bool) -> None:
         self._file, self._job = file, job
         self._columns = None if whole else job.read
-        self._whole = whole
         self._arrow = pyarrow()
         if file.kind == "hf":
             self._data = hub_dataset(file.path).with_format("arrow")
@@ -126,20 +131,22 @@ class _Arrow:
         _check_types(file, job, schema, self._arrow)
         # Shards that follow each other read on: the piece at hand, and the place of its first row.
         self._stream: Iterator[tuple[int, Any]] | None = None
-        self._at, self._piece = 0, None
+        self._piece: Any = None
+        self._at = 0
 
     def close(self) -> None:
         if self._file.kind == "parquet":
             self._data.close()
 
-    def batches(self, shard: Shard) -> Iterator[Batch]:
+    def pieces(self, shard: Shard) -> Iterator[_Piece]:
         at = shard.start
         while at < shard.stop:
-            count = min(BATCH_ROWS, shard.stop - at)
-            table = self._rows(at, count)
+            table = self._rows(at, min(BATCH_ROWS, shard.stop - at))
             if not table.num_rows:
                 return
-            yield self._batch(at, table)
+            bad: dict[int, str] = {}
+            cells = {column: self._values(table, column, bad) for column in self._job.read}
+            yield at, table, cells, bad
             at += table.num_rows
 
     def _rows(self, start: int, count: int) -> Any:
@@ -148,7 +155,7 @@ class _Arrow:
             table = self._data[start : start + count]
             return table if self._columns is None else table.select(self._columns)
         if self._stream is None or start < self._at:
-            self._stream = self._pieces(start)
+            self._stream = self._groups(start)
             self._at, self._piece = next(self._stream)
         while self._at + self._piece.num_rows <= start:
             following = next(self._stream, None)
@@ -157,7 +164,7 @@ class _Arrow:
             self._at, self._piece = following
         return self._piece.slice(start - self._at, count)
 
-    def _pieces(self, start: int) -> Iterator[tuple[int, Any]]:
+    def _groups(self, start: int) -> Iterator[tuple[int, Any]]:
         """Yield rows from the row group that holds a row on, with the place of their first."""
         metadata = self._data.metadata
         group = at = 0
@@ -178,12 +185,6 @@ class _Arrow:
                 f"{self._file.path}: cannot be read from row {at + 1} on "
                 f"({reason:.200}): damaged Parquet; fetch or write it anew"
             ) from None
-
-    def _batch(self, first: int, table: Any) -> Batch:
-        bad: dict[int, str] = {}
-        cells = {column: self._values(table, column, bad) for column in self._job.read}
-        raw = table if self._whole else None
-        return _batch(self._job, self._file, first, cells, bad, raw)
 
     def _values(self, table: Any, column: str, bad: dict[int, str]) -> list[Any]:
         """A column's values; what is not UTF-8 becomes None with its reason."""
@@ -323,8 +324,8 @@ _ABSENT = object()
 class _Lines:
     """JSON lines, plain or packed."""
 
-    def __init__(self, file: InputFile, job: Job, whole: bool) -> None:
-        self._file, self._job, self._whole = file, job, whole
+    def __init__(self, file: InputFile, job: Job) -> None:
+        self._file, self._job = file, job
         self._stream: IO[bytes] | None = None
         self._at = 0
 
@@ -332,7 +333,7 @@ class _Lines:
         if self._stream is not None:
             self._stream.close()
 
-    def batches(self, shard: Shard) -> Iterator[Batch]:
+    def pieces(self, shard: Shard) -> Iterator[_Piece]:
         self._seek(shard)
         lines: list[bytes] = []
         at, size = shard.start, 0
@@ -343,10 +344,10 @@ class _Lines:
             lines.append(line)
             size += len(line)
             if len(lines) == BATCH_ROWS or size > 4 * BATCH_CHARACTERS:
-                yield self._batch(at, lines)
+                yield self._parsed(at, lines)
                 at, lines, size = at + len(lines), [], 0
         if lines:
-            yield self._batch(at, lines)
+            yield self._parsed(at, lines)
 
     def _seek(self, shard: Shard) -> None:
         if self._stream is None or (shard.offset < 0 and self._at > shard.start):
@@ -371,7 +372,7 @@ class _Lines:
         self._at += bool(line)
         return line
 
-    def _batch(self, first: int, lines: Sequence[bytes]) -> Batch:
+    def _parsed(self, first: int, lines: list[bytes]) -> _Piece:
         bad: dict[int, str] = {}
         records: list[Mapping[str, Any]] = [{}] * len(lines)
         for row, line in enumerate(lines):
@@ -382,8 +383,7 @@ class _Lines:
         cells = {
             column: [record.get(column, _ABSENT) for record in records] for column in self._job.read
         }
-        raw = list(lines) if self._whole else None
-        return _batch(self._job, self._file, first, cells, bad, raw)
+        return first, lines, cells, bad
 
 
 def _record(line: bytes, number: int) -> Mapping[str, Any]:

@@ -129,11 +129,11 @@ def score_dataset(
     _check_apart(target, inputs, paths)
     with place.held(target):
         old = place.manifest_of(target)
-        earlier = {} if old is None else {file.path: file for file in old.files}
-        if old is not None and shard_rows is None:
+        earlier = {}
+        if old is not None and shard_rows in (None, old.shard_rows):
+            # What is known of a file holds for shards of that size alone.
             shard_rows = old.shard_rows
-        elif old is not None and shard_rows != old.shard_rows:
-            earlier = {}
+            earlier = {file.path: file for file in old.files}
         with runtime.progress.task("files looked at", len(paths)) as bar:
             files, shard_rows = counted(paths, shard_rows, earlier, bar)
         first = next(file for file in files if file.rows)

@@ -177,7 +177,8 @@ def train_jury(
     """
     settings = settings or JuryTraining()
     _check(parts, members)
-    directed = np.array([member.scorer().directed for member in members])
+    scorers = [member.scorer() for member in members]
+    directed = np.array([scorer.directed for scorer in scorers])
     data, sources = _join(parts, settings, directed)
     record: dict[str, Any] = {}
     if like is not None:
@@ -204,7 +205,6 @@ def train_jury(
         "by_benchmark": _by_benchmark(data, parts, tried[chosen], chosen),
         "members": rows,
     }
-    scorers = [member.scorer() for member in members]
     trained = (
         TrainedMember(
             member.metric,

@@ -264,7 +264,7 @@ class Replies:
         self._replies: dict[str, list[Reply]] = {}
         self._read: dict[str, Any] = {}
         for record in records:
-            self._take(record)
+            self.append_record(record)
 
     def __len__(self) -> int:
         return sum(map(len, self._replies.values()))
@@ -293,9 +293,6 @@ class Replies:
 
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Keep a record of another store of the same identity; see `append`."""
-        self._take(record)
-
-    def _take(self, record: Mapping[str, Any]) -> None:
         key = content_key(record)
         self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
         self._read[key] = record.get("read")
@@ -360,7 +357,7 @@ class Store(Replies, AbstractContextManager["Store"]):
             if lines.damaged:
                 self._set_aside(lines.damaged)
             for record in lines.records:
-                self._take(record)
+                super().append_record(record)
             return
         self._file.append(_head(self.identity))
 

@@ -195,9 +195,7 @@ class OpenAIBackend(ServerBackend):
                         self._full = True
                         break
                     reply = await self._answer(client, attempt, work.price)
-                    if reply is None:
-                        break
-                    attempt = work.deliver(attempt, reply)
+                    attempt = None if reply is None else work.deliver(attempt, reply)
 
         async def guarded(number: int) -> None:
             # One failure ends the run, but what others have under way is paid for: it is awaited
@@ -496,5 +494,4 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
         options = {"enable_thinking": sampling["thinking"]}
         if "chat_template_kwargs" not in left_out:
             body["extra_body"] = {"chat_template_kwargs": options}
-    kept = {name: value for name, value in body.items() if value is not None}
-    return {name: value for name, value in kept.items() if name not in left_out}
+    return {n: value for n, value in body.items() if value is not None and n not in left_out}
