@@ -51,6 +51,7 @@ def check_address(url: str) -> str:
     """
     import urllib.parse
 
+    # `urlsplit` drops some of these without a word.
     if any(letter <= " " or letter == "\x7f" for letter in url):
         return "it has blanks or control characters"
     try:
@@ -121,6 +122,7 @@ def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) ->
         written = {plain, *plain.split(), urllib.parse.unquote(plain)}
         written |= {urllib.parse.quote(plain, safe=""), json.dumps(plain)[1:-1], repr(plain)[1:-1]}
         forms |= {form for form in written if len(form) >= _SHORTEST}
+    # The longest first, as a key may hold another one.
     for secret in sorted(forms, key=len, reverse=True):
         text = text.replace(secret, MASK)
     return _NAMED.sub(rf"\g<1>{MASK}", _without_user(text)) if addresses else text

@@ -125,6 +125,7 @@ class _Store:
 
         def work(store: sqlite3.Connection) -> None:
             now = self._clock()
+            # Locked for writing at once: a reader that turns writer may find itself refused.
             store.execute("BEGIN IMMEDIATE")
             store.execute("INSERT OR IGNORE INTO scopes (parts) VALUES (?)", (self.parts,))
             (scope,) = store.execute(

@@ -132,6 +132,7 @@ def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
         hint = hints[field.name]
         if extra.hidden and not hidden:
             continue
+        # Settings within settings are options of their own, named by the path to them.
         if dataclasses.is_dataclass(hint):
             options += [
                 dataclasses.replace(
@@ -175,6 +176,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     for declared in options_of(settings):
         if (value := values.get(declared.name)) is None:
             continue
+        # A flag given twice with one value says no more than once.
         if isinstance(value, list):
             named = declared.kind is dict
             value = _by_name(declared, value) if named else tuple(dict.fromkeys(value))

@@ -65,8 +65,10 @@ class LocalEngine:
                     done(worker.finish(shard))
             return
         count = min(self._workers, len(shards))
+        # Each numerical library would otherwise start a thread a core in every worker.
         threads = str(max(1, (os.cpu_count() or 1) // count))
         environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads)}
+        # Popping from a deque is atomic, so that the threads below need no lock.
         left, begun = deque(shards), Counter[int]()
 
         def feed(process: SpawnedProcess) -> None:
@@ -85,6 +87,7 @@ class LocalEngine:
                         if begun[shard.number] >= TRIES:
                             times = f"{TRIES} times (status {death.status}; -9 is often memory)"
                             raise workers_died(job, shard, times) from None
+                        # To the front: a shard that kills its workers is to be known soon.
                         left.appendleft(shard)
                         process.begin_again()
                         loaded = False
@@ -93,5 +96,6 @@ class LocalEngine:
             work = "gecjury.datasets.work"
             pool.fill(count, lambda: SpawnedProcess(work, environment=environment))
             pool.work(feed)
+            # In this thread alone, so that `done` need not be safe for several.
             for _ in shards:
                 done(pool.result())

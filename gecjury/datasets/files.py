@@ -181,7 +181,9 @@ def _count(path: str, name: str, earlier: InputFile | None) -> tuple[InputFile, 
         mark = _ends(path, state.st_size)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    # Time and size tell most changes; the ends of the file tell copies with an older date.
     base = (state.st_size, state.st_mtime_ns, mark)
+    # Parquet says itself how many rows it has, so that nothing has to be remembered.
     if path.lower().endswith(_PARQUET):
         rows = parquet_file(path).metadata.num_rows
         return InputFile(path, name, "parquet", rows, *base), ()
@@ -210,6 +212,7 @@ def _count_lines(path: str) -> tuple[int, list[int]]:
     with open_lines(path) as file:
         for piece in _pieces(file, path):
             count = piece.count(b"\n")
+            # Only pieces in which such a row begins are looked at byte by byte.
             following = -(-(rows + 1) // _STEP) * _STEP  # the next row whose start is kept
             if rows + count >= following:
                 ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == 10)
@@ -309,6 +312,7 @@ def column_names(file: InputFile) -> list[str]:
     with open_lines(file.path) as lines:
         for number in range(100):
             line = lines.readline(MOST_LINE)
+            # Two mistakes that are common enough to be told by name.
             if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise InputError(f"{file.path}: is UTF-16; convert it to UTF-8 (`iconv`)")
             if not number and line.lstrip().startswith(b"["):

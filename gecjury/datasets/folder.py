@@ -64,6 +64,7 @@ def held(folder: Path) -> Iterator[None]:
                 "kind; name a new folder"
             )
         refuse_pipes(folder)
+        # Never removed: one run might hold the removed file, and another a new one in its place.
         file = (folder / ".lock").open("ab")
     except OSError as error:
         raise unwritable(folder, error) from None
@@ -124,6 +125,7 @@ def _differences(old: Job, new: Job) -> list[str]:
         for job in (old, new)
     )
     lines = _changes(then, now)
+    # With other metrics the list says so already, and their settings cannot be paired.
     if old.labels == new.labels:
         for label, one, two in zip(old.labels, old.signatures, new.signatures, strict=True):
             lines += [f"{label}: {line}" for line in _changes(_facts(one), _facts(two))]
@@ -199,6 +201,7 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
         return ""
     files = [_hashes(job, shard) for shard in shards]
     lows = np.arange(_RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
+    # Hashes are spread evenly, and so are the ranges: each holds a sixteenth of every part.
     ranges = [np.split(hashes, np.searchsorted(hashes, lows[1:])) for hashes in files]
     twice: list[int] = []
     more = 0
@@ -233,6 +236,7 @@ def _ids_of(
     """Ids of hashes, with the first rows that have them."""
     places: dict[int, tuple[str, list[str]]] = {}
     for shard, hashes in zip(shards, files, strict=True):
+        # Most parts hold none of the few that are named, and need not be read.
         if not np.isin(hashes, np.array(wanted, dtype=np.uint64)).any():
             continue
         for row, name in enumerate(part_ids(job, shard), shard.start + 1):

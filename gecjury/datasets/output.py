@@ -49,6 +49,7 @@ def side_path(job: Job, shard: Shard, ending: str) -> Path:
 
 def id_hashes(ids: Sequence[str]) -> Any:
     """Hashes of 64 bits, sorted; they tell two ids apart but once in billions of billions."""
+    # Not Python's own hash, which differs from process to process.
     parts = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids]
     return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
 
@@ -75,10 +76,12 @@ def write_part(
     if job.form == "jsonl":
         with written(folder, side_path(job, shard, "summary.json")) as file:
             file.write(json.dumps(record).encode())
+        # The summary stands before the part does: a part that is there counts as finished.
         values = [column.tolist() for column in columns.values()]
         with written(folder, path) as file:
             for row, name in enumerate(ids):
                 scores = {
+                    # JSON has no NaN, which alone differs from itself.
                     key: None if column[row] != column[row] else column[row]
                     for key, column in zip(columns, values, strict=True)
                 }
@@ -87,6 +90,7 @@ def write_part(
     arrow = pyarrow()
     import pyarrow.parquet as parquet
 
+    # In the file itself, so that a part that was moved still says what made it.
     metadata = {
         "_signature": json.dumps(
             dict(zip(job.labels, map(str, job.signatures), strict=True)), ensure_ascii=False

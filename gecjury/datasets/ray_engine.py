@@ -301,6 +301,7 @@ class RayEngine:
         why = " ".join(str(error).split())[:300] or type(error).__name__
         if self.address == "local":
             return f"Ray could not be started on this machine: {why}"
+        # Ours first: what Ray says speaks of its own functions, which the user never called.
         if self.address == "auto":
             return (
                 "--address auto: no Ray cluster was found here; start one with `ray start --head`, "
@@ -320,6 +321,7 @@ class RayEngine:
 
     def _pool_size(self, ray: Any, shards: int) -> int:
         """How many actors: as asked, or as fit; no more than there are shards."""
+        # Node by node: two halves of a GPU on two nodes are no place for a worker.
         nodes = [node["Resources"] for node in ray.nodes() if node.get("Alive")]
         fit = sum(_places(node, self.num_cpus, self.num_gpus) for node in nodes)
         has = (
@@ -406,6 +408,7 @@ def _answers_from_afar(ray: Any, pool: dict[str, Any], shards: Sequence[str]) ->
 
     kind = pool["actor"]
     record = {**pool, "actor": f"{kind.__module__}:{kind.__qualname__}"}
+    # It takes no processor, which a worker could use, and answers while it collects.
     relay = ray.remote(num_cpus=0, max_concurrency=2)(Relay).remote()
     run = relay.run.remote(record, list(shards))
     taken, ended = 0, False

@@ -91,6 +91,7 @@ class RowReader:
             InputError: the file has changed, or cannot be read.
         """
         file = self._job.files[shard.file]
+        # Looked at before and behind: what is read in between belongs to one state of the file.
         unchanged(file)
         if self._open is None or self._open[0] != shard.file:
             self.close()
@@ -102,6 +103,7 @@ class RowReader:
             read += len(raw)
             yield _batch(self._job, file, first, cells, bad, raw)
         unchanged(file)
+        # Size and time may be as they were where a file was replaced with care.
         if read != shard.stop - shard.start:
             raise InputError(
                 f"{file.path}: rows {shard.start + 1} to {shard.stop} were expected, and "
@@ -224,6 +226,7 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
                 f"{file.path}: has no column {column!r:.60}, as other files have; expected the "
                 "same columns in every file"
             )
+        # Told by the schema, before any row is read: a column of numbers would be bad in every row.
         kind = schema.field(column).type
         if column == job.references:
             fits, wanted = is_text(kind) or is_list(kind), "a list of texts, or text"
@@ -256,6 +259,7 @@ def _batch(
     count = len(cells[job.source])
     ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
     for row, value in enumerate(cells[job.id] if job.id else ()):
+        # A bool is an int to Python, and no id to anybody.
         if isinstance(value, str | int) and not isinstance(value, bool):
             ids[row] = str(value)
         else:
@@ -265,6 +269,7 @@ def _batch(
     references: list[tuple[str, ...]] = [()] * count
     for row, value in enumerate(cells[job.references] if job.references else ()):
         references[row] = _references(value, job.references, row, bad)
+    # Whatever was read of a bad row must not be scored.
     for row in bad:
         references[row] = ()
         for lines in texts:
@@ -350,6 +355,7 @@ class _Lines:
             yield self._parsed(at, lines)
 
     def _seek(self, shard: Shard) -> None:
+        # Packed lines can only be read on; to go back they are unpacked from the start again.
         if self._stream is None or (shard.offset < 0 and self._at > shard.start):
             self.close()
             self._stream, self._at = open_lines(self._file.path), 0

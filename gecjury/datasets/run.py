@@ -283,6 +283,7 @@ def _signature(
             f"{scorer.name}: weighs systems against each other; name several columns with "
             "--column hypothesis=NAME"
         )
+    # A corpus of one sentence that has what rows have: enough to be refused, and to be signed.
     text = Version(("a",))
     references = (text,) if columns.references else ()
     hypotheses = dict.fromkeys(columns.hypotheses, text)
@@ -360,6 +361,7 @@ def _finish(
     runtime: Runtime,
 ) -> None:
     """Have the shards that are left finished."""
+    # Progress counts all rows of the dataset, speed those of this run alone.
     finished = sum(summary.rows for summary in summaries.values())
     total = finished + sum(shard.stop - shard.start for shard in left)
     begin, scored = time.perf_counter(), 0
@@ -368,6 +370,7 @@ def _finish(
 
         def done(summary: ShardSummary) -> None:
             nonlocal scored
+            # An engine may finish a shard twice, which writes the same bytes.
             if summary.number in summaries:
                 return
             summaries[summary.number] = summary
@@ -409,6 +412,7 @@ def _put_together(
         records += [{"system": system, **of_metric, **made[system]} for system in made]
         if why:
             notes[f"{label}: no corpus score: {why}"] = None
+    # Notes on rows come after those on scores, which they explain.
     bad_rows = place.gather_bad_rows(job, shards)
     if bad_rows:
         notes[f"{bad_rows} rows without a score, or without some: see bad-rows.jsonl"] = None

@@ -110,6 +110,7 @@ class Worker:
         tally = _Tally(removed=[0] * len(conditions), failed=[0] * len(conditions))
         for batch in self._reader.batches(shard, whole=bool(conditions)):
             columns = self._score(shard, batch, tally)
+            # Numbers are kept until the part is whole; texts go with their batch.
             tally.ids += batch.ids
             for name, values in columns.items():
                 tally.columns.setdefault(name, []).append(values)
@@ -124,6 +125,7 @@ class Worker:
             Kept(sum(map(len, tally.kept)), tuple(tally.removed), tuple(tally.failed)),
             tuple(tally.notes.values()),
         )
+        # The part is written last, as it says that all else of the shard is there.
         if conditions:
             write_kept(job, shard, tally.kept)
         self._write_sides(shard, tally)
@@ -191,16 +193,19 @@ class Worker:
         try:
             statistics = metric.scorer.statistics(metric.scorer.read(corpus), metric.runtime)
         except InputError as error:
+            # So many rows are not all to blame: the metric itself cannot work here.
             if len(refused) >= _BLAMED:
                 raise
             if len(rows) == 1:
                 refused[rows[0], metric.label] = str(error)
                 return
+            # One bad row among thousands is found in a dozen steps, the good ones all scored.
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
                 smaller = self._corpus(batch, half)
                 self._score_rows(metric, batch, half, smaller, columns, tally, refused)
             return
+        # Sums are kept, never scores: a corpus's score is no mean of the scores of its parts.
         totals = metric.scorer.totals(statistics)
         if totals is not None:
             tally.sums[metric.label] = tally.sums.get(metric.label, 0.0) + totals
@@ -248,12 +253,13 @@ class Worker:
                     if why is None:
                         why = refused.get((row, metric.label), "no score")
                         reasons.setdefault(row, []).append(f"{column}: {why}")
+                    # Counted without what differs from row to row, such as lengths and positions.
                     kind = why.partition(" (")[0].partition(":")[0]
                     tally.nulls.setdefault(column, Counter())[kind] += 1
         tally.bad_rows += len(batch.bad)
         for row in sorted(reasons):
             number = batch.first + row + 1
-            why = "; ".join(dict.fromkeys(reasons[row]))
+            why = "; ".join(reasons[row])
             if self._job.strict:
                 raise InputError(
                     f"{file.path}, row {number}: {why}; repair the row, or leave --strict out to "

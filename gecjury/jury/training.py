@@ -255,6 +255,7 @@ def _check(parts: Sequence[TrainingPairs], members: Sequence[Member]) -> None:
 def _join(
     parts: Sequence[TrainingPairs], settings: JuryTraining, directed: BoolArray
 ) -> tuple[_Data, list[str]]:
+    # A source that stands in two benchmarks is one, and in one fold.
     keys = np.concatenate([np.array(part.sources) for part in parts])
     sources, place = np.unique(keys, return_inverse=True)
     if not 2 <= settings.folds <= len(sources):
@@ -315,6 +316,7 @@ def _worth(
     gaps = data.preferred - data.other
     for column in runtime.track(range(len(members)), "jury: leaving members out", len(members)):
         there = ~np.isnan(gaps[:, column])
+        # A missing score is a gap of 0 here, which `there` leaves out.
         alone = pair_agreement(np.nan_to_num(gaps[:, [column]]), np.ones(1))
         row: dict[str, Any] = {
             "member": members[column].label,

@@ -170,6 +170,7 @@ class Reward:
             versions = list(zip(*references, strict=True))
             corpus = corpus_of_texts(sources, {"policy": texts}, versions)
             values = self.scorer.score_corpus(corpus, self.runtime).sentences[0]
+            # Scores are given back to every row that had the same text.
             if not self.scorer.joint:
                 by_row = dict(zip(once, values, strict=True))
                 values = np.array([by_row[row] for row in asked])
