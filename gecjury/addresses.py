@@ -134,6 +134,11 @@ def default_server() -> str:
     return "" if url.rstrip("/") == OPENAI_ADDRESS else url
 
 
+def is_openai(url: str) -> bool:
+    """Return whether an address is OpenAI's own; an empty one stands for it."""
+    return not url or _OPENAI.match(url) is not None
+
+
 def key_variable(url: str, named: str | None) -> str | None:
     """Return the variable whose key an address may be sent; None where it gets none.
 
@@ -142,9 +147,7 @@ def key_variable(url: str, named: str | None) -> str | None:
             sets the one for this machine sets the other.
         named: the variable that the user named for other addresses.
     """
-    if not url or _OPENAI.match(url) or url == default_server():
-        return KEY_VARIABLE
-    return named
+    return KEY_VARIABLE if is_openai(url) or url == default_server() else named
 
 
 def read_key(variable: str) -> str:

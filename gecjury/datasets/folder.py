@@ -15,13 +15,12 @@ import numpy as np
 from gecjury.datasets.output import (
     UNFINISHED,
     damaged_part,
-    finished_summary,
     id_hashes,
     part_path,
     side_path,
     written,
 )
-from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.datasets.shards import Job, Shard
 from gecjury.durable import lock, unwritable
 from gecjury.errors import OutputError
 from gecjury.records import from_record, read_record
@@ -157,16 +156,6 @@ def _facts(signature: Signature) -> dict[str, object]:
     facts |= {**signature.settings, **signature.packages, **signature.extra}
     # Our own version is no difference: what changes scores changes the metric's version.
     return {name: value for name, value in facts.items() if name != "gecjury"}
-
-
-def finished(job: Job, shards: Sequence[Shard]) -> dict[int, ShardSummary]:
-    """Return the summaries of the shards that are finished, by number.
-
-    Raises:
-        InputError: a part is damaged.
-    """
-    summaries = ((shard.number, finished_summary(job, shard)) for shard in shards)
-    return {number: summary for number, summary in summaries if summary is not None}
 
 
 def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:

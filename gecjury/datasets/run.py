@@ -110,6 +110,7 @@ def score_dataset(
     from gecjury.datasets import folder as place
     from gecjury.datasets.columns import columns_among, parse_columns
     from gecjury.datasets.files import column_names, counted, dataset_files
+    from gecjury.datasets.output import finished_summary
     from gecjury.datasets.shards import Job, shards_of
     from gecjury.runtime import Runtime
     from gecjury.scoring.result_folder import RESULTS, read_results
@@ -159,7 +160,8 @@ def score_dataset(
         place.begin(job, old)
         shards = list(shards_of(files, shard_rows))
         results = target / RESULTS
-        summaries = place.finished(job, shards)
+        stored = ((shard.number, finished_summary(job, shard)) for shard in shards)
+        summaries = {number: one for number, one in stored if one is not None}
         if len(summaries) < len(shards) and results.exists():
             # Parts of a finished run were removed, and with it went what bad rows are told from.
             summaries = {number: one for number, one in summaries.items() if not one.nulls}
