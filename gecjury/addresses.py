@@ -51,6 +51,7 @@ def check_address(url: str) -> str:
     """
     import urllib.parse
 
+    # `urlsplit` drops some of these without a word.
     if any(letter <= " " or letter == "\x7f" for letter in url):
         return "it has blanks or control characters"
     try:
@@ -121,6 +122,7 @@ def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) ->
         written = {plain, *plain.split(), urllib.parse.unquote(plain)}
         written |= {urllib.parse.quote(plain, safe=""), json.dumps(plain)[1:-1], repr(plain)[1:-1]}
         forms |= {form for form in written if len(form) >= _SHORTEST}
+    # The longest first, as a key may hold another one.
     for secret in sorted(forms, key=len, reverse=True):
         text = text.replace(secret, MASK)
     return _NAMED.sub(rf"\g<1>{MASK}", _without_user(text)) if addresses else text
@@ -132,6 +134,11 @@ def default_server() -> str:
     return "" if url.rstrip("/") == OPENAI_ADDRESS else url
 
 
+def is_openai(url: str) -> bool:
+    """Return whether an address is OpenAI's own; an empty one stands for it."""
+    return not url or _OPENAI.match(url) is not None
+
+
 def key_variable(url: str, named: str | None) -> str | None:
     """Return the variable whose key an address may be sent; None where it gets none.
 
@@ -140,9 +147,7 @@ def key_variable(url: str, named: str | None) -> str | None:
             sets the one for this machine sets the other.
         named: the variable that the user named for other addresses.
     """
-    if not url or _OPENAI.match(url) or url == default_server():
-        return KEY_VARIABLE
-    return named
+    return KEY_VARIABLE if is_openai(url) or url == default_server() else named
 
 
 def read_key(variable: str) -> str:

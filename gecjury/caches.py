@@ -41,6 +41,10 @@ _WAIT = 30.0  # seconds to wait for another process that writes
 _RECENT = 3600.0  # seconds for which a use is not noted again, so that reading seldom writes
 
 
+class _AnotherFormat(sqlite3.DatabaseError):
+    """The file is that of another version."""
+
+
 def text_key(*texts: str) -> str:
     """Return a key for texts: 32 hexadecimal digits over their lengths and bytes."""
     digest = blake2b(digest_size=16)
@@ -54,17 +58,30 @@ def text_key(*texts: str) -> str:
 class _Store:
     """Bytes by key within a scope, shared by all processes that open the same file.
 
+    The file is made when something is first stored.
+
+    Args:
+        path: the SQLite file.
+        parts: everything besides the key that decides a value.
+        limit_bytes: the file's size from which the least recently used values are dropped.
+        clock: seconds that only grow.
+
     Attributes:
         trouble: why the file could not be used; empty while all is well. After trouble the file is
             left alone.
     """
 
     def __init__(
-        self, path: Path, parts: Mapping[str, str], limit: int, clock: Callable[[], float]
+        self,
+        path: Path,
+        parts: Mapping[str, str],
+        *,
+        limit_bytes: int = 512 * 2**20,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.path = path
         self.parts = json.dumps(dict(parts), sort_keys=True, ensure_ascii=False)
-        self.limit = limit
+        self.limit = limit_bytes
         self.trouble = ""
         self._clock = clock
 
@@ -108,6 +125,7 @@ class _Store:
 
         def work(store: sqlite3.Connection) -> None:
             now = self._clock()
+            # Locked for writing at once: a reader that turns writer may find itself refused.
             store.execute("BEGIN IMMEDIATE")
             store.execute("INSERT OR IGNORE INTO scopes (parts) VALUES (?)", (self.parts,))
             (scope,) = store.execute(
@@ -151,25 +169,17 @@ class _Store:
             return
         store.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has to stand before the first table
         store.execute("BEGIN EXCLUSIVE")
-        former = []
         # Another process may have been faster.
         if _number(store, "user_version") != _FORMAT:
-            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            former = [name for (name,) in store.execute(query)]
-            for name in former:
-                store.execute(f'DROP TABLE "{name}"')
+            if store.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise _AnotherFormat(f"is not of format {_FORMAT}")
             for statement in _SCHEMA:
                 store.execute(statement)
             store.execute(f"PRAGMA user_version = {_FORMAT}")
         store.execute("COMMIT")
-        if former:
-            # Gives the room back; not while a process of an older version has the file open.
-            with contextlib.suppress(sqlite3.OperationalError):
-                store.execute("PRAGMA journal_mode = DELETE").fetchall()
-                store.execute("VACUUM")
 
     def _remove(self) -> None:
-        """Remove a damaged file and those that SQLite keeps beside it."""
+        """Remove a useless file and those that SQLite keeps beside it."""
         for ending in ("", "-journal", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 self.path.with_name(self.path.name + ending).unlink()
@@ -199,31 +209,14 @@ def _used_pages(store: sqlite3.Connection) -> int:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return True if an error says that the file itself is damaged, not busy or inaccessible."""
+    """Return True if an error says that the file itself is of no use, not busy or inaccessible."""
     code = getattr(error, "sqlite_errorcode", None) or 0
-    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    damage = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return damage or isinstance(error, _AnotherFormat)
 
 
 class DiskCache(_Store):
     """Texts of one kind by key."""
-
-    def __init__(
-        self,
-        path: Path,
-        parts: Mapping[str, str],
-        *,
-        limit_bytes: int = 512 * 2**20,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        """Name the cache; the file is made when something is first stored.
-
-        Args:
-            path: the SQLite file.
-            parts: everything besides the key that decides a value.
-            limit_bytes: the file's size from which the least recently used values are dropped.
-            clock: seconds that only grow.
-        """
-        super().__init__(path, parts, limit_bytes, clock)
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
         """Return the stored values of those keys that have one that is text."""
@@ -259,7 +252,8 @@ class VectorCache(_Store):
             limit: the file's size from which the least recently used vectors are dropped.
             clock: seconds that only grow.
         """
-        super().__init__(path, {"what": "vectors of 32-bit floats"}, limit, clock)
+        parts = {"what": "vectors of 32-bit floats"}
+        super().__init__(path, parts, limit_bytes=limit, clock=clock)
 
     def read(self, keys: Sequence[bytes], dimensions: int) -> dict[bytes, Float32Array]:
         """Return the vectors, (dimensions,), of those keys that have one; they count as used now.

@@ -47,6 +47,7 @@ def whole_file(
         OutputError: it cannot be written, or its folder not be made.
     """
     folder = unfinished or path.parent
+    # Two runs that write one file must not write one unfinished file.
     partial = folder / f".{path.name}.{secrets.token_hex(4)}"
     try:
         for needed in (path.parent, folder):
@@ -56,6 +57,7 @@ def whole_file(
             file.flush()
             if synced:
                 os.fsync(file.fileno())
+        # Renaming is the one step that a crash cannot leave half done.
         partial.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None

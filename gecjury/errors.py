@@ -131,6 +131,7 @@ def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
         folder = Path.cwd()
     except OSError:  # the folder has been removed
         folder = Path("/")
+    # A `pip` on the path may belong to another Python.
     script = shutil.which("pip")
     if script and Path(script).parent == program.parent:
         pip = "pip"
@@ -167,6 +168,7 @@ def _requirement(extra: str, record: str | None) -> str:
         if url.startswith("file:"):
             local = Path(unquote(urlsplit(url).path))
             return f"{local}[{extra}]" if local.exists() else by_name
+        # From an index of packages, where the name is enough.
         if not url:
             return by_name
         if version:

@@ -185,12 +185,14 @@ class ForkedProcess(WorkerProcess):
             try:
                 self._pid = os.fork()
             except OSError:
+                # A system without room for another process will want these descriptors back.
                 for descriptor in (*theirs, *ours):
                     os.close(descriptor)
                 raise
         self._status: int | None = None
         self._lock = threading.Lock()
         if not self._pid:
+            # A pipe ends for its reader only when every copy of its other end is closed.
             for stream in (stream for process in others for stream in process.streams):
                 os.close(stream.fileno())
             os.close(theirs[1])

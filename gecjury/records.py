@@ -68,6 +68,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
             return value
     elif origin in (tuple, Sequence):
         if isinstance(value, list | tuple):
+            # `tuple[str, ...]` has one type for all its items, `tuple[float, float]` one for each.
             every = origin is Sequence or inner[-1] is Ellipsis
             kinds = inner[:1] * len(value) if every else inner
             if len(kinds) == len(value):

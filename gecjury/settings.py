@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from gecjury.errors import OptionError, known_name
+from gecjury.errors import OptionError, nearest_of
 
 T = TypeVar("T")
 _ENTRY = re.compile(r"(\w+): (.*)")
@@ -132,6 +132,7 @@ def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
         hint = hints[field.name]
         if extra.hidden and not hidden:
             continue
+        # Settings within settings are options of their own, named by the path to them.
         if dataclasses.is_dataclass(hint):
             options += [
                 dataclasses.replace(
@@ -175,6 +176,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     for declared in options_of(settings):
         if (value := values.get(declared.name)) is None:
             continue
+        # A flag given twice with one value says no more than once.
         if isinstance(value, list):
             named = declared.kind is dict
             value = _by_name(declared, value) if named else tuple(dict.fromkeys(value))
@@ -201,7 +203,10 @@ def check(settings: object) -> None:
             if single is None:
                 continue
             if declared.choices:
-                _check_choice(declared, single)
+                if single not in declared.choices:
+                    nearest = nearest_of(str(single), list(map(str, declared.choices)))
+                    flag = declared.flags[-1]
+                    raise OptionError(f"unknown value of {flag} {single!r:.60}: {nearest}")
             elif isinstance(single, int | float) and not isinstance(single, bool):
                 _check_bounds(declared, single)
 
@@ -315,13 +320,6 @@ def _by_name(declared: Option, texts: list[str]) -> dict[str, str]:
             raise OptionError(f"{flag} {text}: the name {name} is taken")
         values[name] = value
     return values
-
-
-def _check_choice(option: Option, value: object) -> None:
-    if value not in option.choices:
-        choices = [str(choice) for choice in option.choices]
-        known_name(f"value of {option.flags[-1]}", str(value), choices)
-        raise OptionError(f"{option.flags[-1]} {value!r:.60}: expected one of {', '.join(choices)}")
 
 
 def _check_bounds(option: Option, value: float) -> None:

@@ -68,6 +68,7 @@ def read_lines(path: str | Path) -> list[str]:
             f"{_shown(path)}: lines end in a carriage return alone, as on old Macs, and would be "
             "read as one; convert them, e.g. `tr '\\r' '\\n'`"
         )
+    # Not splitlines, which parts sentences at U+2028 and its like.
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -125,6 +126,7 @@ def read_bytes(path: str | Path, *, most: int = MOST_BYTES) -> bytes:
         raise InputError(f"{path}: is a folder; expected a text file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    # Told by the content: names of downloads seldom tell it.
     if data[:2] != b"\x1f\x8b":
         return data
     try:
@@ -179,6 +181,7 @@ def _pipe(path: str | Path) -> Iterator[bytes]:
                 )
             time.sleep(0.02)
         _wait_again(handle)
+        # The first piece was read while waiting for a writer.
         while piece := piece or os.read(handle, _PIECE):
             yield piece
             piece = b""

@@ -91,8 +91,6 @@ def cut(text: str, columns: int) -> str:
 
 def chopped(text: str, columns: int) -> list[str]:
     """Divide a text into lines of limited columns; a letter wider than that has its own line."""
-    if text.isascii():
-        return [text[start : start + columns] for start in range(0, len(text), columns)]
     lines: list[str] = []
     room = 0
     for letter, wide in letters(text):

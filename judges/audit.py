@@ -30,19 +30,10 @@ _LISTED = 100
 # Where place and system coincide this much, in this many sets, a note says so.
 _COINCIDE = 0.5
 _FEW_SETS = 20
+# Failures that have a count of their own; all others are replies that cannot be read.
+_TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Characters a token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
-_UNREADABLE = (
-    "no-json",
-    "missing-target",
-    "extra-target",
-    "not-a-number",
-    "out-of-range",
-    "conflict",
-    "not-a-choice",
-    "malformed",
-    "empty",
-)
 
 
 def scored_questions(questions: Sequence[Question], asked: Asked) -> list[Scored]:
@@ -95,7 +86,7 @@ def audit_of(
         "valid": len(answers) - failures.total(),
         "refused": failures["refused"],
         "truncated": failures["truncated"],
-        "unparsable": sum(failures[kind] for kind in _UNREADABLE),
+        "unparsable": failures.total() - sum(failures[kind] for kind in _TOLD_APART),
         "failures": dict(sorted(failures.items())),
         "missing": [
             {
@@ -149,21 +140,24 @@ def _windows(
         for question, reply in last
         if model.backend == "openai" and _swallowed(question.request, reply)
     ]
+
+    def places(those: Sequence[Question]) -> dict[str, Any]:
+        return {
+            "questions": len({question.request.key for question in those}),
+            "lines": sorted({rows[question.set] + 1 for question in those}),
+        }
+
     parts: dict[str, Any] = {}
     if cut:
         words = {question.request.key: int(sent[CUT]) for question, sent in cut}
         levels = Counter(words.values())
         parts["cut"] = {
-            "questions": len(words),
+            **places([question for question, _ in cut]),
             "words": {str(level): levels[level] for level in sorted(levels, reverse=True)},
             "window": next((sent[WINDOW] for _, sent in reversed(cut) if WINDOW in sent), None),
-            "lines": sorted({rows[question.set] + 1 for question, _ in cut}),
         }
     if swallowed:
-        parts["swallowed"] = {
-            "questions": len({question.request.key for question in swallowed}),
-            "lines": sorted({rows[question.set] + 1 for question in swallowed}),
-        }
+        parts["swallowed"] = places(swallowed)
     return parts
 
 

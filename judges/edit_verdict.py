@@ -19,7 +19,7 @@ from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.judge import Judge, load_wording, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
-from gecjury.judges.showing import edits_of_pairs, marked
+from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
@@ -54,14 +54,12 @@ class EditVerdict(Judge, MeanScorer):
         cases, edits = self._cases(corpus, runtime)
         verdicts, report = self._verdicts(cases, runtime)
         rest = iter(verdicts.tolist())
-        by_text = {pair: [next(rest) for _ in of_pair] for pair, of_pair in edits.items()}
-        values = [
-            [
-                float(np.mean(by_text[row, text])) if by_text[row, text] else 1.0
-                for row, text in enumerate(version.lines)
-            ]
-            for version in corpus.systems.values()
-        ]
+        shares = {
+            pair: float(np.mean([next(rest) for _ in of_pair])) if of_pair else 1.0
+            for pair, of_pair in edits.items()
+        }
+        systems = corpus.systems.values()
+        values = [[shares[pair] for pair in enumerate(version.lines)] for version in systems]
         return Statistics(np.array(values), None, report.details, report.notes)
 
     def edit_scores(
@@ -90,13 +88,10 @@ class EditVerdict(Judge, MeanScorer):
         self, corpus: Corpus, runtime: Runtime
     ) -> tuple[list[EditCase], dict[tuple[int, str], Edits]]:
         """Return every edit of every distinct correction, and the edits by correction."""
-        wanted = {
-            row: tuple(dict.fromkeys(v.lines[row] for v in corpus.systems.values()))
-            for row in range(len(corpus))
-        }
-        extracted = edits_of_pairs(corpus, wanted, runtime)
-        edits = {(row, text): extracted[row, text] for row in wanted for text in wanted[row]}
-        contexts, language = self.contexts(corpus), corpus.language
+        by_row = zip(*(version.lines for version in corpus.systems.values()), strict=True)
+        pairs = [(row, text) for row, texts in enumerate(by_row) for text in texts]
+        edits = edits_of_pairs(corpus, pairs, runtime)
+        contexts, language = read_contexts(self.context, corpus), corpus.language
         cases = [
             EditCase(row, corpus.sources[row], contexts[row], edit, of_text, nan, text, language)
             for (row, text), of_text in edits.items()

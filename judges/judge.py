@@ -36,7 +36,6 @@ from gecjury.judges.showing import (
     extraction_parts,
     nonce,
     one_line,
-    read_contexts,
 )
 from gecjury.prompts import Prompt, criterion, read
 from gecjury.runtime import Runtime
@@ -330,10 +329,6 @@ class Judge(Scorer):
         if self.context not in ("corpus", "none"):
             return f"context={self.context} shows neighbours in the corpus; take context=none"
         return super().needs_all(systems)
-
-    def contexts(self, corpus: Corpus) -> list[Context]:
-        """Return the context of every source."""
-        return read_contexts(self.context, corpus)
 
     def pose(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from gecjury.corpus.corpus import Corpus, Group
+from gecjury.corpus.corpus import Corpus
 from gecjury.judges.protocols import GroupJudge
 from gecjury.judges.showing import edits_of_pairs, marked, one_line
 from gecjury.runtime import Runtime
@@ -32,15 +32,11 @@ class LLMS(GroupJudge):
     subject: ClassVar[str] = "the quality of the corrected sentence"
 
     def shown(
-        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+        self, corpus: Corpus, pairs: Sequence[tuple[int, str]], runtime: Runtime
     ) -> dict[tuple[int, str], str]:
         """Return the corrections as they are."""
-        del runtime
-        return {
-            (group.sentence, text): one_line(text)
-            for group in groups
-            for text in corpus.group_texts(group)
-        }
+        del corpus, runtime
+        return {(row, text): one_line(text) for row, text in pairs}
 
 
 @dataclass(frozen=True)
@@ -59,14 +55,10 @@ class LLME(GroupJudge):
     subject: ClassVar[str] = "the quality of the edits alone, which are marked as [old→new]"
 
     def shown(
-        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+        self, corpus: Corpus, pairs: Sequence[tuple[int, str]], runtime: Runtime
     ) -> dict[tuple[int, str], str]:
         """Return the corrections with their edits marked."""
-        wanted: dict[int, list[str]] = {}
-        for group in groups:
-            wanted.setdefault(group.sentence, []).extend(corpus.group_texts(group))
-        rows = {row: tuple(dict.fromkeys(texts)) for row, texts in wanted.items()}
         return {
             (row, text): marked(corpus.sources[row], edits, corpus.language)
-            for (row, text), edits in edits_of_pairs(corpus, rows, runtime).items()
+            for (row, text), edits in edits_of_pairs(corpus, pairs, runtime).items()
         }

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.language import ENGLISH, Language
@@ -32,6 +32,7 @@ from gecjury.judges.showing import (
     collect_sets,
     cut_context,
     permutations,
+    read_contexts,
     text_digest,
 )
 from gecjury.prompts import CRITERIA, Prompt
@@ -94,15 +95,18 @@ class GroupJudge(Judge, GroupScorer):
         return self.seed
 
     @abstractmethod
-    def shown(self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime) -> Mapping[Any, str]:
-        """Return how each (row, text) is shown."""
+    def shown(
+        self, corpus: Corpus, pairs: Sequence[tuple[int, str]], runtime: Runtime
+    ) -> dict[tuple[int, str], str]:
+        """Return how each text of a row is shown."""
 
     def sets(
         self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
     ) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
         """Return the distinct candidate sets, and where the groups' places stand in them."""
-        shown = self.shown(corpus, groups, runtime)
-        return collect_sets(corpus, groups, self.contexts(corpus), shown)
+        pairs = [(group.sentence, text) for group in groups for text in corpus.group_texts(group)]
+        shown = self.shown(corpus, pairs, runtime)
+        return collect_sets(corpus, groups, read_contexts(self.context, corpus), shown)
 
     def pose_sets(
         self, sets: Sequence[CandidateSet], model: Model, language: Language = ENGLISH

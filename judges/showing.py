@@ -12,6 +12,7 @@ text can contain (`nonce`). Ordinary sentences come out as they went in.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -184,25 +185,23 @@ def marked(source: str, edits: Sequence[Edit], language: Language = ENGLISH) -> 
 
 
 def edits_of_pairs(
-    corpus: Corpus, wanted: Mapping[int, Sequence[str]], runtime: Runtime
+    corpus: Corpus, pairs: Iterable[tuple[int, str]], runtime: Runtime
 ) -> dict[tuple[int, str], Edits]:
-    """Return the edits that turn sources into corrections.
+    """Return the edits that turn sources into corrections, each pair once and in order.
 
     Args:
         corpus: sources, and ready edits where its files gave them.
-        wanted: corrections by row.
+        pairs: rows, each with a correction of its source.
         runtime: workers and caches of the extraction.
 
     Raises:
         MissingExtraError: edits have to be extracted and a package for that is not installed.
     """
+    pairs = list(dict.fromkeys(pairs))
     edits: dict[tuple[int, str], Edits] = {}
     for version in corpus.systems.values():
-        if version.edits is not None:
-            for row, texts in wanted.items():
-                if version.lines[row] in texts:
-                    edits.setdefault((row, version.lines[row]), version.edits[row])
-    pairs = [(row, text) for row, texts in wanted.items() for text in texts]
+        ready = zip(enumerate(version.lines), version.edits or (), strict=False)
+        edits = dict(ready) | edits  # of several systems the first decides
     edits |= {(r, text): () for r, text in pairs if text.split() == corpus.sources[r].split()}
     todo = [pair for pair in pairs if pair not in edits]
     if todo:
@@ -211,7 +210,7 @@ def edits_of_pairs(
         extract = _extraction().extract
         (extracted,) = extract(sources, [texts], tagger=tagger, runtime=runtime).edits
         edits.update(zip(todo, extracted, strict=True))
-    return edits
+    return {pair: edits[pair] for pair in pairs}
 
 
 def _extraction() -> ModuleType:
@@ -278,8 +277,6 @@ def nonce(texts: Iterable[str]) -> str:
     """
     joined = "\n".join(texts)
     seed = joined.encode("utf-8", "surrogatepass")
-    for attempt in range(1_000):
-        mark = f"=== {hashlib.sha256(b'%d:' % attempt + seed).hexdigest()[:12]} ==="
-        if mark not in joined:
-            return mark
-    raise ValueError("no fence could be found")  # 48 bits against a thousand tries
+    digests = (hashlib.sha256(b"%d:" % attempt + seed) for attempt in itertools.count())
+    marks = (f"=== {digest.hexdigest()[:12]} ===" for digest in digests)
+    return next(mark for mark in marks if mark not in joined)

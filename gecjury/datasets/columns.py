@@ -62,12 +62,14 @@ def columns_among(
     def column(role: str, *usual: str, needed: bool = False) -> str:
         return first(role, named.get(role, usual), needed=needed or role in named)
 
+    # A role that the user named must be there, even where nobody reads it: it may be a slip.
     texts = column("references", "references", "reference", needed=references)
     hypotheses = named.get("hypothesis", ("hypothesis",))
     return Columns(
         column("id", "id"),
         column("source", "source", needed=True),
         {
+            # A single system has no name: its column of scores is called by the metric alone.
             name if len(hypotheses) > 1 else "": first("hypothesis", [name], needed=True)
             for name in hypotheses
         },

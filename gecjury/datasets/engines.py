@@ -32,9 +32,12 @@ class Engine(Protocol):
         """
 
 
-def shard_rows_of(job: Job, shard: Shard) -> str:
-    """A shard as people find it: file and rows."""
-    return f"{job.files[shard.file].path}, rows {shard.start + 1} to {shard.stop}"
+def workers_died(job: Job, shard: Shard, times: str) -> IncompleteError:
+    """Return the error for a shard over which workers die, named as people find it."""
+    return IncompleteError(
+        f"{job.files[shard.file].path}, rows {shard.start + 1} to {shard.stop}: the worker died "
+        f"{times}: take fewer workers or smaller shards (--shard-rows), and give the command again"
+    )
 
 
 class LocalEngine:
@@ -62,8 +65,10 @@ class LocalEngine:
                     done(worker.finish(shard))
             return
         count = min(self._workers, len(shards))
+        # Each numerical library would otherwise start a thread a core in every worker.
         threads = str(max(1, (os.cpu_count() or 1) // count))
         environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads)}
+        # Popping from a deque is atomic, so that the threads below need no lock.
         left, begun = deque(shards), Counter[int]()
 
         def feed(process: SpawnedProcess) -> None:
@@ -80,11 +85,9 @@ class LocalEngine:
                         pool.results.put(ShardSummary.from_json(process.ask(shard.to_json())))
                     except WorkerDied as death:
                         if begun[shard.number] >= TRIES:
-                            raise IncompleteError(
-                                f"{shard_rows_of(job, shard)}: the worker died {TRIES} times "
-                                f"(status {death.status}; -9 is often memory): take fewer workers "
-                                "or smaller shards (--shard-rows), and give the command again"
-                            ) from None
+                            times = f"{TRIES} times (status {death.status}; -9 is often memory)"
+                            raise workers_died(job, shard, times) from None
+                        # To the front: a shard that kills its workers is to be known soon.
                         left.appendleft(shard)
                         process.begin_again()
                         loaded = False
@@ -93,5 +96,6 @@ class LocalEngine:
             work = "gecjury.datasets.work"
             pool.fill(count, lambda: SpawnedProcess(work, environment=environment))
             pool.work(feed)
+            # In this thread alone, so that `done` need not be safe for several.
             for _ in shards:
                 done(pool.result())

@@ -37,11 +37,9 @@ def is_dataset(name: str) -> bool:
 
     JSON lines may as well hold a text: see `gecjury.cli.datasets`.
     """
-    if name.startswith("hf:") or name.endswith("/") or Path(name).is_dir():
-        return True
-    if _is_glob(name):
-        return True
-    return name.lower().endswith((*_PARQUET, ".zst", ".ndjson", ".ndjson.gz"))
+    lower = name.lower()
+    ends = name.endswith("/") or lower.endswith((*_PARQUET, ".zst", ".ndjson", ".ndjson.gz"))
+    return ends or name.startswith("hf:") or Path(name).is_dir() or _is_glob(name)
 
 
 def may_be_dataset(name: str) -> bool:
@@ -75,34 +73,25 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
             continue
         path = Path(name)
         if path.is_dir():
-            inside = sorted(
-                str(file.absolute())
-                for file in path.rglob("*")
-                if file.is_file() and _readable(file, path)
-            )
+            files = [file for file in path.rglob("*") if _readable(file, path)]
             # Beside data of other kinds, `.json` is about them and not of them.
-            others = [file for file in inside if not file.lower().endswith(_SINGLE)]
-            inside = others or inside
-            if not inside:
-                raise InputError(
-                    f"{name}: the folder holds no file that ends in {', '.join(_ENDINGS)}"
-                )
-            paths += inside
+            files = [file for file in files if not file.name.lower().endswith(_SINGLE)] or files
+            nothing = f"the folder holds no file that ends in {', '.join(_ENDINGS)}"
         elif _is_glob(name):
-            inside = sorted(str(Path(f).absolute()) for f in glob.glob(name, recursive=True))  # noqa: PTH207  # any root
-            inside = [file for file in inside if Path(file).is_file()]
-            if not inside:
-                raise InputError(f"{name}: no file is called like that; check the pattern")
-            paths += inside
-        elif not path.exists():
+            files = list(map(Path, glob.glob(name, recursive=True)))  # noqa: PTH207  # any root
+            nothing = "no file is called like that; check the pattern"
+        elif path.exists():
+            files, nothing = [path], "is no file that can be read twice; expected a file"
+        else:
             beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
             close = nearest(path.name, beside)
             hint = f": {close}" if close.startswith("did") else ""
             raise InputError(f"{name}: no such file or folder; check the path{hint}")
-        elif not path.is_file():
-            raise InputError(f"{name}: is no file that can be read twice; expected a file")
-        else:
-            paths.append(str(path.absolute()))
+        # Pipes are left out: a file is read once to be counted, and again to be scored.
+        inside = sorted(str(file.absolute()) for file in files if file.is_file())
+        if not inside:
+            raise InputError(f"{name}: {nothing}")
+        paths += inside
     for file in paths:
         if not file.startswith("hf:") and not file.lower().endswith(_ENDINGS):
             raise InputError(
@@ -122,18 +111,15 @@ def _readable(file: Path, folder: Path) -> bool:
 
 def _names(paths: Sequence[str]) -> list[str]:
     """Return the names of files in ids, with as many folders as tell them apart."""
-    plain = [path if path.startswith("hf:") else Path(path).name for path in paths]
-    if len(set(plain)) == len(plain):
-        return plain
-    depth = 2
-    while True:
+    names: list[str] = []
+    depth = 0
+    while len(set(names)) < len(paths):
+        depth += 1
         names = [
             p if p.startswith("hf:") else "/".join(Path(p).parts[-depth:]).lstrip("/")
             for p in paths
         ]
-        if len(set(names)) == len(names):
-            return names
-        depth += 1
+    return names
 
 
 def counted(
@@ -154,40 +140,33 @@ def counted(
     Raises:
         InputError: a file cannot be read, or none holds a row.
     """
-    files = []
-    starts: list[Sequence[int]] = []
+    counts = []
     for path, name in zip(paths, _names(paths), strict=True):
-        file, every = _count(path, name, earlier.get(path))
-        files.append(file)
-        starts.append(every)
+        counts.append(_count(path, name, earlier.get(path)))
         bar.advance()
-    rows = sum(file.rows for file in files)
+    rows = sum(file.rows for file, _ in counts)
     if not rows:
         what = paths[0] if len(paths) == 1 else f"{len(paths)} files"
         raise InputError(f"{what}: holds no row; expected one sentence pair a row")
     if shard_rows is None:
         # About a thousand parts of what is large: enough to lose little when a run is killed.
         shard_rows = min(max(rows // 1000, 10_000), 200_000)
-    counts = zip(files, starts, strict=True)
-    planned = [_with_offsets(file, at, shard_rows) if at else file for file, at in counts]
-    return planned, shard_rows
+    files = [_with_offsets(file, at, shard_rows) if at else file for file, at in counts]
+    return files, shard_rows
 
 
 _STEP = 1_000  # rows between offsets that are kept while lines are counted
 
 
 def _with_offsets(file: InputFile, every: Sequence[int], shard_rows: int) -> InputFile:
-    wanted = range(0, file.rows, shard_rows)
     offsets = []
     with Path(file.path).open("rb") as lines:
-        for row in wanted:
-            at, rest = divmod(row, _STEP)
-            offset = every[at]
-            if rest:
-                lines.seek(offset)
-                for _ in range(rest):
-                    offset += len(lines.readline())
-            offsets.append(offset)
+        for row in range(0, file.rows, shard_rows):
+            step, rest = divmod(row, _STEP)
+            lines.seek(every[step])
+            for _ in range(rest):
+                lines.readline()
+            offsets.append(lines.tell())
     return replace(file, offsets=tuple(offsets))
 
 
@@ -202,17 +181,17 @@ def _count(path: str, name: str, earlier: InputFile | None) -> tuple[InputFile, 
         mark = _ends(path, state.st_size)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    # Time and size tell most changes; the ends of the file tell copies with an older date.
     base = (state.st_size, state.st_mtime_ns, mark)
+    # Parquet says itself how many rows it has, so that nothing has to be remembered.
     if path.lower().endswith(_PARQUET):
         rows = parquet_file(path).metadata.num_rows
         return InputFile(path, name, "parquet", rows, *base), ()
-    same = earlier is not None and (earlier.size, earlier.changed, earlier.mark) == base
-    if same and earlier is not None:
+    if earlier is not None and (earlier.size, earlier.changed, earlier.mark) == base:
         return replace(earlier, name=name), ()
     rows, starts = _count_lines(path)
-    return InputFile(path, name, "jsonl", rows, *base), () if path.lower().endswith(
-        (".gz", ".zst")
-    ) else starts
+    packed = path.lower().endswith((".gz", ".zst"))
+    return InputFile(path, name, "jsonl", rows, *base), () if packed else starts
 
 
 def _ends(path: str, size: int) -> str:
@@ -233,6 +212,7 @@ def _count_lines(path: str) -> tuple[int, list[int]]:
     with open_lines(path) as file:
         for piece in _pieces(file, path):
             count = piece.count(b"\n")
+            # Only pieces in which such a row begins are looked at byte by byte.
             following = -(-(rows + 1) // _STEP) * _STEP  # the next row whose start is kept
             if rows + count >= following:
                 ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == 10)
@@ -332,6 +312,7 @@ def column_names(file: InputFile) -> list[str]:
     with open_lines(file.path) as lines:
         for number in range(100):
             line = lines.readline(MOST_LINE)
+            # Two mistakes that are common enough to be told by name.
             if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise InputError(f"{file.path}: is UTF-16; convert it to UTF-8 (`iconv`)")
             if not number and line.lstrip().startswith(b"["):

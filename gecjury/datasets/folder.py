@@ -15,13 +15,12 @@ import numpy as np
 from gecjury.datasets.output import (
     UNFINISHED,
     damaged_part,
-    finished_summary,
     id_hashes,
     part_path,
     side_path,
     written,
 )
-from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.datasets.shards import Job, Shard
 from gecjury.durable import lock, unwritable
 from gecjury.errors import OutputError
 from gecjury.records import from_record, read_record
@@ -64,6 +63,7 @@ def held(folder: Path) -> Iterator[None]:
                 "kind; name a new folder"
             )
         refuse_pipes(folder)
+        # Never removed: one run might hold the removed file, and another a new one in its place.
         file = (folder / ".lock").open("ab")
     except OSError as error:
         raise unwritable(folder, error) from None
@@ -124,6 +124,7 @@ def _differences(old: Job, new: Job) -> list[str]:
         for job in (old, new)
     )
     lines = _changes(then, now)
+    # With other metrics the list says so already, and their settings cannot be paired.
     if old.labels == new.labels:
         for label, one, two in zip(old.labels, old.signatures, new.signatures, strict=True):
             lines += [f"{label}: {line}" for line in _changes(_facts(one), _facts(two))]
@@ -157,16 +158,6 @@ def _facts(signature: Signature) -> dict[str, object]:
     return {name: value for name, value in facts.items() if name != "gecjury"}
 
 
-def finished(job: Job, shards: Sequence[Shard]) -> dict[int, ShardSummary]:
-    """Return the summaries of the shards that are finished, by number.
-
-    Raises:
-        InputError: a part is damaged.
-    """
-    summaries = ((shard.number, finished_summary(job, shard)) for shard in shards)
-    return {number: summary for number, summary in summaries if summary is not None}
-
-
 def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
     """Put the bad rows of all shards into one file, in the order of rows; how many there are."""
     folder = Path(job.folder)
@@ -198,16 +189,12 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
     if not job.id:
         return ""
     files = [_hashes(job, shard) for shard in shards]
-    step = 2**64 // _RANGES
+    lows = np.arange(_RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
+    # Hashes are spread evenly, and so are the ranges: each holds a sixteenth of every part.
+    ranges = [np.split(hashes, np.searchsorted(hashes, lows[1:])) for hashes in files]
     twice: list[int] = []
     more = 0
-    for number in range(_RANGES):
-        low, high = number * step, (number + 1) * step - 1
-        parts = []
-        for hashes in files:
-            begin = int(np.searchsorted(hashes, np.uint64(low), "left"))
-            end = int(np.searchsorted(hashes, np.uint64(high), "right"))
-            parts.append(hashes[begin:end])
+    for parts in zip(*ranges, strict=True):
         together = np.sort(np.concatenate(parts))
         same = together[1:] == together[:-1]
         more += int(same.sum())
@@ -238,10 +225,8 @@ def _ids_of(
     """Ids of hashes, with the first rows that have them."""
     places: dict[int, tuple[str, list[str]]] = {}
     for shard, hashes in zip(shards, files, strict=True):
-        at = np.searchsorted(hashes, np.array(wanted, dtype=np.uint64))
-        if not any(
-            i < len(hashes) and int(hashes[i]) == w for i, w in zip(at, wanted, strict=True)
-        ):
+        # Most parts hold none of the few that are named, and need not be read.
+        if not np.isin(hashes, np.array(wanted, dtype=np.uint64)).any():
             continue
         for row, name in enumerate(part_ids(job, shard), shard.start + 1):
             number = int(id_hashes([name])[0])

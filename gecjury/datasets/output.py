@@ -49,6 +49,7 @@ def side_path(job: Job, shard: Shard, ending: str) -> Path:
 
 def id_hashes(ids: Sequence[str]) -> Any:
     """Hashes of 64 bits, sorted; they tell two ids apart but once in billions of billions."""
+    # Not Python's own hash, which differs from process to process.
     parts = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids]
     return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
 
@@ -75,10 +76,12 @@ def write_part(
     if job.form == "jsonl":
         with written(folder, side_path(job, shard, "summary.json")) as file:
             file.write(json.dumps(record).encode())
+        # The summary stands before the part does: a part that is there counts as finished.
         values = [column.tolist() for column in columns.values()]
         with written(folder, path) as file:
             for row, name in enumerate(ids):
                 scores = {
+                    # JSON has no NaN, which alone differs from itself.
                     key: None if column[row] != column[row] else column[row]
                     for key, column in zip(columns, values, strict=True)
                 }
@@ -87,6 +90,7 @@ def write_part(
     arrow = pyarrow()
     import pyarrow.parquet as parquet
 
+    # In the file itself, so that a part that was moved still says what made it.
     metadata = {
         "_signature": json.dumps(
             dict(zip(job.labels, map(str, job.signatures), strict=True)), ensure_ascii=False
@@ -141,46 +145,24 @@ def damaged_part(path: Path, error: BaseException) -> InputError:
     )
 
 
-class KeptRows:
-    """Rows that fulfil the condition, written in the form in which they came.
+def write_kept(job: Job, shard: Shard, kept: Sequence[Any]) -> None:
+    """Write rows that fulfil the condition, in the form in which they came.
 
     Args:
         job: what is done.
         shard: which rows.
+        kept: those of each batch: lines, or a table of Arrow, which may be empty.
     """
-
-    def __init__(self, job: Job, shard: Shard) -> None:
-        self._job, self._shard = job, shard
-        self._tables: list[Any] = []
-        self._lines: list[bytes] = []
-
-    def add(self, raw: Any, mask: Any) -> None:
-        """Take over the rows of a batch that a mask names."""
-        if isinstance(raw, list):
-            self._lines += [line for line, kept in zip(raw, mask.tolist(), strict=True) if kept]
-        else:
-            self._tables.append(raw.filter(pyarrow().array(mask.tolist())))
-
-    def write(self) -> None:
-        """Write what was taken; a Parquet file without rows where there are none."""
-        file = self._job.files[self._shard.file]
-        folder = Path(self._job.folder)
-        path = folder / "kept" / f"{self._shard.name}{kept_ending(file)}"
+    file, folder = job.files[shard.file], Path(job.folder)
+    path = folder / "kept" / f"{shard.name}{kept_ending(file)}"
+    with written(folder, path) as out:
         if file.kind == "jsonl":
-            lines = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in self._lines)
-            pack = _PACKERS.get(path.suffix, bytes)
-            with written(folder, path) as out:
-                out.write(pack(lines))
-            return
-        import pyarrow.parquet as parquet
+            lines = b"".join(line.removesuffix(b"\n") + b"\n" for part in kept for line in part)
+            out.write(_PACKERS.get(path.suffix, bytes)(lines))
+        else:
+            import pyarrow.parquet as parquet
 
-        arrow = pyarrow()
-        tables = [
-            arrow.Table.from_batches([t]) if isinstance(t, arrow.RecordBatch) else t
-            for t in self._tables
-        ]
-        with written(folder, path) as out:
-            parquet.write_table(arrow.concat_tables(tables), out, compression="zstd")
+            parquet.write_table(pyarrow().concat_tables(kept), out, compression="zstd")
 
 
 def kept_ending(file: InputFile) -> str:

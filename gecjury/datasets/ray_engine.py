@@ -18,14 +18,13 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from gecjury import errors
-from gecjury.datasets.engines import shard_rows_of
+from gecjury.datasets.engines import workers_died
 from gecjury.datasets.output import UNFINISHED
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.durable import unwritable
@@ -190,9 +189,14 @@ class RayEngine:
         mark = uuid.uuid4().hex
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
         with _without_lines_of_ray(), self._cluster(ray):
-            size = self._pool_size(ray, len(shards))
-            home, cpus, gpus = str(Path.cwd()), self.num_cpus, self.num_gpus
-            pool = _Pool(self.actor, job.to_json(), mark, home, size, cpus, gpus)
+            # Plain values apart from the class: a client of a cluster sends them on.
+            pool = {
+                "actor": self.actor,
+                "arguments": (job.to_json(), mark, str(Path.cwd())),
+                "size": self._pool_size(ray, len(shards)),
+                "num_cpus": self.num_cpus,
+                "num_gpus": self.num_gpus,
+            }
             try:
                 token.parent.mkdir(parents=True, exist_ok=True)
                 token.write_text(mark, encoding="utf-8")
@@ -206,7 +210,7 @@ class RayEngine:
     def _stream(
         self,
         ray: Any,
-        pool: _Pool,
+        pool: dict[str, Any],
         shards: Sequence[Shard],
         done: Callable[[ShardSummary], None],
     ) -> None:
@@ -216,13 +220,18 @@ class RayEngine:
         # Ray Data does not run in a client of a cluster (`ray://`), only within it.
         far = self.address.startswith("ray://")
         try:
-            for answer in _answers_from_afar(ray, pool, lines) if far else _answers(pool, lines):
+            answers = _answers_from_afar(ray, pool, lines) if far else answers_within(lines, **pool)
+            for answer in answers:
                 summary = ShardSummary.from_json(answered(json.loads(answer)))
                 if summary.number in left:  # a lost answer may come twice
                     left.remove(summary.number)
                     done(summary)
         except (ray.exceptions.RayError, ConnectionError) as error:
-            raise _failure(error, len(shards), left) from error
+            why = " ".join(str(getattr(error, "cause", None) or error).split())[:500]
+            raise IncompleteError(
+                f"Ray gave up with {len(shards) - len(left)} of {len(shards)} shards finished: "
+                f"{why}; give the command again to go on with the rest"
+            ) from error
         if left:
             raise IncompleteError(
                 f"the cluster left {len(left)} of {len(shards)} shards undone, e.g. part "
@@ -292,6 +301,7 @@ class RayEngine:
         why = " ".join(str(error).split())[:300] or type(error).__name__
         if self.address == "local":
             return f"Ray could not be started on this machine: {why}"
+        # Ours first: what Ray says speaks of its own functions, which the user never called.
         if self.address == "auto":
             return (
                 "--address auto: no Ray cluster was found here; start one with `ray start --head`, "
@@ -311,6 +321,7 @@ class RayEngine:
 
     def _pool_size(self, ray: Any, shards: int) -> int:
         """How many actors: as asked, or as fit; no more than there are shards."""
+        # Node by node: two halves of a GPU on two nodes are no place for a worker.
         nodes = [node["Resources"] for node in ray.nodes() if node.get("Alive")]
         fit = sum(_places(node, self.num_cpus, self.num_gpus) for node in nodes)
         has = (
@@ -335,55 +346,49 @@ class RayEngine:
         return wanted
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """The actors of a run.
+def answers_within(
+    shards: Sequence[str],
+    actor: type[ShardActor] | str,
+    arguments: Sequence[str],
+    size: int,
+    num_cpus: float,
+    num_gpus: float,
+) -> Iterator[str]:
+    """Yield the actors' answers as they come; runs within the cluster.
 
-    Attributes:
-        actor: their class.
-        job: as JSON.
-        mark: what the folder of results holds.
-        home: working folder of the driver.
-        size: how many at most.
+    Args:
+        shards: as JSON.
+        actor: class of the actors, or `module:name` where it was sent from outside.
+        arguments: of each actor: the job as JSON, what the folder of results holds, and the
+            working folder of the driver.
+        size: how many actors at most.
         num_cpus: of each.
         num_gpus: of each.
     """
-
-    actor: type[ShardActor]
-    job: str
-    mark: str
-    home: str
-    size: int
-    num_cpus: float
-    num_gpus: float
-
-
-def _answers(pool: _Pool, shards: Sequence[str]) -> Iterator[str]:
-    """Yield the actors' answers as they come; runs within the cluster."""
     from ray.data import ActorPoolStrategy
 
+    if isinstance(actor, str):
+        module, _, name = actor.partition(":")
+        actor = getattr(import_module(module), name)
     with _quiet_data() as data:
         rows = data.from_items(
             [{"shard": shard} for shard in shards], override_num_blocks=len(shards)
         ).map_batches(
-            pool.actor,
-            fn_constructor_args=(pool.job, pool.mark, pool.home),
+            actor,
+            fn_constructor_args=tuple(arguments),
             batch_size=1,
             # From one worker up: a node that is lost takes its workers with it.
             compute=ActorPoolStrategy(
-                min_size=1,
-                max_size=pool.size,
-                initial_size=pool.size,
-                max_tasks_in_flight_per_actor=2,
+                min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=2
             ),
-            num_cpus=pool.num_cpus,
-            **({"num_gpus": pool.num_gpus} if pool.num_gpus else {}),
+            num_cpus=num_cpus,
+            **({"num_gpus": num_gpus} if num_gpus else {}),
         )
         for row in rows.iter_rows():
             yield str(row["answer"])
 
 
-def _answers_from_afar(ray: Any, pool: _Pool, shards: Sequence[str]) -> Iterator[str]:
+def _answers_from_afar(ray: Any, pool: dict[str, Any], shards: Sequence[str]) -> Iterator[str]:
     """Yield the answers to a client: an actor of the cluster collects them, and is asked."""
 
     class Relay:
@@ -395,13 +400,15 @@ def _answers_from_afar(ray: Any, pool: _Pool, shards: Sequence[str]) -> Iterator
         def run(self, pool: dict[str, Any], shards: list[str]) -> None:
             from gecjury.datasets.ray_engine import answers_within
 
-            for answer in answers_within(pool, shards):
+            for answer in answers_within(shards, **pool):
                 self.answers.append(answer)
 
         def since(self, start: int) -> list[str]:
             return self.answers[start:]
 
-    record = {**vars(pool), "actor": [pool.actor.__module__, pool.actor.__qualname__]}
+    kind = pool["actor"]
+    record = {**pool, "actor": f"{kind.__module__}:{kind.__qualname__}"}
+    # It takes no processor, which a worker could use, and answers while it collects.
     relay = ray.remote(num_cpus=0, max_concurrency=2)(Relay).remote()
     run = relay.run.remote(record, list(shards))
     taken, ended = 0, False
@@ -411,17 +418,6 @@ def _answers_from_afar(ray: Any, pool: _Pool, shards: Sequence[str]) -> Iterator
         taken += len(new)
         yield from new
     ray.get(run)
-
-
-def answers_within(pool: Mapping[str, Any], shards: Sequence[str]) -> Iterator[str]:
-    """Yield the actors' answers, asked for within the cluster by plain values.
-
-    Args:
-        pool: size, resources and the job, with the actors' class as module and name.
-        shards: as JSON.
-    """
-    module, name = pool["actor"]
-    return _answers(_Pool(**{**pool, "actor": getattr(import_module(module), name)}), shards)
 
 
 def check_cluster_address(address: str) -> str:
@@ -539,17 +535,9 @@ class _Deaf:
 @contextlib.contextmanager
 def _without_lines_of_ray() -> Iterator[None]:
     """Keep what Ray tells of each death, on stdout and whatever it is told, off the results."""
-    kept = sys.stdout, sys.stderr
-    deaf = tuple(stream and _Deaf(stream) for stream in kept)
-    sys.stdout, sys.stderr = deaf
-    try:
+    out, err = (stream and _Deaf(stream) for stream in (sys.stdout, sys.stderr))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield
-    finally:
-        # Somebody may have put another stream there meanwhile.
-        if sys.stdout is deaf[0]:
-            sys.stdout = kept[0]
-        if sys.stderr is deaf[1]:
-            sys.stderr = kept[1]
 
 
 @contextlib.contextmanager
@@ -559,8 +547,7 @@ def _quiet_data() -> Iterator[Any]:
 
     import ray.data
 
-    kept = ray.data.DataContext.get_current()
-    context = kept.copy()
+    context = ray.data.DataContext.get_current().copy()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     # One short line an answer: no room in shared memory has to be held for more.
@@ -611,21 +598,8 @@ def _tried(job: Job, shard: Shard) -> Iterator[None]:
         raise unwritable(note, error) from None
     if before >= _TRIES:
         note.unlink(missing_ok=True)
-        raise IncompleteError(
-            f"{shard_rows_of(job, shard)}: the worker died {before} times (often for want of "
-            "memory): take fewer workers or smaller shards (--shard-rows), and give the command "
-            "again"
-        )
+        raise workers_died(job, shard, f"{before} times (often for want of memory)")
     try:
         yield
     finally:  # also where it raised, which is an end; a death leaves the note
         note.unlink(missing_ok=True)
-
-
-def _failure(error: Exception, shards: int, left: set[int]) -> IncompleteError:
-    """Ray's own failure, in words."""
-    why = " ".join(str(getattr(error, "cause", None) or error).split())[:500]
-    return IncompleteError(
-        f"Ray gave up with {shards - len(left)} of {shards} shards finished: {why}; give the "
-        "command again to go on with the rest"
-    )

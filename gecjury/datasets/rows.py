@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO, Any
 
 from gecjury.corpus.hub import hub_dataset
@@ -42,7 +42,7 @@ class Batch:
         hypotheses: by system, as `sources`.
         references: of each row; empty in bad rows and where none are read.
         bad: reason by place in the batch.
-        raw: the rows as they came, for those that are kept.
+        raw: the rows as they came, of which some may be kept: lines, or a table of Arrow.
     """
 
     first: int
@@ -50,26 +50,27 @@ class Batch:
     sources: list[str]
     hypotheses: list[list[str]]
     references: list[tuple[str, ...]]
-    bad: dict[int, str] = field(default_factory=dict)
-    raw: Any = None
+    bad: dict[int, str]
+    raw: Any
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def pieces(self) -> Iterator[slice]:
         """Parts of the batch of at most `BATCH_CHARACTERS` each, a row at least."""
-        texts = (self.sources, *self.hypotheses)
-        if sum(sum(map(len, lines)) for lines in texts) <= BATCH_CHARACTERS:
-            yield slice(0, len(self))
-            return
         start = size = 0
-        for row, source in enumerate(self.sources):
-            length = len(source) + sum(len(lines[row]) for lines in self.hypotheses)
+        for row, texts in enumerate(zip(self.sources, *self.hypotheses, strict=True)):
+            length = sum(map(len, texts))
             if row > start and size + length > BATCH_CHARACTERS:
                 yield slice(start, row)
                 start, size = row, 0
             size += length
         yield slice(start, len(self))
+
+
+_Piece = tuple[int, Any, dict[str, list[Any]], dict[int, str]]
+"""Rows as a reader of files has them: the place of the first, the rows as they came, the columns
+that are read, and what is wrong with a row already."""
 
 
 class RowReader:
@@ -90,16 +91,19 @@ class RowReader:
             InputError: the file has changed, or cannot be read.
         """
         file = self._job.files[shard.file]
+        # Looked at before and behind: what is read in between belongs to one state of the file.
         unchanged(file)
         if self._open is None or self._open[0] != shard.file:
             self.close()
-            kind = _Lines if file.kind == "jsonl" else _Arrow
-            self._open = shard.file, kind(file, self._job, whole)
+            lines = file.kind == "jsonl"
+            rows = _Lines(file, self._job) if lines else _Arrow(file, self._job, whole)
+            self._open = shard.file, rows
         read = 0
-        for batch in self._open[1].batches(shard):
-            read += len(batch)
-            yield batch
+        for first, raw, cells, bad in self._open[1].pieces(shard):
+            read += len(raw)
+            yield _batch(self._job, file, first, cells, bad, raw)
         unchanged(file)
+        # Size and time may be as they were where a file was replaced with care.
         if read != shard.stop - shard.start:
             raise InputError(
                 f"{file.path}: rows {shard.start + 1} to {shard.stop} were expected, and "
@@ -119,7 +123,6 @@ class _Arrow:
     def __init__(self, file: InputFile, job: Job, whole: bool) -> None:
         self._file, self._job = file, job
         self._columns = None if whole else job.read
-        self._whole = whole
         self._arrow = pyarrow()
         if file.kind == "hf":
             self._data = hub_dataset(file.path).with_format("arrow")
@@ -128,77 +131,62 @@ class _Arrow:
             self._data = parquet_file(file.path)
             schema = self._data.schema_arrow
         _check_types(file, job, schema, self._arrow)
-        self._at = -1
-        self._stream: Iterator[Any] | None = None
-        self._left: Any = None
+        # Shards that follow each other read on: the piece at hand, and the place of its first row.
+        self._stream: Iterator[tuple[int, Any]] | None = None
+        self._piece: Any = None
+        self._at = 0
 
     def close(self) -> None:
         if self._file.kind == "parquet":
             self._data.close()
 
-    def batches(self, shard: Shard) -> Iterator[Batch]:
+    def pieces(self, shard: Shard) -> Iterator[_Piece]:
         at = shard.start
         while at < shard.stop:
-            count = min(BATCH_ROWS, shard.stop - at)
-            table = self._rows(at, count)
-            if table is None or not table.num_rows:
+            table = self._rows(at, min(BATCH_ROWS, shard.stop - at))
+            if not table.num_rows:
                 return
-            yield self._batch(at, table)
+            bad: dict[int, str] = {}
+            cells = {column: self._values(table, column, bad) for column in self._job.read}
+            yield at, table, cells, bad
             at += table.num_rows
 
     def _rows(self, start: int, count: int) -> Any:
-        """At most so many rows from a place on; None after the last."""
+        """At most so many rows from a place on; none after the last."""
         if self._file.kind == "hf":
             table = self._data[start : start + count]
             return table if self._columns is None else table.select(self._columns)
-        if self._stream is None or self._at > start:
-            self._seek(start)
-        while True:
-            if self._left is None or not self._left.num_rows:
-                self._left = self._read()
-                if self._left is None:
-                    return None
-            skip = min(start - self._at, self._left.num_rows)
-            self._left, self._at = self._left.slice(skip), self._at + skip
-            if self._left.num_rows:
+        if self._stream is None or start < self._at:
+            self._stream = self._groups(start)
+            self._at, self._piece = next(self._stream)
+        while self._at + self._piece.num_rows <= start:
+            following = next(self._stream, None)
+            if following is None:
                 break
-        rows = self._left.slice(0, count)
-        self._left, self._at = self._left.slice(count), self._at + rows.num_rows
-        return rows
+            self._at, self._piece = following
+        return self._piece.slice(start - self._at, count)
 
-    def _seek(self, start: int) -> None:
-        """Begin at the row group that holds a row."""
+    def _groups(self, start: int) -> Iterator[tuple[int, Any]]:
+        """Yield rows from the row group that holds a row on, with the place of their first."""
         metadata = self._data.metadata
-        group = before = 0
-        while before + metadata.row_group(group).num_rows <= start:
-            before += metadata.row_group(group).num_rows
+        group = at = 0
+        while at + metadata.row_group(group).num_rows <= start:
+            at += metadata.row_group(group).num_rows
             group += 1
-        self._at, self._left = before, None
-        # Group by group, so that what is read before a damaged one is whole.
-        self._stream = (
-            batch
-            for number in range(group, metadata.num_row_groups)
-            for batch in self._data.iter_batches(
-                BATCH_ROWS, row_groups=[number], columns=self._columns, use_threads=False
-            )
-        )
-
-    def _read(self) -> Any:
-        assert self._stream is not None
         try:
-            return next(self._stream, None)
+            # Group by group, so that what is read before a damaged one is whole.
+            for number in range(group, metadata.num_row_groups):
+                for piece in self._data.iter_batches(
+                    BATCH_ROWS, row_groups=[number], columns=self._columns, use_threads=False
+                ):
+                    yield at, self._arrow.Table.from_batches([piece])
+                    at += piece.num_rows
         except (self._arrow.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0] if str(error) else "no reason given"
             raise InputError(
-                f"{self._file.path}: cannot be read from row {self._at + 1} on "
+                f"{self._file.path}: cannot be read from row {at + 1} on "
                 f"({reason:.200}): damaged Parquet; fetch or write it anew"
             ) from None
-
-    def _batch(self, first: int, table: Any) -> Batch:
-        bad: dict[int, str] = {}
-        cells = {column: self._values(table, column, bad) for column in self._job.read}
-        raw = table if self._whole else None
-        return _batch(self._job, self._file, first, cells, bad, raw)
 
     def _values(self, table: Any, column: str, bad: dict[int, str]) -> list[Any]:
         """A column's values; what is not UTF-8 becomes None with its reason."""
@@ -224,13 +212,8 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
     def is_text(kind: Any) -> bool:
         if types.is_dictionary(kind):
             kind = kind.value_type
-        views = getattr(types, "is_string_view", lambda _: False)
-        return bool(
-            types.is_string(kind)
-            or types.is_large_string(kind)
-            or types.is_null(kind)
-            or views(kind)
-        )
+        texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
+        return any(check(kind) for check in texts)
 
     def is_list(kind: Any) -> bool:
         lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
@@ -243,6 +226,7 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
                 f"{file.path}: has no column {column!r:.60}, as other files have; expected the "
                 "same columns in every file"
             )
+        # Told by the schema, before any row is read: a column of numbers would be bad in every row.
         kind = schema.field(column).type
         if column == job.references:
             fits, wanted = is_text(kind) or is_list(kind), "a list of texts, or text"
@@ -275,6 +259,7 @@ def _batch(
     count = len(cells[job.source])
     ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
     for row, value in enumerate(cells[job.id] if job.id else ()):
+        # A bool is an int to Python, and no id to anybody.
         if isinstance(value, str | int) and not isinstance(value, bool):
             ids[row] = str(value)
         else:
@@ -284,6 +269,7 @@ def _batch(
     references: list[tuple[str, ...]] = [()] * count
     for row, value in enumerate(cells[job.references] if job.references else ()):
         references[row] = _references(value, job.references, row, bad)
+    # Whatever was read of a bad row must not be scored.
     for row in bad:
         references[row] = ()
         for lines in texts:
@@ -343,8 +329,8 @@ _ABSENT = object()
 class _Lines:
     """JSON lines, plain or packed."""
 
-    def __init__(self, file: InputFile, job: Job, whole: bool) -> None:
-        self._file, self._job, self._whole = file, job, whole
+    def __init__(self, file: InputFile, job: Job) -> None:
+        self._file, self._job = file, job
         self._stream: IO[bytes] | None = None
         self._at = 0
 
@@ -352,7 +338,7 @@ class _Lines:
         if self._stream is not None:
             self._stream.close()
 
-    def batches(self, shard: Shard) -> Iterator[Batch]:
+    def pieces(self, shard: Shard) -> Iterator[_Piece]:
         self._seek(shard)
         lines: list[bytes] = []
         at, size = shard.start, 0
@@ -363,12 +349,13 @@ class _Lines:
             lines.append(line)
             size += len(line)
             if len(lines) == BATCH_ROWS or size > 4 * BATCH_CHARACTERS:
-                yield self._batch(at, lines)
+                yield self._parsed(at, lines)
                 at, lines, size = at + len(lines), [], 0
         if lines:
-            yield self._batch(at, lines)
+            yield self._parsed(at, lines)
 
     def _seek(self, shard: Shard) -> None:
+        # Packed lines can only be read on; to go back they are unpacked from the start again.
         if self._stream is None or (shard.offset < 0 and self._at > shard.start):
             self.close()
             self._stream, self._at = open_lines(self._file.path), 0
@@ -391,7 +378,7 @@ class _Lines:
         self._at += bool(line)
         return line
 
-    def _batch(self, first: int, lines: Sequence[bytes]) -> Batch:
+    def _parsed(self, first: int, lines: list[bytes]) -> _Piece:
         bad: dict[int, str] = {}
         records: list[Mapping[str, Any]] = [{}] * len(lines)
         for row, line in enumerate(lines):
@@ -402,8 +389,7 @@ class _Lines:
         cells = {
             column: [record.get(column, _ABSENT) for record in records] for column in self._job.read
         }
-        raw = list(lines) if self._whole else None
-        return _batch(self._job, self._file, first, cells, bad, raw)
+        return first, lines, cells, bad
 
 
 def _record(line: bytes, number: int) -> Mapping[str, Any]:

@@ -110,6 +110,7 @@ def score_dataset(
     from gecjury.datasets import folder as place
     from gecjury.datasets.columns import columns_among, parse_columns
     from gecjury.datasets.files import column_names, counted, dataset_files
+    from gecjury.datasets.output import finished_summary
     from gecjury.datasets.shards import Job, shards_of
     from gecjury.runtime import Runtime
     from gecjury.scoring.result_folder import RESULTS, read_results
@@ -129,11 +130,11 @@ def score_dataset(
     _check_apart(target, inputs, paths)
     with place.held(target):
         old = place.manifest_of(target)
-        earlier = {} if old is None else {file.path: file for file in old.files}
-        if old is not None and shard_rows is None:
+        earlier = {}
+        if old is not None and shard_rows in (None, old.shard_rows):
+            # What is known of a file holds for shards of that size alone.
             shard_rows = old.shard_rows
-        elif old is not None and shard_rows != old.shard_rows:
-            earlier = {}
+            earlier = {file.path: file for file in old.files}
         with runtime.progress.task("files looked at", len(paths)) as bar:
             files, shard_rows = counted(paths, shard_rows, earlier, bar)
         first = next(file for file in files if file.rows)
@@ -159,7 +160,8 @@ def score_dataset(
         place.begin(job, old)
         shards = list(shards_of(files, shard_rows))
         results = target / RESULTS
-        summaries = place.finished(job, shards)
+        stored = ((shard.number, finished_summary(job, shard)) for shard in shards)
+        summaries = {number: one for number, one in stored if one is not None}
         if len(summaries) < len(shards) and results.exists():
             # Parts of a finished run were removed, and with it went what bad rows are told from.
             summaries = {number: one for number, one in summaries.items() if not one.nulls}
@@ -283,6 +285,7 @@ def _signature(
             f"{scorer.name}: weighs systems against each other; name several columns with "
             "--column hypothesis=NAME"
         )
+    # A corpus of one sentence that has what rows have: enough to be refused, and to be signed.
     text = Version(("a",))
     references = (text,) if columns.references else ()
     hypotheses = dict.fromkeys(columns.hypotheses, text)
@@ -360,6 +363,7 @@ def _finish(
     runtime: Runtime,
 ) -> None:
     """Have the shards that are left finished."""
+    # Progress counts all rows of the dataset, speed those of this run alone.
     finished = sum(summary.rows for summary in summaries.values())
     total = finished + sum(shard.stop - shard.start for shard in left)
     begin, scored = time.perf_counter(), 0
@@ -368,6 +372,7 @@ def _finish(
 
         def done(summary: ShardSummary) -> None:
             nonlocal scored
+            # An engine may finish a shard twice, which writes the same bytes.
             if summary.number in summaries:
                 return
             summaries[summary.number] = summary
@@ -405,13 +410,11 @@ def _put_together(
     records: list[dict[str, Any]] = []
     for scorer, label, signature in zip(scorers, job.labels, job.signatures, strict=True):
         made, why = _corpus_scores(scorer, label, list(job.hypotheses), ordered)
-        records += [
-            {"system": system, "metric": label, "family": scorer.family,
-             "signature": str(signature), **scores}
-            for system, scores in made.items()
-        ]  # fmt: skip
+        of_metric = {"metric": label, "family": scorer.family, "signature": str(signature)}
+        records += [{"system": system, **of_metric, **made[system]} for system in made]
         if why:
             notes[f"{label}: no corpus score: {why}"] = None
+    # Notes on rows come after those on scores, which they explain.
     bad_rows = place.gather_bad_rows(job, shards)
     if bad_rows:
         notes[f"{bad_rows} rows without a score, or without some: see bad-rows.jsonl"] = None
@@ -459,10 +462,9 @@ def _corpus_scores(
     sums = [total.sums for total in totals if total.sums]
     if why or not sums:
         return {s: {"score": None} for s in systems}, why or "no row could be scored"
-    whole = np.array([list(sums[0][system]) for system in systems], dtype=np.float64)
-    for one in sums[1:]:
-        whole += np.array([list(one[system]) for system in systems], dtype=np.float64)
-    scores = scorer.total_scores(whole)
+    # Added shard by shard: `np.sum` would pair single numbers, which rounds otherwise.
+    whole = sum(np.array([list(one[system]) for system in systems]) for one in sums)
+    scores = scorer.total_scores(np.asarray(whole))
     by_system: dict[str, dict[str, float | None]] = {}
     parts = {"score": scores.score, "precision": scores.precision, "recall": scores.recall}
     for row, system in enumerate(systems):

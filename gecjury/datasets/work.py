@@ -20,7 +20,8 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import unparted_note
 from gecjury.corpus.tokens import in_language
-from gecjury.datasets.output import KeptRows, id_hashes, side_path, write_part, written
+from gecjury.datasets.files import pyarrow
+from gecjury.datasets.output import id_hashes, side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
 from gecjury.errors import InputError
@@ -47,28 +48,11 @@ def column_name(system: str, label: str, part: str = "") -> str:
 
 @dataclass
 class _Metric:
-    """A metric, and what it has said of a shard so far."""
+    """A metric as it is called in the results, and how it is run."""
 
     scorer: Scorer
     label: str
     runtime: Runtime
-    sums: FloatArray | None = None
-    why: str = ""
-
-    def add(self, totals: FloatArray | None, references: int) -> None:
-        """Add what makes the corpus score; None ends it."""
-        if totals is None:
-            self.why = MANY_REFERENCES if references > 1 else "it cannot be put together from parts"
-        elif not self.why:
-            self.sums = totals if self.sums is None else self.sums + totals
-
-    def total(self, systems: Sequence[str]) -> Total:
-        """Return the summary of the shard."""
-        if self.why:
-            return Total(why=self.why)
-        if self.sums is None:
-            return Total()
-        return Total({name: row.tolist() for name, row in zip(systems, self.sums, strict=True)})
 
 
 @dataclass
@@ -80,8 +64,10 @@ class _Tally:
     bad: list[dict[str, Any]] = field(default_factory=list)
     bad_rows: int = 0
     nulls: dict[str, Counter[str]] = field(default_factory=dict)
+    sums: dict[str, FloatArray] = field(default_factory=dict)
+    no_total: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
-    kept: int = 0
+    kept: list[Any] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
 
@@ -119,23 +105,29 @@ class Worker:
             OutputError: the part cannot be written.
         """
         start = time.perf_counter()
-        job, tally = self._job, _Tally()
-        for metric in self._metrics:
-            metric.sums, metric.why = None, ""
-        kept = KeptRows(job, shard) if self._condition else None
-        if self._condition:
-            tally.removed = [0] * len(self._condition.parts)
-            tally.failed = [0] * len(self._condition.parts)
-        for batch in self._reader.batches(shard, whole=kept is not None):
+        conditions = self._condition.parts if self._condition else ()
+        job = self._job
+        tally = _Tally(removed=[0] * len(conditions), failed=[0] * len(conditions))
+        for batch in self._reader.batches(shard, whole=bool(conditions)):
             columns = self._score(shard, batch, tally)
+            # Numbers are kept until the part is whole; texts go with their batch.
             tally.ids += batch.ids
             for name, values in columns.items():
                 tally.columns.setdefault(name, []).append(values)
-            if kept is not None:
-                kept.add(batch.raw, self._keep(columns, tally))
-        summary = self._summary(shard, tally)
-        if kept is not None:
-            kept.write()
+            if conditions:
+                tally.kept.append(self._kept(batch, columns, tally))
+        summary = ShardSummary(
+            shard.number,
+            len(tally.ids),
+            tally.bad_rows,
+            {column: dict(sorted(tally.nulls[column].items())) for column in sorted(tally.nulls)},
+            {metric.label: self._total(metric.label, tally) for metric in self._metrics},
+            Kept(sum(map(len, tally.kept)), tuple(tally.removed), tuple(tally.failed)),
+            tuple(tally.notes.values()),
+        )
+        # The part is written last, as it says that all else of the shard is there.
+        if conditions:
+            write_kept(job, shard, tally.kept)
         self._write_sides(shard, tally)
         whole = {name: np.concatenate(parts) for name, parts in tally.columns.items()}
         write_part(job, shard, tally.ids, whole, summary)
@@ -145,16 +137,11 @@ class Worker:
         """Close the file that was read last."""
         self._reader.close()
 
-    def _summary(self, shard: Shard, tally: _Tally) -> ShardSummary:
-        return ShardSummary(
-            shard.number,
-            len(tally.ids),
-            tally.bad_rows,
-            {column: dict(sorted(tally.nulls[column].items())) for column in sorted(tally.nulls)},
-            {metric.label: metric.total(self._systems) for metric in self._metrics},
-            Kept(tally.kept, tuple(tally.removed), tuple(tally.failed)),
-            tuple(tally.notes.values()),
-        )
+    def _total(self, label: str, tally: _Tally) -> Total:
+        """Return what makes a metric's corpus score, or why nothing does."""
+        if label in tally.no_total or label not in tally.sums:
+            return Total(why=tally.no_total.get(label, ""))
+        return Total(dict(zip(self._systems, tally.sums[label].tolist(), strict=True)))
 
     def _write_sides(self, shard: Shard, tally: _Tally) -> None:
         job = self._job
@@ -206,17 +193,26 @@ class Worker:
         try:
             statistics = metric.scorer.statistics(metric.scorer.read(corpus), metric.runtime)
         except InputError as error:
+            # So many rows are not all to blame: the metric itself cannot work here.
             if len(refused) >= _BLAMED:
                 raise
             if len(rows) == 1:
                 refused[rows[0], metric.label] = str(error)
                 return
+            # One bad row among thousands is found in a dozen steps, the good ones all scored.
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
                 smaller = self._corpus(batch, half)
                 self._score_rows(metric, batch, half, smaller, columns, tally, refused)
             return
-        metric.add(metric.scorer.totals(statistics), len(corpus.references))
+        # Sums are kept, never scores: a corpus's score is no mean of the scores of its parts.
+        totals = metric.scorer.totals(statistics)
+        if totals is not None:
+            tally.sums[metric.label] = tally.sums.get(metric.label, 0.0) + totals
+        elif len(corpus.references) > 1:
+            tally.no_total[metric.label] = MANY_REFERENCES
+        else:
+            tally.no_total[metric.label] = "it cannot be put together from parts"
         shown = {"": metric.scorer.sentence_scores(statistics).score}
         if metric.scorer.part_names:
             shown |= metric.scorer.parts(statistics)
@@ -257,12 +253,13 @@ class Worker:
                     if why is None:
                         why = refused.get((row, metric.label), "no score")
                         reasons.setdefault(row, []).append(f"{column}: {why}")
+                    # Counted without what differs from row to row, such as lengths and positions.
                     kind = why.partition(" (")[0].partition(":")[0]
                     tally.nulls.setdefault(column, Counter())[kind] += 1
         tally.bad_rows += len(batch.bad)
         for row in sorted(reasons):
             number = batch.first + row + 1
-            why = "; ".join(dict.fromkeys(reasons[row]))
+            why = "; ".join(reasons[row])
             if self._job.strict:
                 raise InputError(
                     f"{file.path}, row {number}: {why}; repair the row, or leave --strict out to "
@@ -272,17 +269,18 @@ class Worker:
                 {"file": file.name, "row": number, "id": batch.ids[row], "reason": why}
             )
 
-    def _keep(self, columns: dict[str, FloatArray], tally: _Tally) -> Any:
-        """Return the rows of a batch that fulfil the condition."""
+    def _kept(self, batch: Batch, columns: dict[str, FloatArray], tally: _Tally) -> Any:
+        """Return the rows of a batch that fulfil the condition, as they came."""
         assert self._condition is not None
-        left = np.ones(len(next(iter(columns.values()))), dtype=bool)
+        left = np.ones(len(batch), dtype=bool)
         for number, part in enumerate(self._condition.parts):
             holds = part.holds(columns)
             tally.failed[number] += int((~holds).sum())
             tally.removed[number] += int((left & ~holds).sum())
             left &= holds
-        tally.kept += int(left.sum())
-        return left
+        if isinstance(batch.raw, list):
+            return [line for line, holds in zip(batch.raw, left.tolist(), strict=True) if holds]
+        return batch.raw.filter(pyarrow().array(left.tolist()))
 
 
 def _answers() -> Callable[[str], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -80,10 +80,10 @@ class Jury(MeanScorer):
             return
         self._check_members()
         # What a jury needs, its members decide.
-        scorers = [self._member(member) for member in self.members]
-        pairs = list(zip(self.members, scorers, strict=True))
-        needs = {need for member, s in pairs for need in s.needs
-                 if not (need == "references" and member.references)}  # fmt: skip
+        needs: set[str] = set()
+        for member, scorer in self._seats:
+            needs |= set(scorer.needs) - ({"references"} if member.references else set())
+        scorers = [scorer for _, scorer in self._seats]
         object.__setattr__(self, "needs", frozenset(needs))
         # A z-score depends on all the scores that it is made over, and a jury of given scores can
         # score no other texts either.
@@ -94,7 +94,7 @@ class Jury(MeanScorer):
     def members(self) -> tuple[Member, ...]:
         """The metrics; none where neither a file nor a sum is named."""
         if self.equal:
-            return _summed(self.equal, _written(self.equal))
+            return _summed(self.equal)
         return self.model.members if self.file else ()
 
     def settings(self) -> dict[str, Setting]:
@@ -103,16 +103,15 @@ class Jury(MeanScorer):
             return {"equal": "+".join(member.label for member in self.members)}
         return {"file": self.file}
 
-    def _member(self, member: Member) -> Scorer:
-        return _loaded(member, self.base_url)
+    @property
+    def _seats(self) -> list[tuple[Member, Scorer]]:
+        """The members, each with its metric."""
+        return [(member, _loaded(member, self.base_url)) for member in self.members]
 
     @property
     def _typed(self) -> bool:
         """True where the members stand on the command line and in no file."""
         return bool(self.equal) and not Path(self.equal).is_file()
-
-    def _naming(self, member: Member) -> AbstractContextManager[None]:
-        return _naming(member, quoting=self._typed)
 
     def _check_members(self) -> None:
         """Refuse members that would send or fetch something without the user's word.
@@ -153,7 +152,8 @@ class Jury(MeanScorer):
                 asking.append(f"{member.label} runs the code of that file")
                 continue
             # With the defaults, of which the file need not speak.
-            models = [m for m in self._member(member).loaded_models if m and not _is_at_hand(m)]
+            scorer = _loaded(member, self.base_url)
+            models = [m for m in scorer.loaded_models if m and not _is_at_hand(m)]
             if models:
                 asking.append(f"{member.label} fetches {', '.join(models)} where it is not at hand")
             tagger = options.get("tagger", "none").removeprefix("spacy:")
@@ -196,16 +196,16 @@ class Jury(MeanScorer):
                 "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
                 "-m jury:file=my-jury.json; or take a plain sum, -m jury:equal=gleu+changes"
             )
-        return _model(self.file, _written(self.file))
+        path = Path(self.file)
+        return _model(self.file, path.stat().st_mtime_ns if path.is_file() else 0)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of members and weights; of a sum, of all that its members' scores rest on."""
         if not self.equal:
             return {"jury": self.model.print} if self.file else {}
         identities = []
-        for member in self.members:
-            with self._naming(member):
-                scorer = self._member(member)
+        for member, scorer in self._seats:
+            with _naming(member, quoting=self._typed):
                 identities.append(identity(scorer, scorer.extra_signature(runtime)))
         text = json.dumps(identities, sort_keys=True)
         return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
@@ -215,9 +215,9 @@ class Jury(MeanScorer):
         runtime = runtime or Runtime()
         signature = super().signature(corpus, runtime)
         data, packages = dict(signature.data), dict(signature.packages)
-        for member in self.members:
-            with self._naming(member):
-                part = self._member(member).signature(member.corpus(corpus), runtime)
+        for member, scorer in self._seats:
+            with _naming(member, quoting=self._typed):
+                part = scorer.signature(member.corpus(corpus), runtime)
             packages |= part.packages
             # A set of references that a member names is told apart from those given.
             marks = {k: v for k, v in part.data.items() if k not in data or data[k] != v}
@@ -229,9 +229,8 @@ class Jury(MeanScorer):
         """Return the requests that all members together would send."""
         plans = [
             plan
-            for member in self.members
-            if (scorer := self._member(member))
-            and (plan := scorer.plan(scorer.read(member.corpus(corpus)), runtime)) is not None
+            for member, scorer in self._seats
+            if (plan := scorer.plan(scorer.read(member.corpus(corpus)), runtime)) is not None
         ]
         if not plans:
             return None
@@ -245,8 +244,8 @@ class Jury(MeanScorer):
             InputError: what a member needs is missing.
         """
         for member in self.members or self.model.members:
-            with self._naming(member):
-                scorer = self._member(member)
+            scorer = _loaded(member, self.base_url)
+            with _naming(member, quoting=self._typed):
                 scorer.check(member.corpus(corpus))
             # What is extra needs the models, which `statistics` loads.
             trained = placeless(member.identity) if isinstance(member, TrainedMember) else {}
@@ -263,21 +262,19 @@ class Jury(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The members' sentence scores, systems × sentences × members."""
-        members = self.members
-        values = np.empty((len(corpus.systems), len(corpus), len(members)))
+        values = np.empty((len(corpus.systems), len(corpus), len(self.members)))
         notes = []
         if not self.equal:
             notes += self.model.leak_notes(corpus, self.file)
             notes += self.model.language_notes(corpus, self.file)
         notes += self._folder_notes()
-        for k, member in enumerate(members):
-            with self._naming(member):
-                scorer = self._member(member)
+        for k, (member, scorer) in enumerate(self._seats):
+            with _naming(member, quoting=self._typed):
                 extra = scorer.extra_signature(runtime)
             trained = member.identity if isinstance(member, TrainedMember) else {}
             changed = changed_parts({"extra": trained.get("extra", {})}, {"extra": extra})
             self._refuse_changed(member, "model", changed)
-            with self._naming(member):
+            with _naming(member, quoting=self._typed):
                 table = member_scores(member, scorer, corpus, runtime)
             # As the member gives them: weights or z-scores bring them to one scale.
             values[:, :, k] = table.sentences
@@ -301,10 +298,10 @@ class Jury(MeanScorer):
         """A plain sum needs the corpus for its z-scores, a trained jury what its members need."""
         if self.equal:
             return "z-scores of a plain sum are made over all sentences of the corpus"
-        for member in self.members:
+        for member, scorer in self._seats:
             if member.references:
                 return f"its member {member.label} names a set of references; rows have one set"
-            if why := self._member(member).needs_all(systems):
+            if why := scorer.needs_all(systems):
                 return f"of its member {member.label} {why}"
         return ""
 
@@ -337,22 +334,14 @@ def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
         raise type(error)(f"jury member {member.label}: {reason}") from None
 
 
-def _written(name: str) -> int:
-    """Return when a file was written; 0 for what is no file."""
-    path = Path(name)
-    return path.stat().st_mtime_ns if path.is_file() else 0
-
-
 @lru_cache(maxsize=256)
 def _loaded(member: Member, base_url: str | None) -> Scorer:
     with _naming(member):
         return member.scorer(base_url)
 
 
-@lru_cache(maxsize=8)
-def _summed(text: str, changed: int) -> tuple[Member, ...]:
+def _summed(text: str) -> tuple[Member, ...]:
     """Members of a plain sum, from `a+b@SET` or from a file of one member a line."""
-    del changed  # Part of the key: a file written anew is read anew.
     if Path(text).is_file():
         parts = [line.strip() for line in read_lines(text)]
         parts = [line for line in parts if line and not line.startswith("#")]

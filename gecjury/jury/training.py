@@ -177,7 +177,8 @@ def train_jury(
     """
     settings = settings or JuryTraining()
     _check(parts, members)
-    directed = np.array([member.scorer().directed for member in members])
+    scorers = [member.scorer() for member in members]
+    directed = np.array([scorer.directed for scorer in scorers])
     data, sources = _join(parts, settings, directed)
     record: dict[str, Any] = {}
     if like is not None:
@@ -204,7 +205,6 @@ def train_jury(
         "by_benchmark": _by_benchmark(data, parts, tried[chosen], chosen),
         "members": rows,
     }
-    scorers = [member.scorer() for member in members]
     trained = (
         TrainedMember(
             member.metric,
@@ -255,6 +255,7 @@ def _check(parts: Sequence[TrainingPairs], members: Sequence[Member]) -> None:
 def _join(
     parts: Sequence[TrainingPairs], settings: JuryTraining, directed: BoolArray
 ) -> tuple[_Data, list[str]]:
+    # A source that stands in two benchmarks is one, and in one fold.
     keys = np.concatenate([np.array(part.sources) for part in parts])
     sources, place = np.unique(keys, return_inverse=True)
     if not 2 <= settings.folds <= len(sources):
@@ -315,6 +316,7 @@ def _worth(
     gaps = data.preferred - data.other
     for column in runtime.track(range(len(members)), "jury: leaving members out", len(members)):
         there = ~np.isnan(gaps[:, column])
+        # A missing score is a gap of 0 here, which `there` leaves out.
         alone = pair_agreement(np.nan_to_num(gaps[:, [column]]), np.ones(1))
         row: dict[str, Any] = {
             "member": members[column].label,

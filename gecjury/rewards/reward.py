@@ -27,9 +27,11 @@ Scale = Literal["none", "z"] | tuple[float, float] | Callable[[Sequence[float]],
 deviations; a metric's range, which becomes 0 to 1, what lies beyond being cut off; or a function of
 the batch's scores."""
 
+_Row = tuple[str, str, tuple[str, ...]]
+"""Source, text and references."""
+
 _VERSION = 2
 _FAR = 3.0  # standard deviations: a penalty beside z-scores
-_NAMELESS = "a function"
 
 
 @dataclass(frozen=True)
@@ -136,47 +138,43 @@ class Reward:
                 f"{len(contents)} texts for {len(lines)} sources: expected one text a source"
             )
         # Rows without a text keep their place in the result and are not scored.
-        rows = [row for row, text in enumerate(contents) if text is not None]
-        if not rows:
-            return [None] * len(contents)
-        rewarded = [cast(str, contents[row]) for row in rows]
-        versions = [lists[row] for row in rows]
-        asked = [lines[row] for row in rows]
-        # Penalties come after the scale, or z-scores would shrink them with the batch's spread.
-        scaled = self._scaled(self._scores(asked, rewarded, versions))
-        lost = self._penalties(asked, rewarded, versions, columns.get("log_metric"))
         rewards: list[float | None] = [None] * len(contents)
-        for row, value in zip(rows, scaled - lost, strict=True):
-            rewards[row] = None if math.isnan(value) else float(value)
+        places = [place for place, text in enumerate(contents) if text is not None]
+        rows = [(lines[place], contents[place] or "", lists[place]) for place in places]
+        if not rows:
+            return rewards
+        # Penalties come after the scale, or z-scores would shrink them with the batch's spread.
+        scaled = self._scaled(self._scores(rows))
+        lost = self._penalties(rows, columns.get("log_metric"))
+        for place, value in zip(places, scaled - lost, strict=True):
+            rewards[place] = None if math.isnan(value) else float(value)
         return rewards
 
-    def _scores(
-        self, sources: list[str], texts: list[str], references: list[tuple[str, ...]]
-    ) -> FloatArray:
+    def _scores(self, rows: Sequence[_Row]) -> FloatArray:
         """Return sentence scores; sentences with equally many references are scored together."""
-        needs = "references" in self.scorer.needs
-        scores = np.full(len(texts), np.nan)
-        if needs and (without := [row for row, gold in enumerate(references) if not gold]):
+        scores = np.full(len(rows), np.nan)
+        if "references" not in self.scorer.needs:
+            rows = [(source, text, ()) for source, text, _ in rows]
+        elif without := [place for place, (_, _, gold) in enumerate(rows) if not gold]:
             raise InputError(
                 f"{self.scorer.name} needs references, and row {without[0]} has none: give "
                 "references=..., or a data set with a column `references`"
             )
         # Every sentence of a corpus has as many references: rows of one count are scored together.
-        for count in sorted({len(gold) for gold in references}) if needs else [0]:
-            rows = [row for row, gold in enumerate(references) if not needs or len(gold) == count]
+        for count in sorted({len(gold) for _, _, gold in rows}):
+            places = [place for place, (_, _, gold) in enumerate(rows) if len(gold) == count]
+            asked = [rows[place] for place in places]
             # A policy often writes the same text; what weighs texts together gets them all.
-            keys = [(sources[r], texts[r], references[r] if needs else ()) for r in rows]
-            once = keys if self.scorer.joint else list(dict.fromkeys(keys))
-            versions = [[key[2][index] for key in once] for index in range(count if needs else 0)]
-            corpus = corpus_of_texts(
-                [key[0] for key in once], {"policy": [key[1] for key in once]}, versions
-            )
+            once = asked if self.scorer.joint else list(dict.fromkeys(asked))
+            sources, texts, references = zip(*once, strict=True)
+            versions = list(zip(*references, strict=True))
+            corpus = corpus_of_texts(sources, {"policy": texts}, versions)
             values = self.scorer.score_corpus(corpus, self.runtime).sentences[0]
-            if self.scorer.joint:
-                scores[rows] = values
-            else:
-                place = {key: index for index, key in enumerate(once)}
-                scores[rows] = values[[place[key] for key in keys]]
+            # Scores are given back to every row that had the same text.
+            if not self.scorer.joint:
+                by_row = dict(zip(once, values, strict=True))
+                values = np.array([by_row[row] for row in asked])
+            scores[places] = values
         return scores
 
     def _scaled(self, scores: FloatArray) -> FloatArray:
@@ -198,17 +196,11 @@ class Reward:
         return made
 
     def _penalties(
-        self,
-        sources: list[str],
-        texts: list[str],
-        references: list[tuple[str, ...]],
-        log_metric: Callable[[str, float], None] | None,
+        self, rows: Sequence[_Row], log_metric: Callable[[str, float], None] | None
     ) -> FloatArray:
-        lost = np.zeros(len(texts))
+        lost = np.zeros(len(rows))
         for guard in self.guards:
-            hit = np.array(
-                [guard.rule(*row) for row in zip(sources, texts, references, strict=True)]
-            )
+            hit = np.array([guard.rule(*row) for row in rows])
             lost += guard.penalty * hit
             if log_metric is not None:
                 log_metric(f"guards/{guard.name}", float(hit.mean()))
@@ -261,7 +253,7 @@ def _scale_name(scale: Scale) -> str:
         return scale
     if isinstance(scale, tuple):
         return "{:g}..{:g}".format(*scale)
-    return str(getattr(scale, "__qualname__", _NAMELESS))
+    return str(getattr(scale, "__qualname__", "a function"))
 
 
 def _listed(name: str, values: Any) -> Sequence[Any]:

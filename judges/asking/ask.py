@@ -10,7 +10,7 @@ further tries it is missing for good, in this run and in every later one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +18,13 @@ from typing import Any, Protocol
 
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
-from gecjury.judges.asking.models import FREE, ModelTable, Price, model_table
+from gecjury.judges.asking.models import FREE, model_table
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
-from gecjury.judges.asking.tokens import TokenCounter, counter_for
+from gecjury.judges.asking.tokens import counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
 from gecjury.judges.backends.completion import MALFORMED
 from gecjury.judges.replies.reply import Failure, Verdict, verdict_from_json, verdict_to_json
-from gecjury.runtime import Bar, Runtime
+from gecjury.runtime import Bar, Runtime, SilentBar
 from gecjury.scoring.scores import Plan
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
@@ -103,11 +103,6 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
     return verdict
 
 
-def price_of(model: Model, table: ModelTable, *, batch: bool = False) -> Price | None:
-    """Return the price of a model's tokens; a model in process is free."""
-    return FREE if model.backend == "vllm" else table.price(model.name, batch=batch)
-
-
 class Connect(Protocol):
     """A way to a model's backend; see `gecjury.judges.backends.backend.connect`."""
 
@@ -137,47 +132,77 @@ def ask(
         IncompleteError: the budget was used up; what was paid for is kept.
         GecjuryError: the backend cannot answer, or the store cannot be used.
     """
-    distinct = {question.request.key: question for question in questions}
-    if not distinct:
+    if not questions:
         return Asked({})
     if runtime.dry_run:
         raise OptionError("a dry run asks nothing: call `plan` instead")
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
         raise OptionError(f"--max-cost {runtime.max_cost} is no amount; expected 0 or more")
+    run = _Run(questions, model, runtime, retries)
     # Without a price the limit could not be kept, so that is settled before anything is asked.
-    table = model_table(runtime)
-    price = price_of(model, table, batch=runtime.batch)
-    if runtime.max_cost is not None and price is None:
+    if runtime.max_cost is not None and run.price is None:
         raise OptionError(
             f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
-            f"({table.currency} per million tokens read and written), or name a price table with "
-            f"--prices FILE (the table in use is {Path(table.path).name}, {table.date})"
+            f"({run.table.currency} per million tokens read and written), or name a price table "
+            f"with --prices FILE (the table in use is {Path(run.table.path).name}, "
+            f"{run.table.date})"
         )
-    identity = Identity.of(next(iter(distinct.values())).request)
+    identity = Identity.of(questions[0].request)
     path = store_path(runtime.cache_folder("judgments"), identity)
-    with Store(path, identity) if runtime.use_cache else nullcontext(Replies()) as store:
-        run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(model.name)))
+    with Store(path, identity) if runtime.use_cache else nullcontext(Replies()) as run.store:
         attempts = run.waiting()
         # Where all is stored, no key and no server is needed.
         if attempts:
             backend = connect(model, batch=runtime.batch)
-            with runtime.progress.task(what, len(distinct)) as bar:
-                run.bar, run.currency = bar, table.currency
-                bar.advance(len(distinct) - len(attempts))
-                backend.run(Assignment(attempts, run.deliver, run.budget.may_send, price, runtime))
+            with runtime.progress.task(what, len(run.questions)) as run.bar:
+                run.bar.advance(len(run.questions) - len(attempts))
+                backend.run(Assignment(attempts, run.deliver, run.may_send, run.price, runtime))
         run.finish()
-        return Asked(run.answers(), store)
+        return Asked(run.answers(), run.store)
 
 
-class _Budget:
-    """Lets an attempt go only if the worst case still fits, those under way included."""
+class _Run:
+    """The state of one `ask`, or of a count of what it would send.
 
-    def __init__(self, runtime: Runtime, price: Price | None, counter: TokenCounter) -> None:
-        self.runtime, self.price, self.counter = runtime, price, counter
-        self.held: dict[tuple[str, int], float] = {}
+    Attributes:
+        questions: by the request's key.
+        retries: further tries of a question whose reply cannot be read.
+        price: of the model's tokens; None where unknown.
+        store: where replies are kept.
+        bar: shows the progress.
+        fresh: replies of this run, counted by key.
+        verdicts: by key, what the last reply was read as.
+        unfit: by key, prompts that do not fit the model.
+        held: the most that each attempt under way may cost.
+        exhausted: whether an attempt was left because the budget might not hold.
+    """
+
+    def __init__(
+        self, questions: Sequence[Question], model: Model, runtime: Runtime, retries: int
+    ) -> None:
+        self.questions = {question.request.key: question for question in questions}
+        self.runtime, self.retries = runtime, retries
+        self.table = model_table(runtime)
+        # A model in process is free.
+        named = self.table.price(model.name, batch=runtime.batch)
+        self.price = FREE if model.backend == "vllm" else named
+        thinking = questions[0].request.sampling.get("thinking") if questions else None
+        self.counter = counter_for(model.name, thinking)
+        self.store = Replies()
+        self.bar: Bar = SilentBar()
+        self.fresh = Counter[str]()
+        self.verdicts: dict[str, Verdict] = {}
+        self.unfit: dict[str, Failure] = {}
+        self.held: dict[str, float] = {}
         self.exhausted = False
 
+    def waiting(self) -> list[Attempt]:
+        """Return what has to be asked, and asked again."""
+        attempts = (self._next(question) for question in self.questions.values())
+        return [attempt for attempt in attempts if attempt is not None]
+
     def may_send(self, attempt: Attempt) -> bool:
+        """Return whether the worst case still fits the budget, those under way included."""
         cap = self.runtime.max_cost
         if cap is None or self.price is None:
             return True
@@ -187,70 +212,32 @@ class _Budget:
         if self.runtime.spending.amount + sum(self.held.values()) + worst > cap:
             self.exhausted = True
             return False
-        self.held[attempt.request.key, attempt.number] = worst
+        self.held[attempt.name] = worst
         return True
 
-    def paid(self, attempt: Attempt, reply: Reply) -> None:
-        self.held.pop((attempt.request.key, attempt.number), None)
-        self.runtime.spending.amount += reply.cost or 0.0
-
-
-@dataclass
-class _Run:
-    """The state of one `ask`, or of a count of what it would send.
-
-    Attributes:
-        questions: by the request's key.
-        store: where replies are kept.
-        retries: further tries of a question whose reply cannot be read.
-        budget: what may be spent.
-        bar: shows the progress.
-        currency: of the amount beside it.
-        fresh: replies of this run, counted by key.
-        verdicts: by key, how many replies there were when the last of them was read, and as what.
-        unfit: by key, prompts that do not fit the model.
-    """
-
-    questions: Mapping[str, Question]
-    store: Replies
-    retries: int
-    budget: _Budget
-    bar: Bar | None = None
-    currency: str = ""
-    fresh: Counter[str] = field(default_factory=Counter)
-    verdicts: dict[str, tuple[int, Verdict]] = field(default_factory=dict)
-    unfit: dict[str, Failure] = field(default_factory=dict)
-
-    def waiting(self) -> list[Attempt]:
-        """Return what has to be asked, and asked again."""
-        attempts = (self._next(question) for question in self.questions.values())
-        return [attempt for attempt in attempts if attempt is not None]
-
     def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
+        """Keep and read a reply, and return what to ask next because of it, if anything."""
         key = attempt.request.key
         if reply.finish == TOO_LONG:
             # Nothing was answered and nothing is kept: with a longer window it is asked again.
             self.unfit[key] = Failure(TOO_LONG, reply.text)
-            self.budget.paid(attempt, reply)
-            if self.bar is not None:
-                self.bar.advance(1)
+            self.held.pop(attempt.name, None)
+            self.bar.advance(1)
             return None
-        verdict = None
+        self.verdicts.pop(key, None)
         # A reply is kept before an error that its reading raises is told: it is read again below.
         with suppress(GecjuryError):
-            verdict = read_reply(self.questions[key], reply)
+            self.verdicts[key] = read_reply(self.questions[key], reply)
+        verdict = self.verdicts.get(key)
         kept = None if verdict is None else verdict_to_json(verdict)
         self.store.append(attempt.request, reply, kept)
         self.fresh[key] += 1
-        if verdict is not None:
-            self.verdicts[key] = len(self.store.replies(key)), verdict
-        self.budget.paid(attempt, reply)
+        self.held.pop(attempt.name, None)
+        self.runtime.spending.amount += reply.cost or 0.0
         following = self._next(self.questions[key])
-        if self.bar is not None:
-            self.bar.advance(0 if following else 1)
-            if self.budget.price is not None and self.budget.price.output:
-                amount = self.budget.runtime.spending.amount
-                self.bar.note(f"{amount:.4f} {self.currency}")
+        self.bar.advance(0 if following else 1)
+        if self.price is not None and self.price.output:
+            self.bar.note(f"{self.runtime.spending.amount:.4f} {self.table.currency}")
         return following
 
     def _next(self, question: Question) -> Attempt | None:
@@ -266,27 +253,31 @@ class _Run:
     def _verdict(self, question: Question, replies: Sequence[Reply]) -> Verdict:
         """Return what the last reply was read as, in this run or when it was stored."""
         key = question.request.key
-        if key in self.verdicts and self.verdicts[key][0] == len(replies):
-            return self.verdicts[key][1]
-        verdict = verdict_from_json(self.store.read_as(key), len(question.texts))
-        if verdict is None:  # old stores keep replies alone
-            verdict = read_reply(question, replies[-1])
-        self.verdicts[key] = len(replies), verdict
-        return verdict
+        if key not in self.verdicts:
+            kept = verdict_from_json(self.store.read_as(key), len(question.texts))
+            # Old stores keep replies alone.
+            self.verdicts[key] = read_reply(question, replies[-1]) if kept is None else kept
+        return self.verdicts[key]
 
     def finish(self) -> None:
-        if self.budget.exhausted:
+        """Tell of what the budget had no room for.
+
+        Raises:
+            IncompleteError: there is such a question.
+        """
+        if self.exhausted:
             left = sum(
                 not self.store.replies(key) and key not in self.unfit for key in self.questions
             )
             raise IncompleteError(
-                f"stopped before --max-cost {self.budget.runtime.max_cost:g} was crossed: "
-                f"{self.budget.runtime.spending.amount:.4f} {self.currency} spent, {left} of "
+                f"stopped before --max-cost {self.runtime.max_cost:g} was crossed: "
+                f"{self.runtime.spending.amount:.4f} {self.table.currency} spent, {left} of "
                 f"{len(self.questions)} questions left. Everything answered is kept: run the same "
                 "command with a higher cap to continue"
             )
 
     def answers(self) -> dict[str, Answer]:
+        """Return the outcome of every question, by its request's key."""
         answers = {}
         for key, question in self.questions.items():
             replies = self.store.replies(key)
@@ -318,26 +309,21 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
         and write, if every answer is typical, and in the details how many requests are answered
         already (`stored`) and how tokens were counted (`counted`).
     """
-    distinct = {question.request.key: question for question in questions}
-    first = next(iter(distinct.values())).request if distinct else None
-    counter = counter_for(model.name, None if first is None else first.sampling.get("thinking"))
-    table = model_table(runtime)
-    price = price_of(model, table, batch=runtime.batch)
-    records: Iterable[Mapping[str, Any]] = ()
-    if first is not None and runtime.use_cache:
-        path = store_path(runtime.cache_folder("judgments"), Identity.of(first))
-        records = read_store(path).records if path.exists() else ()
-    run = _Run(distinct, Replies(records), retries, _Budget(runtime, price, counter))
+    run = _Run(questions, model, runtime, retries)
+    if questions and runtime.use_cache:
+        identity = Identity.of(questions[0].request)
+        path = store_path(runtime.cache_folder("judgments"), identity)
+        run.store = Replies(read_store(path).records if path.exists() else ())
     todo = [attempt.request for attempt in run.waiting()]
-    read, written = sum(map(counter.input, todo)), sum(map(counter.output, todo))
-    amount = None if price is None else price.cost(read, written)
+    read, written = sum(map(run.counter.input, todo)), sum(map(run.counter.output, todo))
+    amount = None if run.price is None else run.price.cost(read, written)
     return Plan(
         len(todo),
         {"input": read, "output": written},
-        {"amount": amount, "currency": table.currency, "prices": table.source},
+        {"amount": amount, "currency": run.table.currency, "prices": run.table.source},
         {
             "posed": len(questions),
-            "stored": len(distinct) - len(todo),
-            "counted": counter.how,
+            "stored": len(run.questions) - len(todo),
+            "counted": run.counter.how,
         },
     )

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from gecjury.records import from_record
@@ -101,13 +101,9 @@ class Reply:
     latency: float = 0.0
     sent: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the reply as plain JSON values."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Reply:
-        """Return the reply that `to_json` wrote.
+        """Return the reply that was stored.
 
         Raises:
             TypeError, ValueError: the record is not a reply.
@@ -164,18 +160,6 @@ class Attempt:
         if words is None or self.request.cut is None:
             return self.request.messages
         return ({"role": "user", "content": self.request.cut(int(words))},)
-
-    def shorter(self) -> Attempt | None:
-        """Return the attempt with less context; None where nothing is left to cut."""
-        if self.request.cut is None:
-            return None
-        now = self.overrides.get(CUT)
-        for words in CONTEXT_WORDS:
-            if now is None or words < now:
-                less = replace(self, overrides={**self.overrides, CUT: words})
-                if less.messages != self.messages:
-                    return less
-        return None
 
 
 Deliver = Callable[[Attempt, Reply], Attempt | None]

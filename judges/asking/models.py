@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from gecjury.addresses import is_openai
 from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Model
 from gecjury.records import from_record
@@ -22,7 +23,6 @@ _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
-_OFFICIAL = re.compile(r"^$|^https://([a-z]+\.)?api\.openai\.com(/|$)")
 _OLD_DAYS = 120
 _SOON_DAYS = 90
 
@@ -279,7 +279,7 @@ class Capabilities:
 
 def is_official(model: Model) -> bool:
     """Return whether OpenAI itself serves a model."""
-    return model.backend == "openai" and _OFFICIAL.match(model.base_url) is not None
+    return model.backend == "openai" and is_openai(model.base_url)
 
 
 def capabilities(model: Model) -> Capabilities:

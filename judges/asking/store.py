@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from gecjury.durable import GrowingFile, append
@@ -231,16 +230,16 @@ def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any
     return ""
 
 
+def _packed(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()
+
+
 def _sum(record: Mapping[str, Any]) -> str:
-    text = json.dumps(record, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(_packed(record)).hexdigest()[:8]
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
-    text = json.dumps(
-        {**record, "sum": _sum(record)}, sort_keys=True, ensure_ascii=True, separators=(",", ":")
-    )
-    return text.encode() + b"\n"
+    return _packed({**record, "sum": _sum(record)}) + b"\n"
 
 
 def _head(identity: Identity) -> bytes:
@@ -265,7 +264,7 @@ class Replies:
         self._replies: dict[str, list[Reply]] = {}
         self._read: dict[str, Any] = {}
         for record in records:
-            self._take(record)
+            self.append_record(record)
 
     def __len__(self) -> int:
         return sum(map(len, self._replies.values()))
@@ -289,14 +288,11 @@ class Replies:
             OutputError: it could not be written whole; what was there before is intact.
         """
         parts = request.parts
-        record = {"key": key_of(parts), "parts": parts, "reply": reply.to_json()}
+        record = {"key": key_of(parts), "parts": parts, "reply": asdict(reply)}
         self.append_record(record if read is None else {**record, "read": read})
 
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Keep a record of another store of the same identity; see `append`."""
-        self._take(record)
-
-    def _take(self, record: Mapping[str, Any]) -> None:
         key = content_key(record)
         self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
         self._read[key] = record.get("read")
@@ -330,12 +326,7 @@ class Store(Replies, AbstractContextManager["Store"]):
             self._file.close()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the file, which frees the lock; a store without a reply is not left behind."""
         self._file.close(remove=self._file.size == len(_head(self.identity)))
 
@@ -366,7 +357,7 @@ class Store(Replies, AbstractContextManager["Store"]):
             if lines.damaged:
                 self._set_aside(lines.damaged)
             for record in lines.records:
-                self._take(record)
+                super().append_record(record)
             return
         self._file.append(_head(self.identity))
 

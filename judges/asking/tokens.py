@@ -117,15 +117,12 @@ class _Tokenizer:
             timer.start()
             try:
                 return self._process.ask(question)
-            except WorkerDied:
+            except (WorkerDied, InputError) as error:
+                why = f"its chat template cannot be used ({error})"
+                if isinstance(error, WorkerDied):
+                    why = f"{late} within {seconds:g} seconds and {_MOST_MEMORY // 1024**3} GB"
                 raise InputError(
-                    f"{self._model}: {late} within {seconds:g} seconds and "
-                    f"{_MOST_MEMORY // 1024**3} GB; copy the model's tokenizer files anew"
-                ) from None
-            except InputError as error:
-                raise InputError(
-                    f"{self._model}: its chat template cannot be used ({error}); copy the model's "
-                    "tokenizer files anew"
+                    f"{self._model}: {why}; copy the model's tokenizer files anew"
                 ) from None
             finally:
                 timer.cancel()

@@ -91,16 +91,12 @@ class _TooLong(Exception):
     """The prompt and the room for its answer do not fit the model's window."""
 
     def __init__(self, window: int | None) -> None:
-        super().__init__("too long")
+        super().__init__()
         self.window = window
 
 
 class _Unknown(Exception):
     """The server does not know the model; says what it answered."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
 
 
 class _Refused(Exception):
@@ -142,6 +138,19 @@ class ServerBackend:
             "with base_url"
         )
 
+    def _broken(self, error: Exception) -> str:
+        """Return why a server's reply did not come whole.
+
+        Raises:
+            OptionError: the server names another address.
+        """
+        # Newer versions of the client pass on as it is what older ones name as the cause.
+        reason = error.__cause__ or error
+        if isinstance(reason, Moved):
+            raise self._sent_on(reason) from None
+        said = self._clean(str(reason)) or type(reason).__name__
+        return said if isinstance(reason, Unusable) else f"no connection ({said})"
+
     def _server(self) -> str:
         return public_address(self.model.base_url) or "OpenAI"
 
@@ -160,7 +169,7 @@ class OpenAIBackend(ServerBackend):
     def __init__(self, model: Model, limits: Limits | None = None) -> None:
         super().__init__(model, limits)
         self.left_out: set[str] = set()
-        self.pace: Pace | None = None
+        self.pace = Pace(1)  # until it is known how many requests there may be at once
         self._answered = 0
         self._random = random.Random(0)
         self._stop: BaseException | None = None
@@ -186,9 +195,7 @@ class OpenAIBackend(ServerBackend):
                         self._full = True
                         break
                     reply = await self._answer(client, attempt, work.price)
-                    if reply is None:
-                        break
-                    attempt = work.deliver(attempt, reply)
+                    attempt = None if reply is None else work.deliver(attempt, reply)
 
         async def guarded(number: int) -> None:
             # One failure ends the run, but what others have under way is paid for: it is awaited
@@ -197,8 +204,7 @@ class OpenAIBackend(ServerBackend):
                 await answer(number)
             except Exception as error:
                 self._stop = self._stop or error
-                if self.pace is not None:
-                    self.pace.end()
+                self.pace.end()
 
         count = min(work.runtime.concurrency, len(waiting))
         try:
@@ -211,7 +217,6 @@ class OpenAIBackend(ServerBackend):
 
     async def _answer(self, client: Any, attempt: Attempt, price: Price | None) -> Reply | None:
         """Return a reply, tried as often as it is worth; None if another request ended the run."""
-        assert self.pace is not None
         tries = 0
         while True:
             await self.pace.enter()
@@ -280,7 +285,7 @@ class OpenAIBackend(ServerBackend):
         names = [
             self._clean(name)[:_MOST_NAME] for name in listed_models(await self._listed(client))
         ]
-        said = f"{self._server()} knows no model {self.model.name!r} ({error.status}): {error}"
+        said = f"{self._server()} knows no model {self.model.name!r} {error}"
         if not names:
             return OptionError(
                 f"{said}; check model=..., and that base_url ends as the server wants it "
@@ -306,21 +311,11 @@ class OpenAIBackend(ServerBackend):
             self._raise_status(error, body)
             raise
         except openai.APITimeoutError:
-            if self.pace is not None:
-                # Servers on a desk take one request at a time, and the others wait in line.
-                self.pace.slow_down(0.0)
+            # Servers on a desk take one request at a time, and the others wait in line.
+            self.pace.slow_down(0.0)
             raise _Transient("the time for an answer ran out") from None
-        except openai.APIConnectionError as error:
-            reason = error.__cause__ or error
-            if isinstance(reason, Moved):
-                raise self._sent_on(reason) from None
-            said = self._clean(str(reason)) or type(reason).__name__
-            ours = isinstance(reason, Unusable)
-            raise _Transient(said if ours else f"no connection ({said})") from None
-        except Unusable as error:  # as newer versions of the client pass it on, like the next
-            raise _Transient(str(error)) from None
-        except Moved as error:
-            raise self._sent_on(error) from None
+        except (openai.APIConnectionError, Unusable, Moved) as error:
+            raise _Transient(self._broken(error)) from None
         except openai.OpenAIError as error:
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
         except Exception as error:  # whatever the client's own reading of an odd answer ends in
@@ -339,14 +334,14 @@ class OpenAIBackend(ServerBackend):
 
     def _raise_status(self, error: Any, body: Mapping[str, Any]) -> None:
         """Turn an error status into a retry, a request without a setting, or the end."""
-        said = error.body.get("message") if isinstance(error.body, dict) else None
-        status, text = error.status_code, self._clean(str(said or error.message))
+        body_said = error.body if isinstance(error.body, dict) else {}
+        status = error.status_code
+        text = self._clean(str(body_said.get("message") or error.message))
         lowered = text.lower()
         # The order matters: several refusals share a status, and only their words differ.
         if status == 429 and error.code != "insufficient_quota":
             wait = retry_after(error.response.headers)
             raise _Transient(f"rate limit (429): {text}", wait, limited=True) from None
-        body_said = error.body if isinstance(error.body, dict) else None
         if says_too_long(status, body_said, text):
             raise _TooLong(said_window(body_said, text)) from None
         # Some servers call a setting that they do not know a fault of their own.
@@ -360,7 +355,7 @@ class OpenAIBackend(ServerBackend):
             ) from None
         unknown = error.code in _UNKNOWN_CODES or _UNKNOWN.search(lowered)
         if status == 404 or (status in (400, 422) and unknown):
-            raise _Unknown(status, text) from None
+            raise _Unknown(f"({status}): {text}") from None
         if status in (408, 409, 425) or status >= 500:
             wait = retry_after(error.response.headers)
             raise _Transient(f"status {status}", wait, limited=status == 503) from None
@@ -499,5 +494,4 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
         options = {"enable_thinking": sampling["thinking"]}
         if "chat_template_kwargs" not in left_out:
             body["extra_body"] = {"chat_template_kwargs": options}
-    kept = {name: value for name, value in body.items() if value is not None}
-    return {name: value for name, value in kept.items() if name not in left_out}
+    return {n: value for n, value in body.items() if value is not None and n not in left_out}

@@ -64,11 +64,7 @@ class BatchBackend(ServerBackend):
         except openai.AuthenticationError:
             raise self._wrong_key() from None
         except (openai.APIConnectionError, Unusable, Moved) as error:
-            reason = error.__cause__ or error
-            if isinstance(reason, Moved):
-                raise self._sent_on(reason) from None
-            ours = isinstance(reason, Unusable)
-            raise self._failed(str(reason if ours else error)) from None
+            raise self._failed(self._broken(error)) from None
         except openai.OpenAIError as error:
             raise self._failed(str(error)) from None
         except GecjuryError:
@@ -83,30 +79,27 @@ class BatchBackend(ServerBackend):
         )
 
     async def _all(self, client: Any, work: Assignment) -> None:
-        async with client:
-            await self._rounds(client, work)
-
-    async def _rounds(self, client: Any, work: Assignment) -> None:
         waiting = {attempt.name: attempt for attempt in work.attempts}
         mark = key_of({"model": self.model.name, "prompt": work.attempts[0].request.prompt})
         fruitless = 0
-        while waiting:
-            before = len(waiting)
-            running = await self._collect(client, mark, waiting, work)
-            todo = [attempt for name, attempt in waiting.items() if name not in running]
-            allowed = [attempt for attempt in todo if work.may_send(attempt)]
-            for part in _parts([self._line(attempt) for attempt in allowed]):
-                await self._submit(client, mark, part)
-            if not allowed and not running:
-                return  # the budget is used up
-            if allowed:
-                fruitless = 0 if len(waiting) < before else fruitless + 1
-                if fruitless > _ROUNDS:
-                    raise InputError(
-                        f"{len(todo)} requests came back unanswered from {_ROUNDS} batches"
-                        f"{self._refused and f' ({self._refused})'}; try without --batch"
-                    )
-            await self._wait(client, mark)
+        async with client:
+            while waiting:
+                before = len(waiting)
+                running = await self._collect(client, mark, waiting, work)
+                todo = [attempt for name, attempt in waiting.items() if name not in running]
+                allowed = [attempt for attempt in todo if work.may_send(attempt)]
+                for part in _parts([self._line(attempt) for attempt in allowed]):
+                    await self._submit(client, mark, part)
+                if not allowed and not running:
+                    return  # the budget is used up
+                if allowed:
+                    fruitless = 0 if len(waiting) < before else fruitless + 1
+                    if fruitless > _ROUNDS:
+                        raise InputError(
+                            f"{len(todo)} requests came back unanswered from {_ROUNDS} batches"
+                            f"{self._refused and f' ({self._refused})'}; try without --batch"
+                        )
+                await self._wait(client, mark)
 
     def _line(self, attempt: Attempt) -> str:
         body = request_body(self.model, attempt, set())

@@ -10,6 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 
 _LONGEST_WAIT = 120.0
@@ -48,11 +49,9 @@ class Pace:
 
     async def rest(self, seconds: float) -> None:
         """Wait, unless the run ends before."""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._over.wait()
-        except TimeoutError:
-            pass
 
     def end(self) -> None:
         """Wake everybody who waits: the run is over."""
@@ -85,19 +84,15 @@ class Pace:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return how many seconds a server asks to wait; None where its headers do not say it."""
-    try:
+    with suppress(KeyError, ValueError):
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
-    except (KeyError, ValueError):
-        pass
     value = headers.get("retry-after", "")
-    try:
+    with suppress(ValueError):
         return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
+    # What is neither a number nor a day that there is says nothing.
+    with suppress(ValueError, TypeError, OverflowError, OSError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError, OSError):
-        return None  # neither a number nor a day that there is
+    return None
 
 
 def backoff(attempt: int, asked: float | None, source: random.Random) -> float:

@@ -143,12 +143,10 @@ class _Engine:
         if self.window is None:
             return list(attempts), []
         fitting, unfit = [], []
-        around = None
+        around = self._tokens(attempts[0], empty=True) + _ROOM
         for attempt in attempts:
             # A token is a byte at least, so that most prompts need not be counted.
             most = sum(len(m["content"].encode()) for m in attempt.messages)
-            if around is None:
-                around = self._tokens(attempt, empty=True) + _ROOM
             if around + most + attempt.sampling["max_tokens"] <= self.window:
                 fitting.append(attempt)
                 continue

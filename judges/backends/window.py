@@ -14,6 +14,8 @@ from typing import Any
 
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Attempt, Reply
 
+# Words on each side to which the context is cut, one after the other, until a prompt fits.
+_CONTEXT_WORDS = (32, 16, 8, 0)
 # Without these a model that thinks would be cut off in the middle of it.
 _LEAST_THINKING = 1024
 # What servers say of a prompt that is longer than their window: OpenAI and what follows its
@@ -74,10 +76,15 @@ def less_context(attempt: Attempt, window: int | None) -> Attempt | None:
         attempt: what did not fit.
         window: tokens, where that is known; kept with the reply.
     """
-    less = attempt.shorter()
-    if less is None or window is None:
-        return less
-    return replace(less, overrides={**less.overrides, WINDOW: window})
+    now = attempt.overrides.get(CUT)
+    kept = {} if window is None else {WINDOW: window}
+    for words in _CONTEXT_WORDS:
+        if attempt.request.cut is not None and (now is None or words < now):
+            less = replace(attempt, overrides={**attempt.overrides, CUT: words, **kept})
+            # A context that is shorter than that is not cut by it.
+            if less.messages != attempt.messages:
+                return less
+    return None
 
 
 def too_long(attempt: Attempt, window: int | None) -> Reply:
@@ -87,25 +94,24 @@ def too_long(attempt: Attempt, window: int | None) -> Reply:
     return Reply(f"the prompt does not fit {shown} {context}", TOO_LONG)
 
 
-def says_too_long(status: int, error: Mapping[str, Any] | None, text: str) -> bool:
+def says_too_long(status: int, error: Mapping[str, Any], text: str) -> bool:
     """Return whether a refusal says that prompt and cap do not fit the server's window.
 
     Args:
         status: of HTTP.
-        error: the error as the server sent it, if it was an object.
+        error: the error as the server sent it; empty if it was no object.
         text: what it says.
     """
     if status not in (400, 413, 422, 500):
         return False
-    error = error or {}
     if any(error.get(name) in _CODES for name in ("code", "type")):
         return True
     return bool(_TOO_LONG.search(text.lower()))
 
 
-def said_window(error: Mapping[str, Any] | None, text: str) -> int | None:
+def said_window(error: Mapping[str, Any], text: str) -> int | None:
     """Return the window that a refusal names; None where it names none."""
-    if (count := _count((error or {}).get("n_ctx"))) is not None:
+    if (count := _count(error.get("n_ctx"))) is not None:
         return count
     said = _SAID_WINDOW.search(text.lower())
     return _count(int(said[1])) if said else None

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -128,21 +127,12 @@ def _at(reply: Reply, key: str, values: Mapping[str, float]) -> float | None:
 
 
 def _last_value(text: str, key: str, value: str) -> int | None:
-    """Return where the last value begins that stands behind a key, its line's rest and a colon.
-
-    One search for all of that would go over the rest of the line anew from every key.
-    """
-    ends = [match.start() for match in re.finditer("[:\n]", text)]
-    begins = re.compile(rf":\s*\"?(?={value})", re.IGNORECASE)
-    tried = -1
-    for match in reversed(list(re.finditer(key, text, re.IGNORECASE))):
-        number = bisect_left(ends, match.end())
-        if number == len(ends) or number == tried or text[ends[number]] != ":":
-            continue
-        tried = number
-        if behind := begins.match(text, ends[number]):
-            return behind.end()
-    return None
+    """Return where the last value begins that stands behind a key, its line's rest and a colon."""
+    # The tail may be missing, and nothing is given back (`*+`): a search for all of it would go
+    # over the rest of the line anew from every key.
+    behind = re.compile(rf"(?:{key})[^:\n]*+(:\s*+\"?(?={value}))?", re.IGNORECASE)
+    places = [match.end() for match in behind.finditer(text) if match[1]]
+    return places[-1] if places else None
 
 
 def _mean(

@@ -3,9 +3,9 @@
 Unlike a JSON parser it keeps every value of a repeated key, because a reply that gives a score
 twice must not have one of them chosen for it, and it says whether the text ends inside an object.
 
-Its time grows linearly with the length of the text, whatever the text is: comments are stepped over
-without being read, an object at one brace is read once, however many objects surround it, and what
-is read again in spite of this (braces inside strings) has a limit.
+Its time grows linearly with the length of the text, whatever the text is: an object at one brace is
+read once, however many objects surround it, and what is read again in spite of this (braces inside
+strings, strings and comments without an end) has a limit.
 
 Not json-repair, which keeps the last value of a repeated key and the last of objects with the same
 keys, and completes what was cut off: a score of 1 that was to be 15 would count.
@@ -13,15 +13,21 @@ keys, and completes what was cut off: a score of 1 that was to be 15 would count
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 
 Value = str | float | int | bool | None | list["Value"] | Mapping[str, list["Value"]]
 
-_WHITE = re.compile(r"\s*")
+# Blanks, and comments that end with their line. What is skipped or quoted is never tried anew
+# (`+`), as a hostile text would make that take for ever.
+_SKIPPED = re.compile(r"(?:\s|(?:#|//)[^\n]*+)*+")
+_STRINGS = {
+    '"': re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL),
+    "'": re.compile(r"'(?:[^'\\]|\\.)*+'", re.DOTALL),
+}
 _BARE = re.compile(r"[^\s,:{}\[\]\"'`]+")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
@@ -33,7 +39,7 @@ _FEWEST = 10_000
 
 
 class TooTangled(Exception):
-    """So many braces inside strings lead nowhere that a text is not read to its end."""
+    """So many braces and quotes lead nowhere that a text is not read to its end."""
 
 
 class _Failure(Exception):
@@ -72,6 +78,7 @@ def read_objects(text: str) -> tuple[list[Mapping[str, list[Value]]], bool]:
     return objects, cut
 
 
+@dataclass(slots=True)
 class _Container:
     """An object or a list that is being read, or was.
 
@@ -80,14 +87,14 @@ class _Container:
         end: position behind the closing one.
         value: what it holds.
         levels: of nesting, with its own.
+        key: of an object, the one that was read last.
     """
 
-    __slots__ = ("end", "key", "levels", "start", "value")
-
-    def __init__(self, start: int, value: list[Value] | dict[str, list[Value]]) -> None:
-        self.start, self.end, self.levels = start, start, 1
-        self.value = value
-        self.key = ""
+    start: int
+    value: list[Value] | dict[str, list[Value]]
+    end: int = 0
+    levels: int = 1
+    key: str = ""
 
     def add(self, value: Value) -> None:
         """Add the next value; of an object, that of the key read last."""
@@ -189,25 +196,21 @@ class _Reader:
 
     def _peek(self) -> str:
         """Return the next character that is neither blank nor comment."""
-        text = self.text
         while True:
             start = self.at
-            white = _WHITE.match(text, start)
-            assert white is not None
-            self.at = white.end()
+            skipped = _SKIPPED.match(self.text, start)
+            assert skipped is not None  # it may be empty
+            self.at = skipped.end()
             self._spend(self.at - start + 1)
-            if self.at >= len(text):
+            if self.at >= len(self.text):
                 raise _Cut
-            here = text[self.at]
-            if here == "#" or text.startswith("//", self.at):
-                self.at = _next(self._line_ends, self.at, len(text))
-            elif here == "/" and text.startswith("/*", self.at):
-                end = _next(self._comment_ends, self.at + 2, -1)
-                if end < 0:
-                    return here
-                self.at = end + 2
-            else:
-                return here
+            if not self.text.startswith("/*", self.at):
+                return self.text[self.at]
+            end = self.text.find("*/", self.at + 2)
+            self._spend((end if end >= 0 else len(self.text)) - self.at)
+            if end < 0:
+                return "/"
+            self.at = end + 2
 
     def _scalar(self, first: str) -> Value:
         """Read a string, a number or a word."""
@@ -219,14 +222,12 @@ class _Reader:
         return _read_word(word)
 
     def _string(self, quote: str) -> str:
-        start = self.at + 1
-        ends = self._double_ends if quote == '"' else self._single_ends
-        end = ends[start] if start < len(ends) else -1
-        if end < 0:
+        match = _STRINGS[quote].match(self.text, self.at)
+        self._spend((match.end() if match else len(self.text)) - self.at)
+        if match is None:
             raise _Cut
-        self.at = end + 1
-        self._spend(end - start)
-        return _ESCAPED.sub(lambda match: _ESCAPE.get(match[1], match[1]), self.text[start:end])
+        self.at = match.end()
+        return _ESCAPED.sub(lambda escape: _ESCAPE.get(escape[1], escape[1]), match[0][1:-1])
 
     def _bare(self) -> str:
         match = _BARE.match(self.text, self.at)
@@ -236,58 +237,14 @@ class _Reader:
         self.at = match.end()
         return match[0]
 
-    @functools.cached_property
-    def _line_ends(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.text)]
-
-    @functools.cached_property
-    def _comment_ends(self) -> list[int]:
-        return [match.start() for match in re.finditer(r"\*/", self.text)]
-
-    @functools.cached_property
-    def _double_ends(self) -> list[int]:
-        return _string_ends(self.text, '"')
-
-    @functools.cached_property
-    def _single_ends(self) -> list[int]:
-        return _string_ends(self.text, "'")
-
-
-def _next(places: list[int], at: int, otherwise: int) -> int:
-    """Return the first of sorted places that is not before `at`."""
-    number = bisect_left(places, at)
-    return places[number] if number < len(places) else otherwise
-
-
-def _string_ends(text: str, quote: str) -> list[int]:
-    """Return of each character where a string that goes on there ends; -1 where it never does.
-
-    Strings may begin at any quotation mark, and which later one ends them depends on the
-    backslashes between: from the back, every character's answer follows from those behind it.
-    """
-    ends = [-1] * (len(text) + 2)
-    end = -1
-    for at in range(len(text) - 1, -1, -1):
-        here = text[at]
-        if here == quote:
-            end = at
-        elif here == "\\":
-            end = ends[at + 2]
-        ends[at] = end
-    return ends
-
 
 def _read_word(word: str) -> str | float | int | bool | None:
     """Return a constant, a finite number, or the word itself."""
     constants = {"true": True, "false": False, "null": None, "none": None}
     if word.lower() in constants:
         return constants[word.lower()]
-    try:
+    with suppress(ValueError):
         return int(word)
-    except ValueError:
-        pass
-    try:
-        number = float(word)
-    except ValueError:
-        return word
-    return number if math.isfinite(number) else word
+    with suppress(ValueError):
+        return float(word) if math.isfinite(float(word)) else word
+    return word

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def test_the_key_is_listed_openly_and_holds_nothing_else(path: Path) -> None:
 def test_a_prompt_kept_under_the_number_of_a_permutation_is_answered(path: Path) -> None:
     """Stores of earlier versions; the drawn order may show first what was the reverse order."""
     parts = {**other(7).parts, "order": 1}
-    record = {"key": key_of(parts), "parts": parts, "reply": REPLY.to_json()}
+    record = {"key": key_of(parts), "parts": parts, "reply": asdict(REPLY)}
     with Store(path, IDENTITY) as store:
         store.append_record(record)
         assert store.replies(other(7).key) == [REPLY]
@@ -134,7 +134,7 @@ def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
     with Store(store_path(folder / "anew", old.identity), old.identity) as store:
         for record in old.records:
             reply = Reply.from_json(record["reply"])
-            store.append_record({**record, "reply": reply.to_json()})
+            store.append_record({**record, "reply": asdict(reply)})
         assert store.path.read_bytes() == written.read_bytes()
 
 
