@@ -1,4 +1,4 @@
-"""An analyser that reads, aligns and merges by the characters of tokens."""
+"""An extractor that reads, aligns and merges by the characters of tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.alignment_large import distances
 from gecjury.extraction.merging import Rules
 from gecjury.extraction.parsing import Parsed, mark
-from gecjury.extraction.pipeline import Analyser
+from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain.categories import PlainTyper
 from gecjury.extraction.plain.forms import folded, is_punctuation, only_letters, similar
 
@@ -117,6 +117,6 @@ class PlainReader:
         return word
 
 
-def plain_analyser() -> Analyser:
-    """Return the analyser that makes edits without a tagger."""
-    return Analyser(PlainReader(), PlainAligner(), RULES, PlainTyper())
+def plain_extractor() -> Extractor:
+    """Return the extractor of edits without a tagger."""
+    return Extractor(PlainReader(), PlainAligner(), RULES, PlainTyper())
