@@ -63,13 +63,12 @@ class PlainAligner(Aligner):
     def _open_classes(self) -> frozenset[int]:
         return frozenset()
 
-    def _matrix(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> FloatArray:
-        lowers = source.lowers[start:n], corrected.lowers[start:m]
-        between, rows, columns = distances(*lowers)
-        costs = np.zeros((n - start + 1, m - start + 1))
-        right = np.array(corrected.texts[start:m], dtype=object)
-        folded_right = np.array(lowers[1], dtype=object)
-        for i, (text, lower) in enumerate(zip(source.texts[start:n], lowers[0], strict=True)):
+    def _matrix(self, source: Parsed, corrected: Parsed) -> FloatArray:
+        between, rows, columns = distances(source.lowers, corrected.lowers)
+        costs = np.zeros((len(source) + 1, len(corrected) + 1))
+        right = np.array(corrected.texts, dtype=object)
+        folded_right = np.array(corrected.lowers, dtype=object)
+        for i, (text, lower) in enumerate(zip(source.texts, source.lowers, strict=True)):
             row = _REPLACED + _DISTANCE * between[rows[i]][columns]
             row[folded_right == lower] = 0.0
             row[right == text] = -1.0

@@ -147,7 +147,7 @@ def test_costs_of_the_matrix_are_those_of_single_pairs() -> None:
     parsed = PlainReader().parse([left, right])
     one, other = parsed[left], parsed[right]
     aligner = PlainAligner()
-    costs = aligner._matrix(one, other, 0, len(one), len(other))[1:, 1:]
+    costs = aligner._matrix(one, other)[1:, 1:]
     for i, text in enumerate(one.texts):
         for j, same in enumerate(other.texts):
             wanted = -1.0 if text == same else aligner.substitution(one, i, other, j)
