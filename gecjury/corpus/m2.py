@@ -199,15 +199,10 @@ def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
         raise InputError(
             f"{where}: span {span!r:.60} is not two whole numbers, expected `start end`"
         ) from None
-    if not annotator.strip().isdecimal():
+    if not annotator.strip().isdecimal() or len(annotator.strip()) > _DIGITS:
         raise InputError(
-            f"{where}: annotator {annotator!r:.60} is not a whole number from 0; "
-            "the last field names the annotator"
-        )
-    if len(annotator.strip()) > _DIGITS:
-        raise InputError(
-            f"{where}: annotator {annotator.strip():.20}... has {len(annotator.strip())} digits; "
-            f"expected a number of at most {_DIGITS}"
+            f"{where}: annotator {annotator!r:.60} is not a whole number from 0, of at most "
+            f"{_DIGITS} digits; the last field names the annotator"
         )
     annotation = M2Annotation(start, end, kind, correction, required, comment, int(annotator))
     if not annotation.is_noop and not 0 <= start <= end <= length:

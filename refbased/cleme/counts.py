@@ -173,15 +173,8 @@ class Verdicts:
         return result
 
 
-def _dependent(hypothesis: ChunkText, reference: ChunkText) -> int:
-    if hypothesis is None:
-        return _TN if reference is None else _FN
-    if hypothesis == reference:
-        return _TP
-    return _FP_NEEDLESS if reference is None else _FP_NEEDED
-
-
-def _independent(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
+def _verdict(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
+    """Return the verdict on a chunk against some references together, or against a single one."""
     if hypothesis is None:
         return _TN if None in references else _FN
     if hypothesis in references:
@@ -241,9 +234,9 @@ def judge_chunks(
                     total += max(span, len(text))
                     changed += 1
             if independent:
-                kinds = [_independent(output, others)] * (1 if together else len(kept))
+                kinds = [_verdict(output, others)] * (1 if together else len(kept))
             else:
-                kinds = [_dependent(output, text) for text in others]
+                kinds = [_verdict(output, (text,)) for text in others]
             places = [0] if together else kept
             rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
             # A missed chunk has no change of its own, so it is weighed by the reference's.

@@ -96,8 +96,8 @@ class Tally:
         places = self.distinct(rows)
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         encoder = load_encoder(self.encoder, self.runtime)
-        vectors, report = edit_vectors(sets, self.vectorise, encoder)
-        self.truncated += report.truncated
+        vectors, truncated = edit_vectors(sets, self.vectorise, encoder)
+        self.truncated += truncated
         self.vectors += sum(map(len, vectors))
         # Counted by the norm, whatever `mass` is: the encoder does not see such an edit.
         self.massless += sum(int((masses(rows, "norm") == 0).sum()) for rows in vectors)
