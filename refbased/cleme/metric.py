@@ -254,19 +254,14 @@ class CLEME2(CLEME):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights == "bertscore":
-            if self.compat != "gecjury":
-                raise OptionError(
-                    f"{self.name}: compat={self.compat} chooses among weights by length, and "
-                    "weights=bertscore has none of them: leave one of the two out"
-                )
-            return
-        for option in ("model", "layer", "revision"):
+        # Each way to weigh has settings of its own, which the other would ignore in silence.
+        ignored = ("model", "layer", "revision") if self.weights == "length" else ("compat",)
+        for option in ignored:
             value = getattr(self, option)
-            if value is not None:
+            if value != getattr(CLEME2, option):
                 raise OptionError(
-                    f"{self.name}: {option}={value} is for weights=bertscore; weights by length "
-                    "need no model"
+                    f"{self.name}: {option}={value} does nothing with weights={self.weights}: "
+                    "leave one of the two out"
                 )
 
     @property

@@ -9,7 +9,7 @@ it holds at most `max_unchanged_words` unchanged tokens (Dahlmeier and Ng 2012, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +43,10 @@ class Window:
         vertices: sorted positions; the first and the last lie on every path.
         edges: for each vertex its base edges (tail's index, 1 if a match else 0, in how many of
             the two alignment graphs), tails ascending.
-        index: position to index in `vertices`.
     """
 
     vertices: list[Vertex]
     edges: list[list[tuple[int, int, int]]]
-    index: dict[Vertex, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.index = {vertex: number for number, vertex in enumerate(self.vertices)}
 
 
 def _distances(different: NDArray[np.int32]) -> NDArray[np.int32]:

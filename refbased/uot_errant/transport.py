@@ -63,7 +63,10 @@ class Penalties:
 
 @dataclass(frozen=True)
 class Problem:
-    """Masses of n hypothesis and m reference edits, and the n × m costs between them."""
+    """Masses of n hypothesis and m reference edits, and the n × m costs between them.
+
+    Without edits on one side the costs are empty.
+    """
 
     a: FloatArray
     b: FloatArray
