@@ -67,8 +67,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
                     # Kept by place: the reference that counts is known only when all sentences are.
                     place = (system, row, index)
                     types[place] = _count(kinds, reference[row], weights.of(row, index))
-                    for (_, kind), amount in types[place].items():
-                        values[place][kind] += amount
+                    values[place] = _totals(types[place])
         return self.typed_statistics(values, lambda *place: types[place], edits, notes)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
@@ -86,9 +85,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
         counts = np.zeros((len(corrections), len(references), 3))
         for number, ((row, _), kinds) in enumerate(zip(corrections, outputs, strict=True)):
             for index, lines in enumerate(references):
-                by_type = _count(kinds, lines[row], weights.of(row, index))
-                for (_, kind), amount in by_type.items():
-                    counts[number, index, kind] += amount
+                counts[number, index] = _totals(_count(kinds, lines[row], weights.of(row, index)))
         credit = np.zeros((len(cases), len(references)))
         for number, case in enumerate(cases):
             key = (case.edit.start, case.edit.end, case.edit.correction)
@@ -111,3 +108,11 @@ def _count(
         if key not in mine:
             sums[kind, 2] = sums.get((kind, 2), 0.0) + weights[key]
     return sums
+
+
+def _totals(types: Types) -> list[float]:
+    """Sum TP, FP and FN over the types."""
+    totals = [0.0, 0.0, 0.0]
+    for (_, kind), amount in types.items():
+        totals[kind] += amount
+    return totals

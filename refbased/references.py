@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray, blocks
 from gecjury.refbased.ranges import MOST, NOISE, Quotients, find_ranges, surely_alike, surely_best
 from gecjury.stats.counts import precision_recall_f
 
@@ -427,10 +427,9 @@ def choose_running(
     orders = np.arange(sentences)[None] if draws is None else draws
     choices = _prepare(values, rule, orders.shape[1])
     totals = np.zeros((len(orders), systems, kinds))
-    size = max(1, _CELLS // max(systems, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for start in range(0, len(orders), size):
-            _replay(choices, orders[start : start + size], totals[start : start + size])
+        for part in blocks(len(orders), systems, _CELLS):
+            _replay(choices, orders[part], totals[part])
     if draws is not None:
         return totals, np.empty((0, 0), dtype=np.int64)
     return totals[0], choices.chosen.T.astype(np.int64)

@@ -20,7 +20,7 @@ from gecjury.extraction.tagger.importing import installed_version, tested_versio
 
 
 def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
-    """Return a new extractor; its spaCy pipeline is loaded once for all metrics of a run.
+    """Return an extractor; a spaCy pipeline is loaded once for all metrics of a run.
 
     Raises:
         MissingExtraError: spaCy or errant is not installed, where the tagger needs it.

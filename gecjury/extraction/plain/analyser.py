@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 
@@ -116,6 +117,7 @@ class PlainReader:
         return word
 
 
+@cache
 def plain_extractor() -> Extractor:
-    """Return the extractor of edits without a tagger."""
+    """Return the extractor of edits without a tagger, one for all metrics of a run."""
     return Extractor(PlainReader(), PlainAligner(), RULES, PlainTyper())
