@@ -103,6 +103,7 @@ def looks_like_m2(lines: Sequence[str]) -> bool:
     """
     if not lines or not (lines[0] == "S" or lines[0].startswith("S ")):
         return False
+    # A text may have a sentence that begins with "S ", but not edits or blank lines after it.
     head = lines[:200]
     if any(line.startswith("A ") and "|||" in line for line in head):
         return True
