@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -125,17 +126,16 @@ class ERRANT(BestReference, TypedEditMetric):
             # needless.
             near = [edit_label(other) for other in gold.values() if _touch(edit, other)]
             verdict = "hit" if key in gold else "wrong" if near else "over"
-            rows.append(_verdict(source, edit, verdict, "hypothesis", near))
+            rows.append((edit.start, _verdict(source, edit, verdict, "hypothesis", near)))
         for key, edit in gold.items():
             near = [edit_label(other) for other in proposed.values() if _touch(edit, other)]
             if key not in proposed:
-                rows.append(_verdict(source, edit, "wrong" if near else "under", "reference", near))
-        rows.sort(key=lambda row: row["start"])
-        for row in rows:
-            del row["start"]
+                verdict = "wrong" if near else "under"
+                rows.append((edit.start, _verdict(source, edit, verdict, "reference", near)))
+        rows.sort(key=itemgetter(0))
         columns = ("side", "edit", "from", "type", "verdict", "beside")
         scores = self.explained_scores(source, hypothesis, reference, runtime)
-        return Explanation(scores, columns, rows)
+        return Explanation(scores, columns, [row for _, row in rows])
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,6 @@ def _verdict(
     source: str, edit: Edit, verdict: str, side: str, near: Sequence[str]
 ) -> dict[str, Any]:
     return {
-        "start": edit.start,
         "side": side,
         "edit": edit_label(edit),
         "from": words(source, edit),

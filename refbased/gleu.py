@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
@@ -177,8 +177,8 @@ class GLEU(Scorer):
         systems, count, references, width = values.shape
         draw = _CHOOSERS[self.choices](self.seed, self.draws, references)
         sums = np.zeros((self.draws, systems * width))
-        for start in range(0, count, max(1, _CELLS // self.draws)):
-            part = values[:, start : start + max(1, _CELLS // self.draws)].swapaxes(0, 1)
+        for rows in blocks(count, self.draws, _CELLS):
+            part = values[:, rows].swapaxes(0, 1)
             chosen = draw(len(part))
             for reference in range(references):
                 flat = part[:, :, reference].reshape(len(part), -1).astype(np.float64)

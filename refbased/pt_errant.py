@@ -10,20 +10,13 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
-from gecjury.refbased.edit_metric import (
-    BestReference,
-    TypedEditMetric,
-    Types,
-    distinct_corrections,
-)
+from gecjury.refbased.edit_metric import TypedEditMetric, Types, distinct_corrections
 from gecjury.refbased.weighing.edit_weights import (
     EditKey,
     EditWeights,
     Kinds,
-    WeightModel,
-    Weights,
+    ModelWeighted,
     edit_kinds,
-    weight_model,
 )
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
@@ -31,7 +24,7 @@ from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)
-class PTERRANT(BestReference, TypedEditMetric):
+class PTERRANT(ModelWeighted, TypedEditMetric):
     """F-score over weighted edits (Gong et al. 2022).
 
     An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, or BARTScore's change
@@ -40,12 +33,6 @@ class PTERRANT(BestReference, TypedEditMetric):
     corpus.
 
     Attributes:
-        weights: `bertscore`, or `bartscore` (see `BARTScore`).
-        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
-            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
-        layer: hidden states BERTScore compares; None for those the bert-score package takes (9 of
-            bert-base-uncased, else the last).
-        revision: commit, tag or branch of a hub model.
         beta: weight of recall.
         dtype: numbers that BERTScore's encoder computes with: `bfloat16` is several times as fast
             on processors that have it and less exact, `float16` is for GPUs;
@@ -55,35 +42,11 @@ class PTERRANT(BestReference, TypedEditMetric):
     name: ClassVar[str] = "pt-errant"
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
     later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"dtype"}
     apart: ClassVar[bool] = False
 
-    weights: Weights = "bertscore"
-    model: str | None = None
-    layer: int | None = None
-    revision: str | None = None
     beta: float = 0.5
     dtype: DType = "float32"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.weight_model  # refuses options that do not go together
-
-    @property
-    def weight_model(self) -> WeightModel:
-        """The score that weighs edits."""
-        return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
-
-    @property
-    def loaded_models(self) -> tuple[str, ...]:
-        """The model that weighs edits."""
-        return (self.weight_model.model,)
-
-    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """Return the facts that decide edits, and the model's files."""
-        return {**super().extra_signature(runtime), "model": self.weight_model.identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Compute weighted TP, FP, FN: systems × sentences × references × 3."""
@@ -104,8 +67,7 @@ class PTERRANT(BestReference, TypedEditMetric):
                     # Kept by place: the reference that counts is known only when all sentences are.
                     place = (system, row, index)
                     types[place] = _count(kinds, reference[row], weights.of(row, index))
-                    for (_, kind), amount in types[place].items():
-                        values[place][kind] += amount
+                    values[place] = _totals(types[place])
         return self.typed_statistics(values, lambda *place: types[place], edits, notes)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
@@ -123,9 +85,7 @@ class PTERRANT(BestReference, TypedEditMetric):
         counts = np.zeros((len(corrections), len(references), 3))
         for number, ((row, _), kinds) in enumerate(zip(corrections, outputs, strict=True)):
             for index, lines in enumerate(references):
-                by_type = _count(kinds, lines[row], weights.of(row, index))
-                for (_, kind), amount in by_type.items():
-                    counts[number, index, kind] += amount
+                counts[number, index] = _totals(_count(kinds, lines[row], weights.of(row, index)))
         credit = np.zeros((len(cases), len(references)))
         for number, case in enumerate(cases):
             key = (case.edit.start, case.edit.end, case.edit.correction)
@@ -148,3 +108,11 @@ def _count(
         if key not in mine:
             sums[kind, 2] = sums.get((kind, 2), 0.0) + weights[key]
     return sums
+
+
+def _totals(types: Types) -> list[float]:
+    """Sum TP, FP and FN over the types."""
+    totals = [0.0, 0.0, 0.0]
+    for (_, kind), amount in types.items():
+        totals[kind] += amount
+    return totals

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from gecjury.models.precision import DType
 from gecjury.refbased.m2.maxmatch import extract_system_edits
 from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
-from gecjury.refbased.weighing.edit_weights import EditWeights, WeightModel, Weights, weight_model
+from gecjury.refbased.weighing.edit_weights import EditWeights, ModelWeighted
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
@@ -23,7 +22,7 @@ _Key = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
-class PTM2(M2):
+class PTM2(ModelWeighted, M2):
     """F0.5 over weighted edits matched to gold M2 edits (Gong et al. 2022).
 
     An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, where R is the source with
@@ -31,11 +30,7 @@ class PTM2(M2):
     the place of M2's counts, so everything else is as for M2: range 0 to 1, higher is better.
 
     Attributes:
-        weights: `bertscore`, or `bartscore` (see `BARTScore`).
-        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
-            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
         layer: hidden states BERTScore compares; None for those the bert-score package takes.
-        revision: commit, tag or branch of a hub model.
         dtype: numbers that BERTScore's encoder computes with: `bfloat16` is several times as fast
             on processors that have it and less exact, `float16` is for GPUs;
             `float32-onednn` differs in the last bits alone, and is faster on AMD's processors.
@@ -44,36 +39,12 @@ class PTM2(M2):
     name: ClassVar[str] = "pt-m2"
     summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
     later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
-    weights: Weights = "bertscore"
-    model: str | None = None
-    layer: int | None = None
-    revision: str | None = None
     dtype: DType = "float32"
 
     # M2's credit counts edits and knows nothing of weights: edits are credited by attribution.
     credit = Scorer.credit
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.weight_model  # refuses options that do not go together
-
-    @property
-    def weight_model(self) -> WeightModel:
-        """The score that weighs edits."""
-        return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
-
-    @property
-    def loaded_models(self) -> tuple[str, ...]:
-        """The model that weighs edits."""
-        return (self.weight_model.model,)
-
-    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """Return the weight model's files."""
-        return {"model": self.weight_model.identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Sum correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""

@@ -22,6 +22,8 @@ from gecjury.arrays import BoolArray, FloatArray, IntArray
 MOST = 4.0
 """Scores of counts that may be negative above which the short formula is not relied on: what its
 denominator sums may cancel out by then."""
+NOISE = 1e-13
+"""Two ways of computing one score of sums are never that far apart."""
 _SPREAD = 4.0  # standard deviations about the mean that a range covers
 _RELIED = 1e-6  # share of the first count that a sum must exceed to be surely above 0
 
@@ -38,6 +40,8 @@ class Quotients:
             is ever negative.
         floors: shape (F,), what each of these sums must exceed before a sentence is added, so that
             it is above 0 with it.
+        digits: to which the score is rounded; None compares it as it is.
+        nothing: added to denominators, so that a quotient of nothing is 0.
     """
 
     tops: FloatArray
@@ -45,6 +49,13 @@ class Quotients:
     constant: float
     above: FloatArray
     floors: FloatArray
+    digits: int | None
+    nothing: float
+
+    @property
+    def clear(self) -> float:
+        """By how much a score must be ahead to be so after rounding."""
+        return NOISE if self.digits is None else 2 * 10.0**-self.digits
 
     def relied(self, sums: FloatArray) -> BoolArray:
         """Return True if the score holds for the sums, ... × K, with any one sentence added."""
@@ -74,7 +85,6 @@ def find_ranges(
     score: Quotients,
     reach: FloatArray,
     ratios: FloatArray,
-    nothing: float = 0.0,
 ) -> Ranges:
     """Compute ranges over corpora for a stretch of sentences.
 
@@ -84,14 +94,13 @@ def find_ranges(
         reach: least and greatest sum that the stretch adds at any place, 2 × (2Q + F) × S: to
             the numerators, the denominators, and the sums that have to be above 0.
         ratios: of the quotients of what single sentences add to both, 2 × Q × S.
-        nothing: added to denominators.
     """
     size = len(score.tops)
     parts = np.concatenate([score.tops, score.bottoms, score.above])
     values = np.moveaxis(sums @ parts.T, -1, 0)
     tops, bottoms = values[:size], values[size : 2 * size]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        bottoms = bottoms + nothing
+        bottoms = bottoms + score.nothing
         both = np.concatenate([tops / bottoms, bottoms])
         finite = np.isfinite(both).all(axis=0)
         both = np.where(finite, both, 0.0)
@@ -126,9 +135,8 @@ def find_ranges(
 
 
 def surely_best(
-    ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, margin: float,
-    most: float,
-) -> IntArray:  # fmt: skip
+    ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, score: Quotients
+) -> IntArray:
     """Return the reference that is best in all corpora but the exceptions; −1 where none is.
 
     Args:
@@ -137,8 +145,7 @@ def surely_best(
         tops: addition of each of R references to the numerators, Q × R × A; −∞ if it may not
             be chosen.
         bottoms: addition to the denominators, Q × R × A.
-        margin: by which it has to be ahead.
-        most: scores above it are not relied on; infinite where all are.
+        score: the score, in which the best has to be ahead.
     """
     (low, high), (least, greatest) = ranges.quotients[..., system], ranges.bottoms[..., system]
     references = tops.shape[1]
@@ -149,10 +156,9 @@ def surely_best(
         index = best[None, None]
         u, v = (np.take_along_axis(part, index, axis=1)[:, 0] for part in (tops, bottoms))
         sure = ranges.sound[system] & (least + bottoms.min(axis=1) > 0).all(axis=0)
-        if np.isfinite(most):
-            sure &= (np.maximum(high, 0) * greatest + np.maximum(u, 0) <= most * (least + v)).all(
-                axis=0
-            )
+        if len(score.above):
+            greatest_top = np.maximum(high, 0) * greatest + np.maximum(u, 0)
+            sure &= (greatest_top <= MOST * (least + v)).all(axis=0)
         ends = (least, greatest)
         for other in range(references):
             u2, v2 = tops[:, other], bottoms[:, other]
@@ -164,14 +170,13 @@ def surely_best(
                 bracket * np.minimum.reduce(factors), bracket * np.maximum.reduce(factors)
             ).sum(axis=0)
             barred = tops[0, other] == -np.inf
-            sure &= (best == other) | barred | (ahead > margin)
+            sure &= (best == other) | barred | (ahead > 2 * score.clear)
     return np.where(sure, best, -1)
 
 
 def surely_alike(
-    ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, constant: float,
-    digits: int,
-) -> BoolArray:  # fmt: skip
+    ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, score: Quotients
+) -> BoolArray:
     """Return where all references have the same rounded score but for the exceptions.
 
     Args:
@@ -179,21 +184,23 @@ def surely_alike(
         system: of each sentence.
         tops: −∞ for a reference that may not be chosen.
         bottoms: of each reference.
-        constant: part of the score besides the quotients.
-        digits: to which it is rounded.
+        score: the score, which is rounded.
     """
+    assert score.digits is not None
     alike = np.zeros(len(system), dtype=bool)
+    grain = 10.0**-score.digits
     # Few systems have so narrow a range: those that change nothing, or nothing rightly.
     wide = ranges.quotients[1] - ranges.quotients[0]
-    at = np.flatnonzero(ranges.sound[system] & (wide.sum(axis=0) < 10.0**-digits)[system])
+    at = np.flatnonzero(ranges.sound[system] & (wide.sum(axis=0) < grain)[system])
     if not len(at):
         return alike
     tops, bottoms = tops[..., at], bottoms[..., at]
     quotients, sums = ranges.quotients[..., system[at]], ranges.bottoms[..., system[at]]
     ends = [((p * v)[:, None] + tops) / (v[:, None] + bottoms) for p in quotients for v in sums]
     barred = tops[0] == -np.inf
-    slack = 10.0**-digits / 10
+    slack = grain / 10
     low = np.where(barred, np.inf, np.minimum.reduce(ends).sum(axis=0)).min(axis=0) - slack
     high = np.where(barred, -np.inf, np.maximum.reduce(ends).sum(axis=0)).max(axis=0) + slack
-    alike[at] = np.round(low + constant, digits) == np.round(high + constant, digits)
+    rounded = [np.round(end + score.constant, score.digits) for end in (low, high)]
+    alike[at] = rounded[0] == rounded[1]
     return alike

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
-from gecjury.refbased.ranges import MOST, Quotients, find_ranges, surely_alike, surely_best
+from gecjury.arrays import FloatArray, IntArray, blocks
+from gecjury.refbased.ranges import MOST, NOISE, Quotients, find_ranges, surely_alike, surely_best
 from gecjury.stats.counts import precision_recall_f
 
 FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
@@ -100,7 +100,6 @@ def choose_best(keys: Sequence[FloatArray], usable: NDArray[np.bool_]) -> IntArr
 
 
 _CELLS = 32_000  # (corpus, system) pairs handled side by side: what they need stays in the cache
-_NOISE = 1e-13  # two ways of computing one score of sums are never that far apart
 _NOTHING = 1e-300  # a denominator that makes a quotient of nothing 0
 _GRAIN = 64  # sums and products of multiples of 1/64 are exact
 _STRETCH = (8, 64)  # sentences for which ranges are found together, at the beginning and later
@@ -115,7 +114,6 @@ class _Choices:
 
     Attributes:
         rule: keys to choose by.
-        clear: by how much a score by the short formula must be ahead to be so by the rule.
         score: the short formula; None where there is none.
         settled: N × (S · K), counts where there is no choice, 0 elsewhere.
         chosen: N × S, the reference where there is no choice; −1 where there is none.
@@ -132,7 +130,6 @@ class _Choices:
     """
 
     rule: FirstBest
-    clear: float
     score: Quotients | None
     settled: FloatArray
     chosen: IntArray
@@ -144,27 +141,6 @@ class _Choices:
     by_later: IntArray
     reach: FloatArray
     ranging: bool
-
-
-def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArray:
-    """Sum the counts of every draw; each sentence's reference is taken by the running rule.
-
-    Args:
-        values: S × N × R × K; NaN where a reference is absent from a sentence.
-        rule: the keys to choose by.
-        draws: B × M sentence indices in order.
-
-    Returns:
-        B × S × K.
-    """
-    systems, _, _, kinds = values.shape
-    choices = _prepare(values, rule, draws.shape[1])
-    totals = np.zeros((len(draws), systems, kinds))
-    size = max(1, _CELLS // systems)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for start in range(0, len(draws), size):
-            _replay(choices, draws[start : start + size], totals[start : start + size])
-    return totals
 
 
 def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
@@ -179,7 +155,13 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
         above = np.array(rule.above if signed else ()).reshape(-1, kinds)
         least = (counts @ above.T).min(axis=(0, 1), initial=0.0)
         score = Quotients(
-            np.array(rule.tops), np.array(rule.bottoms), rule.constant or 0.0, above, -least
+            np.array(rule.tops),
+            np.array(rule.bottoms),
+            rule.constant or 0.0,
+            above,
+            -least,
+            rule.digits,
+            0.0 if rule.constant is None else _NOTHING,
         )
     ahead = None
     if isinstance(rule, QuotientRule) and rule.constant is None and not signed:
@@ -194,11 +176,10 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     at = np.flatnonzero(left > 1)
     place = np.full((sentences, systems), -1, dtype=np.int32)
     place.ravel()[at] = np.arange(len(at))
-    clear, reach = 0.0, np.empty((2, 0, sentences, systems))
+    reach = np.empty((2, 0, sentences, systems))
     tops = bottoms = np.empty((0, references, len(at)))
     by_later = np.zeros(len(at), dtype=np.int64)
-    if score is not None and isinstance(rule, QuotientRule):
-        clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
+    if score is not None:
         reach = _reach(counts, usable, score)
         reach = reach.reshape(*reach.shape[:2], sentences, systems)
         tops, bottoms = (
@@ -206,13 +187,12 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
             for part in (score.tops, score.bottoms)
         )
         by_later = choose_best(rule(counts[at], counts[at])[1:], usable[at])
-        if rule.constant is not None:
-            bottoms += _NOTHING
+        bottoms += score.nothing
         barred = ~usable[at].T
         tops[:, barred], bottoms[:, barred] = 0.0, 1.0
         tops[0, barred] = -np.inf
     return _Choices(
-        rule, clear, score, settled, chosen, place, counts[at], usable[at], tops, bottoms, by_later,
+        rule, score, settled, chosen, place, counts[at], usable[at], tops, bottoms, by_later,
         reach, score is not None and ahead is None,
     )  # fmt: skip
 
@@ -290,7 +270,7 @@ def _ahead(counts: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None
     top, rest = top_weight * counts[..., 0], counts @ weights
     if (rest < 0).any() or not (exact or (rule.digits is not None and (weights >= 0).all())):
         return None  # an F of 1 might not come out as 1
-    visible = 2 * _NOISE * (length * (top + rest).max(initial=0.0)) ** 2
+    visible = 2 * NOISE * (length * (top + rest).max(initial=0.0)) ** 2
     least_gain = visible / rest.min(initial=np.inf, where=rest > 0)
     least_loss = visible / top.min(initial=np.inf, where=top > 0)
 
@@ -382,17 +362,14 @@ def _settle(
     sums = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     added = np.stack([sums[0].min(axis=0), sums[1].max(axis=0)])
     ratios = np.stack([steps[0, :, -size:].min(axis=0), steps[1, :, -size:].max(axis=0)])
-    nothing = 0.0 if getattr(choices.rule, "constant", None) is None else _NOTHING
-    ranges = find_ranges(totals, choices.score, added, ratios, nothing)
+    ranges = find_ranges(totals, choices.score, added, ratios)
     still = choices.place[rows]
     row, system = np.nonzero(still >= 0)
     which = still[row, system]
     tops, bottoms = choices.tops[..., which], choices.bottoms[..., which]
-    most = MOST if len(choices.score.above) else np.inf
-    best = surely_best(ranges, system, tops, bottoms, 2 * choices.clear, most)
-    digits = getattr(choices.rule, "digits", None)
-    if digits is not None:
-        alike = surely_alike(ranges, system, tops, bottoms, choices.score.constant, digits)
+    best = surely_best(ranges, system, tops, bottoms, choices.score)
+    if choices.score.digits is not None:
+        alike = surely_alike(ranges, system, tops, bottoms, choices.score)
         best = np.where(alike & (best < 0), choices.by_later[which], best)
     sure = best >= 0
     row, system, which = row[sure], system[sure], which[sure]
@@ -417,7 +394,7 @@ def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> 
         chosen[score_sum > best] = number
         second = np.maximum(second, np.minimum(best, score_sum))
         best = np.maximum(best, score_sum)
-    sure = best - second > choices.clear  # NaN, where nothing is counted, is not
+    sure = best - second > score.clear  # NaN, where nothing is counted, is not
     if len(score.above):
         sure &= (best <= MOST) & score.relied(before)
     close = np.flatnonzero(~sure)
@@ -446,11 +423,13 @@ def choose_running(
         empty array with draws. A sentence without any reference adds nothing (chosen: −1).
     """
     values = np.asarray(counts, dtype=np.float64)
-    if draws is not None:
-        return sum_draws(values, rule, draws), np.empty((0, 0), dtype=np.int64)
     systems, sentences, _, kinds = values.shape
-    choices = _prepare(values, rule, sentences)
-    totals = np.zeros((1, systems, kinds))
+    orders = np.arange(sentences)[None] if draws is None else draws
+    choices = _prepare(values, rule, orders.shape[1])
+    totals = np.zeros((len(orders), systems, kinds))
     with np.errstate(divide="ignore", invalid="ignore"):
-        _replay(choices, np.arange(sentences)[None], totals)
+        for part in blocks(len(orders), systems, _CELLS):
+            _replay(choices, orders[part], totals[part])
+    if draws is not None:
+        return totals, np.empty((0, 0), dtype=np.int64)
     return totals[0], choices.chosen.T.astype(np.int64)

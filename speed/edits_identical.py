@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.parsing import Parser
-from gecjury.extraction.pipeline import Extractor, as_analyser
+from gecjury.extraction.pipeline import errant_extractor
 from gecjury.extraction.tagger import load_tagger
 from gecjury.textfiles import read_lines
 from speed.harness import Claim, Options, checked, faster, needs
@@ -34,7 +34,7 @@ def measure(options: Options) -> list[Claim]:
     nlp = load_tagger("embedded", "spacy2")
     annotator = errant.load("en", nlp)
     parser = Parser(nlp)
-    extractor = Extractor(replace(as_analyser(nlp), reader=parser))
+    extractor = replace(errant_extractor(nlp), reader=parser)
     counts = dict.fromkeys(("pairs", "changed", "distinct", "edits", "different"), 0)
     seconds = {"errant": 0.0, "ours": 0.0}
     for source, versions in islice(columns(data), 20 if options.quick else None):

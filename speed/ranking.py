@@ -22,7 +22,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.edit_metric import BestReference
-from gecjury.refbased.references import sum_draws
+from gecjury.refbased.references import choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
@@ -63,9 +63,9 @@ def compare(metric: str, corpus: Corpus, scores: Path) -> list[Claim]:
     theirs, equal = 0.0, True
     for counts, draws, scale in tasks:
         start = time.process_time()
-        plain = sum_draws(counts, lambda sums, own: rule(sums, own), draws)
+        plain, _ = choose_running(counts, lambda sums, own: rule(sums, own), draws)
         theirs += scale * (time.process_time() - start)
-        equal &= bool((plain == sum_draws(counts, rule, draws)).all())
+        equal &= bool((plain == choose_running(counts, rule, draws)[0]).all())
     return [
         faster(
             f"rank's intervals and tests, {metric}, {size} × {lines}",

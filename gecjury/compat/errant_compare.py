@@ -95,6 +95,7 @@ def compare_lines(
             now = _sum(total, counts)
             tp, fp, fn = counts
             score = (_scores(now, options.beta)[2], tp, -fp, -fn)
+            # Of equal pairs the first stays, as in the original.
             if rank is None or score > rank:
                 rank, best, chosen = score, now, (coder, other)
             if options.verbose:

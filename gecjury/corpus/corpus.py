@@ -127,6 +127,7 @@ class Corpus:
         count, source = len(self.sources), self.label("source")
         if not count:
             raise InputError(f"{source} holds no sentence; expected one a line")
+        # Python callers reach this too, so that lengths are checked here and not by the readers.
         parts = {f"system {name}": version for name, version in self.systems.items()}
         parts |= {f"reference {number}": version for number, version in enumerate(self.references)}
         for role, version in parts.items():
@@ -242,6 +243,7 @@ class Corpus:
         language = self.language
         if language.tokens == "space":
             return self
+        # What was written is kept where a tokeniser cut it; the rest is joined again.
         sources = self.source_text or tuple(map(language.joined, self.sources))
         systems = {name: version.as_text(language) for name, version in self.systems.items()}
         references = tuple(version.as_text(language) for version in self.references)
@@ -450,6 +452,7 @@ def version_key(version: Version) -> str:
 def fingerprint(parts: Iterable[str]) -> str:
     """Return the SHA-256 over length-prefixed strings, shortened to 16 hexadecimal digits."""
     digest = hashlib.sha256()
+    # With the length in front, no two lists of strings give the same bytes.
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(f"{len(data)}:".encode())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from gecjury.corpus.corpus import Version
+from gecjury.corpus.corpus import Version, named_lines
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import unparted_note
@@ -220,7 +220,7 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> _Remarks:
     ]
     if unlike:
         message = f"{len(unlike)} lines share almost no token with their source"
-        yield "warning", f"{message} (line {_first([i + 1 for i in unlike])})"
+        yield "warning", f"{message} ({named_lines([i + 1 for i in unlike])})"
     yield from (("note", message) for message in _other_writing(lines, sources))
     # Another tokenisation turns unchanged words into edits, and no score would tell.
     ours, theirs = _glued(lines), _glued(sources)
@@ -254,7 +254,7 @@ def _writing(lines: Sequence[str]) -> Iterator[str]:
     long = [number for number, line in enumerate(lines, 1) if len(line) >= _LONG]
     if long:
         yield (
-            f"{len(long)} lines of {_LONG:,} characters or more (line {_first(long)}): they take "
+            f"{len(long)} lines of {_LONG:,} characters or more ({named_lines(long)}): they take "
             "long to align, and encoders cut them"
         )
     if all(map(str.isascii, lines)):
@@ -262,8 +262,8 @@ def _writing(lines: Sequence[str]) -> Iterator[str]:
     turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]
     if turned:
         yield (
-            f"{len(turned)} lines have characters that turn the direction of text (line "
-            f"{_first(turned)}): what is read is not what is scored"
+            f"{len(turned)} lines have characters that turn the direction of text "
+            f"({named_lines(turned)}): what is read is not what is scored"
         )
     mixed = [
         (number, token)
@@ -301,14 +301,14 @@ def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str
     form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
     if form:
         yield (
-            f"{len(form)} lines differ from their source by Unicode forms alone (line "
-            f"{_first(form)}), such as full width: to every metric they are edits; --fold nfkc "
-            "makes them one"
+            f"{len(form)} lines differ from their source by Unicode forms alone "
+            f"({named_lines(form)}), such as full width: to every metric they are edits; "
+            "--fold nfkc makes them one"
         )
     strange = [n for n, (a, b) in pairs if _script(a) and _script(b) and _script(a) != _script(b)]
     if strange:
         message = f"{len(strange)} lines are in another script than their source"
-        yield f"{message} (line {_first(strange)})"
+        yield f"{message} ({named_lines(strange)})"
 
 
 def _plainest(text: str) -> list[str]:
@@ -326,11 +326,6 @@ def _script(text: str) -> str:
             script = unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
             counts[_ONE_SCRIPT.get(script, script)] += 1
     return counts.most_common(1)[0][0] if counts else ""
-
-
-def _first(numbers: Sequence[int]) -> str:
-    """Return the first five of several lines."""
-    return ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
 
 
 def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:

@@ -137,6 +137,7 @@ def marked_edits(source: Sequence[str], edits: Iterable[Edit]) -> str:
     """
     parts: list[str] = []
     done = 0
+    # Overlapping edits are shown as well, each with the source words that it replaces.
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         parts += source[done : edit.start]
         old = " ".join(source[edit.start : edit.end])

@@ -103,6 +103,7 @@ def looks_like_m2(lines: Sequence[str]) -> bool:
     """
     if not lines or not (lines[0] == "S" or lines[0].startswith("S ")):
         return False
+    # A text may have a sentence that begins with "S ", but not edits or blank lines after it.
     head = lines[:200]
     if any(line.startswith("A ") and "|||" in line for line in head):
         return True
@@ -199,15 +200,10 @@ def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
         raise InputError(
             f"{where}: span {span!r:.60} is not two whole numbers, expected `start end`"
         ) from None
-    if not annotator.strip().isdecimal():
+    if not annotator.strip().isdecimal() or len(annotator.strip()) > _DIGITS:
         raise InputError(
-            f"{where}: annotator {annotator!r:.60} is not a whole number from 0; "
-            "the last field names the annotator"
-        )
-    if len(annotator.strip()) > _DIGITS:
-        raise InputError(
-            f"{where}: annotator {annotator.strip():.20}... has {len(annotator.strip())} digits; "
-            f"expected a number of at most {_DIGITS}"
+            f"{where}: annotator {annotator!r:.60} is not a whole number from 0, of at most "
+            f"{_DIGITS} digits; the last field names the annotator"
         )
     annotation = M2Annotation(start, end, kind, correction, required, comment, int(annotator))
     if not annotation.is_noop and not 0 <= start <= end <= length:

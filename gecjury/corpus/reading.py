@@ -173,6 +173,7 @@ def _edited_sources(
         m2_sources = tuple(block.source for block in gold)
     if m2_sources is None or len(m2_sources) != len(sources):
         return sources, None
+    # Edits count the tokens of their file, so that its tokens win where the text is the same.
     cut = tuple(
         theirs if "".join(theirs.split()) == "".join(source.split()) else source
         for source, theirs in zip(sources, m2_sources, strict=True)

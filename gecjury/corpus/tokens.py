@@ -23,7 +23,6 @@ from importlib import metadata
 from typing import Any
 
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
@@ -180,7 +179,10 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
             return read(old.lines, where)
         if language.fold == "none":
             return old
-        edits = tuple(tuple(_folded_edit(e, fold, where) for e in line) for line in old.edits)
+        edits = tuple(
+            tuple(replace(e, correction=_folded_tokens(e.correction, fold, where)) for e in line)
+            for line in old.edits
+        )
         sources = old.sources and tuple(_folded_tokens(s, fold, where) for s in old.sources)
         lines = tuple(_folded_tokens(line, fold, where) for line in old.lines)
         return Version(lines, edits, sources or None)
@@ -235,11 +237,6 @@ def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:
     return made
 
 
-def _folded_edit(edit: Edit, fold: Callable[[str], str], where: str) -> Edit:
-    correction = _folded_tokens(edit.correction, fold, where)
-    return edit if correction == edit.correction else replace(edit, correction=correction)
-
-
 def _folded_block(block: M2Sentence, fold: Callable[[str], str], where: str) -> M2Sentence:
     annotations = tuple(
         replace(line, correction=fold(line.correction)) for line in block.annotations
@@ -284,11 +281,9 @@ def _chinese() -> Tokeniser:
 def _fugashi() -> Tokeniser:
     try:
         import fugashi
-    except ModuleNotFoundError:
-        raise _no_japanese("ja") from None
-    try:
+
         tagger = fugashi.Tagger()
-    except RuntimeError:  # no dictionary
+    except (ModuleNotFoundError, RuntimeError):  # the latter without a dictionary
         raise _no_japanese("ja") from None
     return lambda text: [word.surface for word in tagger(text)]
 

@@ -104,13 +104,17 @@ class Aligner:
         shorter = min(n, m)
         while start < shorter and left[start] == right[start]:
             start += 1
-        operations: list[Operation] = []
-        try:
-            i, j = self._middle(source, corrected, start, n, m, operations)
-        except _TooLargeError:
-            self.coarse += 1
-            return align_coarsely(self.align, source.part(0, n), corrected.part(0, m))
-        _inside_start(source, corrected, i, j, operations)
+        moved: list[Operation] = []
+        i, j = n - start, m - start
+        if i and j:
+            try:
+                i, j = self._middle(source.part(start, n), corrected.part(start, m), moved)
+            except _TooLargeError:
+                self.coarse += 1
+                return align_coarsely(self.align, source.part(0, n), corrected.part(0, m))
+        # The common start is as long on both sides, so that one number leads back to the sentences.
+        operations = [(k, a + start, b + start, c + start, d + start) for k, a, b, c, d in moved]
+        _inside_start(source, corrected, start + i, start + j, operations)
         operations.reverse()
         return operations
 
@@ -130,31 +134,27 @@ class Aligner:
 
         return frozenset(IDS[name] for name in ("ADJ", "ADV", "NOUN", "VERB"))
 
-    def _matrix(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> FloatArray:
+    def _matrix(self, source: Parsed, corrected: Parsed) -> FloatArray:
         """Return the costs of all substitutions at once; see `substitution_matrix`."""
-        return substitution_matrix(self._open, source, corrected, start, n, m)
+        return substitution_matrix(self._open, source, corrected)
 
-    def _middle(
-        self, source: Parsed, corrected: Parsed, start: int, n: int, m: int, out: list[Operation]
-    ) -> tuple[int, int]:
-        """Align source[start:n] with corrected[start:m], appending operations from the right.
+    def _middle(self, source: Parsed, corrected: Parsed, out: list[Operation]) -> tuple[int, int]:
+        """Align what stands between common start and end, appending operations from the right.
 
         Returns:
             The cell where the walk back leaves the middle.
         """
-        rows, columns = n - start, m - start
-        if not rows or not columns:
-            return n, m
+        rows, columns = len(source), len(corrected)
         if self.remembered > _REMEMBERED:
             self.costs.clear()
             self.remembered = 0
         low, high = min(0, rows - columns), max(0, rows - columns)
         if rows * columns <= _MEASURED:
-            most = self._bound(source, corrected, start, n, m)
-            if rows == columns and most < 2 and _straight(source, corrected, start, n, out):
-                return start, start
+            most = self._bound(source, corrected)
+            if rows == columns and most < 2 and _straight(source, corrected, out):
+                return 0, 0
         else:
-            most = abs(n - m) + _TRIED
+            most = abs(rows - columns) + _TRIED
         reached = rows * columns <= LARGEST and rows + columns <= LONGEST
         limit = _LARGE if reached and min(rows, columns) > _NARROW else _LARGEST_BAND
         while True:
@@ -163,20 +163,17 @@ class Aligner:
             if rows * (highest - lowest + 1) > limit:
                 if not reached:
                     raise _TooLargeError
-                costs = self._matrix(source, corrected, start, n, m)
-                return align_large(costs, source, corrected, start, n, m, out)
-            band = _Band(self, source, corrected, start, rows, columns, lowest, highest, most)
+                return align_large(self._matrix(source, corrected), source, corrected, out)
+            band = _Band(self, source, corrected, lowest, highest, most)
             if band.fill():
                 return band.walk_back(out)
             most = 2 * most + 2
 
-    def _bound(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> float:
+    def _bound(self, source: Parsed, corrected: Parsed) -> float:
         """Return the cost of some alignment of the middle, an upper bound of the cheapest."""
         total = 0.0
-        operations = self._unit_costs(source.texts[start:n], corrected.texts[start:m])
-        for kind, i, j in operations.as_list():
+        for kind, i, j in self._unit_costs(source.texts, corrected.texts).as_list():
             if kind == "replace":
-                i, j = start + i, start + j
                 costs = self.costs[source.keys[i]]
                 cost = costs.get(corrected.keys[j])
                 if cost is None:
@@ -189,14 +186,14 @@ class Aligner:
         return total + 2 * _MARGIN
 
 
-def _straight(source: Parsed, corrected: Parsed, start: int, n: int, out: list[Operation]) -> bool:
+def _straight(source: Parsed, corrected: Parsed, out: list[Operation]) -> bool:
     """Align by the diagonal, where that costs less than leaving it and coming back.
 
     Returns:
         False, with nothing done, if neighbouring tokens differ, which may have changed places.
     """
-    left, right = source.texts, corrected.texts
-    unequal = [i for i in range(start, n) if left[i] != right[i]]
+    both = zip(source.texts, corrected.texts, strict=True)
+    unequal = [i for i, (left, right) in enumerate(both) if left != right]
     if any(right_index - left_index == 1 for left_index, right_index in pairwise(unequal)):
         return False
     out += [("S", i, i + 1, i, i + 1) for i in reversed(unequal)]
@@ -234,25 +231,22 @@ class _Band:
         aligner: Aligner,
         source: Parsed,
         corrected: Parsed,
-        start: int,
-        rows: int,
-        columns: int,
         lowest: int,
         highest: int,
         most: float,
     ) -> None:
         self.aligner, self.source, self.corrected = aligner, source, corrected
-        self.start, self.rows, self.columns = start, rows, columns
+        self.rows, self.columns = len(source), len(corrected)
         self.highest = highest
-        last = highest - rows + columns
+        last = highest - self.rows + self.columns
         # What a cell may cost, by its place: dearer ones have no part in the path.
         self.most = [most - abs(place - last) for place in range(highest - lowest + 1)]
         self.costs: list[list[float]] = []
         self.kinds: list[list[int]] = []
         # Where each word first stands: in a reordering the last word of either side stands earlier
         # on the other one.
-        self.first_source = _first(source.lowers[start : start + rows])
-        self.first_corrected = _first(corrected.lowers[start : start + columns])
+        self.first_source = _first(source.lowers)
+        self.first_corrected = _first(corrected.lowers)
         self.source_sums: list[int] = []
         self.corrected_sums: list[int] = []
         self.seen: list[dict[int, int]] = []
@@ -273,23 +267,22 @@ class _Band:
         begin = high
         self.costs.append(above)
         self.kinds.append([])
-        source, corrected, start = self.source, self.corrected, self.start
+        source, corrected = self.source, self.corrected
         texts, keys = corrected.texts, corrected.keys
         first_source, first_corrected = self.first_source, self.first_corrected
         # A column's word stands earlier in the source on diagonals above this number alone; a
         # row's stands earlier in the corrected sentence on those below `farthest`.
         nearest = [
-            first_source.get(lower, _NOWHERE) - j
-            for j, lower in enumerate(corrected.lowers[start : start + columns])
+            first_source.get(lower, _NOWHERE) - j for j, lower in enumerate(corrected.lowers)
         ]
         row_costs, remembered = self.aligner.costs, 0
         for i in range(1, rows + 1):
             row, kinds = nothing.copy(), [DELETE] * width
             self.costs.append(row)
             self.kinds.append(kinds)
-            before = start + i - 1
+            before = i - 1
             text = source.texts[before]
-            farthest = i - 1 - first_corrected.get(source.lowers[before], _NOWHERE)
+            farthest = before - first_corrected.get(source.lowers[before], _NOWHERE)
             costs = row_costs[source.keys[before]]
             held = len(costs)
             left = _INFINITY
@@ -326,7 +319,7 @@ class _Band:
                         cost = diagonal + substitution
                         if cost <= best:
                             best, kind = cost, SUBSTITUTE
-                    if farthest > high - place > nearest[at - start]:
+                    if farthest > high - place > nearest[at]:
                         size = self._window(i, place)
                         if size:
                             cost = self._transposition(i, place, size)
@@ -361,9 +354,8 @@ class _Band:
         reach across equal tokens, nor words that one side has not.
         """
         if not self.seen:
-            start, rows, columns = self.start, self.rows, self.columns
-            self.source_sums = _sums(self.source.marks[start : start + rows])
-            self.corrected_sums = _sums(self.corrected.marks[start : start + columns])
+            self.source_sums = _sums(self.source.marks)
+            self.corrected_sums = _sums(self.corrected.marks)
             self.seen = [{} for _ in self.most]
             self.seen_rows = [max(0, self.highest - at) for at in range(len(self.most))]
         sums, other = self.source_sums, self.corrected_sums
@@ -372,14 +364,14 @@ class _Band:
         shift = place - self.highest
         for row in range(self.seen_rows[place], i - 1):
             # The cell after `row` tokens, and those that lead on from it.
-            left, right = self.start + row, self.start + row + shift
-            if source.texts[left] == corrected.texts[right] or not (
-                source.lowers[left] in self.first_corrected
-                and corrected.lowers[right] in self.first_source
+            column = row + shift
+            if source.texts[row] == corrected.texts[column] or not (
+                source.lowers[row] in self.first_corrected
+                and corrected.lowers[column] in self.first_source
             ):
                 seen.clear()
             else:
-                seen[sums[row] - other[row + shift]] = row
+                seen[sums[row] - other[column]] = row
         self.seen_rows[place] = i - 1
         base = seen.get(sums[i] - other[i + shift]) if seen else None
         return 0 if base is None else i - base
@@ -392,11 +384,8 @@ class _Band:
         base = self.costs[i - size][place]
         if base == _INFINITY:
             return _INFINITY  # beyond the bound
-        left = self.start + i
-        right = left + place - self.highest
-        if sorted(self.source.lowers[left - size : left]) != sorted(
-            self.corrected.lowers[right - size : right]
-        ):
+        j = i + place - self.highest
+        if sorted(self.source.lowers[i - size : i]) != sorted(self.corrected.lowers[j - size : j]):
             return _INFINITY
         certain = self.most[place] - _MARGIN
         for back in range(1, size):
@@ -410,9 +399,7 @@ class _Band:
     def walk_back(self, out: list[Operation]) -> tuple[int, int]:
         """Append the operations from the right; return the cell at the middle's edge."""
         kinds, highest = self.kinds, self.highest
-        return walk_back(
-            lambda i, j: kinds[i][j - i + highest], self.start, self.rows, self.columns, out
-        )
+        return walk_back(lambda i, j: kinds[i][j - i + highest], self.rows, self.columns, out)
 
 
 # A place beyond every sentence.

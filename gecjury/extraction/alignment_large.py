@@ -29,15 +29,9 @@ SUBSTITUTE, MATCH, INSERT, DELETE = 1, 0, -1, -2
 
 
 def align_large(
-    substitution: FloatArray,
-    source: Parsed,
-    corrected: Parsed,
-    start: int,
-    n: int,
-    m: int,
-    out: list[Operation],
+    substitution: FloatArray, source: Parsed, corrected: Parsed, out: list[Operation]
 ) -> tuple[int, int]:
-    """Align source[start:n] with corrected[start:m] on the whole matrix.
+    """Align two sentences on the whole matrix.
 
     The cells of an anti-diagonal do not depend on each other and are computed at once, in the
     order of operations of the recursion, so that costs and ties are the same to the last bit.
@@ -46,60 +40,55 @@ def align_large(
         substitution: of `substitution_matrix`.
         source: the source.
         corrected: the corrected sentence.
-        start: length of the common start.
-        n: end in the source.
-        m: end in the corrected sentence.
         out: takes the operations from the right.
 
     Returns:
-        The cell where the walk back leaves the middle.
+        The cell where the walk back reaches the first row or column.
     """
-    windows = _windows(source, corrected, start, n, m, substitution)
+    windows = _windows(source, corrected, substitution)
     # An anti-diagonal takes as much memory as the side that numbers its cells.
-    swapped = n > m
+    swapped = len(source) > len(corrected)
     if swapped:
         substitution = np.ascontiguousarray(substitution.T)
         windows = None if windows is None else np.ascontiguousarray(windows.T)
     kinds = _kinds(substitution, windows, swapped)
     return walk_back(
-        lambda i, j: int(kinds[i + j, j if swapped else i]), start, n - start, m - start, out
+        lambda i, j: int(kinds[i + j, j if swapped else i]), len(source), len(corrected), out
     )
 
 
 def walk_back(
-    kind_at: Callable[[int, int], int], start: int, i: int, j: int, out: list[Operation]
+    kind_at: Callable[[int, int], int], i: int, j: int, out: list[Operation]
 ) -> tuple[int, int]:
     """Append the operations that led to a cell, from the right.
 
     Args:
         kind_at: the kind of a cell, by its row and column.
-        start: length of the common start.
         i: row of the last cell.
         j: its column.
         out: takes the operations.
 
     Returns:
-        The cell where the walk reaches the first row or column, counted from the sentences' start.
+        The cell where the walk reaches the first row or column.
     """
     while i and j:
         kind = kind_at(i, j)
         if kind == DELETE:
             i -= 1
-            out.append(("D", start + i, start + i + 1, start + j, start + j))
+            out.append(("D", i, i + 1, j, j))
         elif kind == INSERT:
             j -= 1
-            out.append(("I", start + i, start + i, start + j, start + j + 1))
+            out.append(("I", i, i, j, j + 1))
         else:
             size = max(kind, 1)
             i, j = i - size, j - size
             if kind != MATCH:
-                name = "T" if kind > 1 else "S"
-                out.append((name, start + i, start + i + size, start + j, start + j + size))
-    return start + i, start + j
+                out.append(("T" if kind > 1 else "S", i, i + size, j, j + size))
+    return i, j
 
 
 def substitution_matrix(
-    open_classes: frozenset[int], source: Parsed, corrected: Parsed, start: int, n: int, m: int
+    open_classes: frozenset[int], source: Parsed, corrected: Parsed
 ) -> FloatArray:
     """Return costs of all substitutions, −1 for equal tokens, padded by a first row and column.
 
@@ -107,20 +96,15 @@ def substitution_matrix(
         open_classes: parts of speech between which a substitution costs 0.25.
         source: the source.
         corrected: the corrected sentence.
-        start: length of the common start.
-        n: end in the source.
-        m: end in the corrected sentence.
     """
-    left, right = source.texts[start:n], corrected.texts[start:m]
-    between, left_ids, right_ids = distances(left, right)
-    costs = np.zeros((n - start + 1, m - start + 1))
-    lemmas = _numbers(source.lemmas[start:n], corrected.lemmas[start:m])
-    lowers = _numbers(source.lowers[start:n], corrected.lowers[start:m])
-    texts = _numbers(left, right)
-    pos_left = np.array(source.poses[start:n])
-    pos_right = np.array(corrected.poses[start:m])
+    between, left_ids, right_ids = distances(source.texts, corrected.texts)
+    costs = np.zeros((len(source) + 1, len(corrected) + 1))
+    lemmas = _numbers(source.lemmas, corrected.lemmas)
+    lowers = _numbers(source.lowers, corrected.lowers)
+    texts = _numbers(source.texts, corrected.texts)
+    pos_left, pos_right = np.array(source.poses), np.array(corrected.poses)
     open_right = np.isin(pos_right, list(open_classes))
-    for i in range(n - start):
+    for i in range(len(source)):
         pos_costs = np.where(open_right, 0.25, 0.5) if pos_left[i] in open_classes else 0.5
         row = np.where(lemmas[0][i] == lemmas[1], 0.0, 0.499)
         row += np.where(pos_left[i] == pos_right, 0.0, pos_costs)
@@ -154,7 +138,7 @@ def _numbers(left: Sequence[str], right: Sequence[str]) -> tuple[IntArray, IntAr
 
 
 def _windows(
-    source: Parsed, corrected: Parsed, start: int, n: int, m: int, substitution: FloatArray
+    source: Parsed, corrected: Parsed, substitution: FloatArray
 ) -> NDArray[np.int32] | None:
     """Return the size of the smallest transposition that may end in each cell, 0 for none.
 
@@ -162,12 +146,12 @@ def _windows(
     where the difference of the prefix sums (of the words' random marks) is the same at both
     ends; unequal tokens must stand in every cell of the diagonal between them.
     """
-    if set(source.lowers[start:n]).isdisjoint(corrected.lowers[start:m]):
+    if set(source.lowers).isdisjoint(corrected.lowers):
         return None
-    rows, columns = n - start, m - start
+    rows, columns = len(source), len(corrected)
     left, right = np.zeros(rows + 1, np.int64), np.zeros(columns + 1, np.int64)
-    left[1:] = np.cumsum(np.array(source.marks[start:n], dtype=np.int64))
-    right[1:] = np.cumsum(np.array(corrected.marks[start:m], dtype=np.int64))
+    left[1:] = np.cumsum(np.array(source.marks, dtype=np.int64))
+    right[1:] = np.cumsum(np.array(corrected.marks, dtype=np.int64))
     windows = np.zeros(substitution.shape, np.int32)
     any_window = False
     for diagonal in range(-columns + 2, rows - 1):

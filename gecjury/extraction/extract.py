@@ -1,7 +1,7 @@
 """Edits of many sentences: each sentence is parsed once, and each pair is aligned once.
 
 `extract` gives what the `errant` package gives for every pair of a source and a corrected
-sentence, unless another analyser is named (`gecjury.extraction.taggers`). It parses distinct
+sentence, unless another tagger is named (`gecjury.extraction.taggers`). It parses distinct
 sentences in batches, aligns (`gecjury.extraction.alignment`), merges
 (`gecjury.extraction.merging`) and types (`gecjury.extraction.pipeline`) each distinct pair once
 across systems and references, skips unchanged pairs, and remembers edits on disk.
@@ -11,31 +11,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from itertools import islice
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gecjury.caches import DiskCache, text_key
 from gecjury.corpus.corpus import Corpus, named_lines
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.corpus.gold import scheme_of
 from gecjury.errors import InputError
-from gecjury.extraction import universal
-from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
-from gecjury.extraction.tagger.importing import installed_version
-from gecjury.extraction.taggers import analyser_of, extraction_signature
+from gecjury.extraction.pipeline import ExtractedEdits, TextPair
+from gecjury.extraction.taggers import cache_parts, extractor_of
 from gecjury.runtime import Runtime
 
 _T = TypeVar("_T", bound=Hashable)
 
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
-# Raised when what is stored on disk changes its form or meaning.
-_FORMAT = "1"
 # So few pairs are done before another process has taken over its part of them.
 _FEW = 200
 # Pairs whose edits are written to disk at once.
@@ -228,42 +220,12 @@ def remembered(
 def _made(
     pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
-    load = partial(tagging_pipeline, tagger, pos_scheme)
     # Another process takes longer to load than a few pairs take here.
     if runtime.workers > 1 and len(pairs) > _FEW:
         from gecjury.extraction.workers import extract_in_workers
 
-        return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers, load)
-    return Extractor(load()).extract(pairs)
-
-
-def tagging_pipeline(tagger: str, pos_scheme: str) -> Any:
-    """Return an `Extractor`'s argument for a tagger, loaded once for all metrics of a run."""
-    version = json.dumps(cache_parts(tagger, pos_scheme), sort_keys=True)
-    return _pipeline(tagger, pos_scheme, version)
-
-
-@lru_cache(maxsize=1)
-def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
-    """Load a pipeline once for all metrics of a run; `version` tells a retrained model apart."""
-    del version
-    return analyser_of(tagger, pos_scheme)
-
-
-def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
-    """Return everything besides the text that decides an edit or its type, for caches."""
-    parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
-    if scheme_of(tagger) == "plain":
-        return parts
-    parts["spacy"] = installed_version("spaCy")
-    folder = Path(tagger.removeprefix(universal.PREFIX))
-    if tagger == "embedded":
-        folder = Path(__file__).parent / "tagger" / "model"
-    if folder.is_dir():
-        # A model may be retrained under the same version.
-        newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
-        parts["files"] = f"{folder.resolve()} {newest}"
-    return parts
+        return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
+    return extractor_of(tagger, pos_scheme).extract(pairs)
 
 
 Lines = Sequence[tuple[Edit, ...]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,10 @@ class Parsed:
 
     def part(self, start: int, end: int) -> Parsed:
         """Return the tokens start..end; heads keep their numbers."""
-        return Parsed(*(getattr(self, name)[start:end] for name in self.__slots__))
+        return Parsed(*[column[start:end] for column in _COLUMNS(self)])
 
 
+_COLUMNS = attrgetter(*Parsed.__slots__)
 _EMPTY = Parsed([], [], [], [], [], [], [], [], [])
 
 

@@ -1,4 +1,4 @@
-"""Edits of sentence pairs by an analyser; ERRANT's analyser uses the types of `errant`."""
+"""Edits of sentence pairs: what reads, aligns, merges and types; ERRANT's types are `errant`'s."""
 
 from __future__ import annotations
 
@@ -188,34 +188,10 @@ class _Edit:
 
 
 class Reader(Protocol):
-    """A reader of sentences for an analyser."""
+    """A reader of sentences for an extractor."""
 
     def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
         """Read distinct sentences, tokens split on white space."""
-
-
-@dataclass(frozen=True)
-class Analyser:
-    """The parts that make edits with one kind of tagger.
-
-    Attributes:
-        reader: reads sentences.
-        aligner: aligns their tokens.
-        rules: merge what was aligned.
-        typer: names what was merged.
-    """
-
-    reader: Reader
-    aligner: Aligner
-    rules: Rules
-    typer: Typer
-
-
-def as_analyser(nlp: Any) -> Analyser:
-    """Return ERRANT's analyser for a spaCy pipeline; an analyser itself stays as it is."""
-    if isinstance(nlp, Analyser):
-        return nlp
-    return Analyser(Parser(nlp), Aligner(), errant_rules(), Classifier())
 
 
 TextPair = tuple[str, str]
@@ -271,12 +247,21 @@ class ExtractedEdits(NamedTuple):
         return cls.of_rows(rows)
 
 
+@dataclass(frozen=True)
 class Extractor:
-    """An extractor of edits with one analyser."""
+    """An extractor of edits, made of parts that belong to one kind of tagger.
 
-    def __init__(self, nlp: Any) -> None:
-        """Take an analyser, or a spaCy pipeline for ERRANT's."""
-        self._analyser = as_analyser(nlp)
+    Attributes:
+        reader: reads sentences.
+        aligner: aligns their tokens.
+        rules: merge what was aligned.
+        typer: names what was merged.
+    """
+
+    reader: Reader
+    aligner: Aligner
+    rules: Rules
+    typer: Typer
 
     def extract(self, pairs: Sequence[TextPair]) -> Iterator[tuple[TextPair, ExtractedEdits]]:
         """Yield the edits of distinct pairs, in order; each distinct sentence is parsed once."""
@@ -290,7 +275,7 @@ class Extractor:
             while end < len(pairs) and len(new) < _WINDOW:
                 new.update((s, None) for s in pairs[end] if s not in parses)
                 end += 1
-            parses.update(self._analyser.reader.parse(new))
+            parses.update(self.reader.parse(new))
             for pair in pairs[begin:end]:
                 yield pair, self.pair(parses[pair[0]], parses[pair[1]])
                 for sentence in pair:
@@ -301,15 +286,19 @@ class Extractor:
 
     def pair(self, source: Parsed, corrected: Parsed) -> ExtractedEdits:
         """Return the edits of one parsed pair."""
-        aligner = self._analyser.aligner
-        before = aligner.coarse
-        operations = aligner.align(source, corrected)
-        coarse = aligner.coarse > before or len(operations) > LONGEST_RUN
+        before = self.aligner.coarse
+        operations = self.aligner.align(source, corrected)
+        coarse = self.aligner.coarse > before or len(operations) > LONGEST_RUN
         coarse = coarse or max(len(source), len(corrected)) > LONGEST_WHOLE
-        spans = merge_operations(operations, source, corrected, self._analyser.rules)
-        types = self._analyser.typer.types(spans, source, corrected)
+        spans = merge_operations(operations, source, corrected, self.rules)
+        types = self.typer.types(spans, source, corrected)
         edits = tuple(
             Edit(span[0], span[1], " ".join(corrected.texts[span[2] : span[3]]), kind)
             for span, kind in zip(spans, types, strict=True)
         )
         return ExtractedEdits(edits, coarse)
+
+
+def errant_extractor(nlp: Any) -> Extractor:
+    """Return the extractor of ERRANT's edits with a spaCy pipeline of English."""
+    return Extractor(Parser(nlp), Aligner(), errant_rules(), Classifier())

@@ -35,15 +35,11 @@ from gecjury.extraction.extract import (
     corpus_edits,
     extract,
     remembered,
-    tagging_pipeline,
 )
 from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
-from gecjury.extraction.pipeline import (
-    Analyser,
-    ExtractedEdits,
-    as_analyser,
-)
+from gecjury.extraction.pipeline import ExtractedEdits, Extractor
+from gecjury.extraction.taggers import extractor_of
 from gecjury.runtime import Runtime
 
 GoldTypes = Literal["auto", "gold", "errant"]
@@ -159,10 +155,10 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
         return text_key(line[0], ExtractedEdits(line[1]).to_json())
 
     def make(missing: list[_Line]) -> Iterator[tuple[_Line, ExtractedEdits]]:
-        analyser = as_analyser(tagging_pipeline(tagger, pos))
+        extractor = extractor_of(tagger, pos)
         rest = iter(missing)
         while batch := list(islice(rest, _WINDOW)):
-            yield from zip(batch, map(ExtractedEdits, _typed(batch, analyser)), strict=True)
+            yield from zip(batch, map(ExtractedEdits, _typed(batch, extractor)), strict=True)
 
     distinct = list(dict.fromkeys(lines))
     what = "types of gold edits"
@@ -263,12 +259,12 @@ def _is_detected(edit: Edit) -> bool:
     return edit.type in DETECTED_TYPES
 
 
-def _typed(lines: Sequence[_Line], analyser: Analyser) -> Iterator[Edits]:
+def _typed(lines: Sequence[_Line], extractor: Extractor) -> Iterator[Edits]:
     """Yield the edits of each line typed anew; every distinct sentence is parsed once."""
     sources = [" ".join(source.split()) for source, _ in lines]
     laid = [_laid(*line) for line in lines]
     texts = [" ".join(applied.corrected) for applied in laid]
-    parsed = analyser.reader.parse(dict.fromkeys((*sources, *texts)))
+    parsed = extractor.reader.parse(dict.fromkeys((*sources, *texts)))
     for applied, source_text, text in zip(laid, sources, texts, strict=True):
         source, corrected = parsed[source_text], parsed[text]
         spans = [
@@ -277,7 +273,7 @@ def _typed(lines: Sequence[_Line], analyser: Analyser) -> Iterator[Edits]:
             else _stripped(_within(span, corrected), source, corrected)
             for edit, span in zip(applied.edits, applied.spans, strict=True)
         ]
-        types = analyser.typer.types(spans, source, corrected)
+        types = extractor.typer.types(spans, source, corrected)
         yield tuple(
             replace(edit, type=_UNKNOWN)
             if _is_detected(edit)

@@ -1,4 +1,4 @@
-"""Analysers by the name of a tagger.
+"""Extractors by the name of a tagger.
 
 - `embedded`, or the name of an English spaCy model: ERRANT, whose rules need Penn tags.
 - `none`: characters alone, any language (`gecjury.extraction.plain`).
@@ -8,15 +8,19 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from gecjury.corpus.gold import scheme_of
 from gecjury.extraction import plain, universal
+from gecjury.extraction.pipeline import Extractor, errant_extractor
 from gecjury.extraction.tagger.importing import installed_version, tested_version
 
 
-def analyser_of(tagger: str, pos_scheme: str) -> Any:
-    """Return an `Extractor`'s argument: an analyser, or a spaCy pipeline for ERRANT's.
+def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
+    """Return an extractor; a spaCy pipeline is loaded once for all metrics of a run.
 
     Raises:
         MissingExtraError: spaCy or errant is not installed, where the tagger needs it.
@@ -24,16 +28,44 @@ def analyser_of(tagger: str, pos_scheme: str) -> Any:
     """
     scheme = scheme_of(tagger)
     if scheme == "plain":
-        from gecjury.extraction.plain.analyser import plain_analyser
+        from gecjury.extraction.plain.analyser import plain_extractor
 
-        return plain_analyser()
-    if scheme == "universal":
-        from gecjury.extraction.universal.pipelines import universal_analyser
+        return plain_extractor()
+    nlp = _loaded(tagger, pos_scheme, json.dumps(cache_parts(tagger, pos_scheme), sort_keys=True))
+    if scheme == "errant":
+        return errant_extractor(nlp)
+    from gecjury.extraction.universal.pipelines import universal_extractor
 
-        return universal_analyser(tagger.removeprefix(universal.PREFIX))
+    return universal_extractor(nlp, tagger.removeprefix(universal.PREFIX))
+
+
+@lru_cache(maxsize=1)
+def _loaded(tagger: str, pos_scheme: str, version: str) -> Any:
+    """Return a tagger's spaCy pipeline; `version` tells a retrained model apart."""
+    del version
+    if scheme_of(tagger) == "universal":
+        from gecjury.extraction.universal.pipelines import load_universal
+
+        return load_universal(tagger.removeprefix(universal.PREFIX))
     from gecjury.extraction.tagger import load_tagger
 
     return load_tagger(tagger, pos_scheme)
+
+
+def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
+    """Return everything besides the text that decides an edit or its type, for caches."""
+    parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
+    if scheme_of(tagger) == "plain":
+        return parts
+    parts["spacy"] = installed_version("spaCy")
+    folder = Path(tagger.removeprefix(universal.PREFIX))
+    if tagger == "embedded":
+        folder = Path(__file__).parent / "tagger" / "model"
+    if folder.is_dir():
+        # A model may be retrained under the same version.
+        newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
+        parts["files"] = f"{folder.resolve()} {newest}"
+    return parts
 
 
 def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
@@ -60,5 +92,7 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
     return pipeline_signature(tagger.removeprefix(universal.PREFIX))
 
 
+# Raised when what is stored on disk changes its form or meaning.
+_FORMAT = "1"
 # The errant release whose edits the tests compare with ours.
 _TESTED_ERRANT = "3.0"

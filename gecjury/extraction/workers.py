@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
-from gecjury.extraction.taggers import analyser_of
+from gecjury.extraction.taggers import extractor_of
 from gecjury.processes import ForkedProcess, Pool, SpawnedProcess, serve_standard_streams
 
 _SMALLEST, _LARGEST = 50, 2000
@@ -28,7 +28,6 @@ def extract_in_workers(
     tagger: str,
     pos_scheme: str,
     workers: int,
-    load: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Return the edits of distinct pairs, batch by batch as they are done.
 
@@ -39,7 +38,6 @@ def extract_in_workers(
         tagger: name of the tagger.
         pos_scheme: its parts of speech.
         workers: how many processes, this one among them.
-        load: gives this process's pipeline; None loads it anew.
 
     Raises:
         GecjuryError: what a worker raised, or that one ended unexpectedly.
@@ -53,7 +51,7 @@ def extract_in_workers(
             alone = {"OMP_NUM_THREADS": "1"}
             words = "gecjury.extraction.workers", tagger, pos_scheme
             pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
-        local = Extractor(analyser_of(tagger, pos_scheme) if load is None else load())
+        local = extractor_of(tagger, pos_scheme)
         if _may_fork(tagger):
             pool.fill(others, lambda: ForkedProcess(_in_a_fork(local), pool.processes))
     except BaseException:
@@ -160,4 +158,4 @@ def _in_a_fork(extractor: Extractor) -> Callable[[], Callable[[Any], Any]]:
 
 
 if __name__ == "__main__":
-    serve_standard_streams(lambda: _answers(Extractor(analyser_of(*sys.argv[1:3]))))
+    serve_standard_streams(lambda: _answers(extractor_of(*sys.argv[1:3])))

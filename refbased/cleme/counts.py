@@ -22,7 +22,7 @@ A chunk whose edits leave its text as it is counts as unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray
 from gecjury.corpus.edits import Edit
 from gecjury.refbased.chunks import ChunkText, partition
+from gecjury.stats.counts import ratio
 
 CLEME_COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
 """Names of the last axis of every count array of this module."""
@@ -87,29 +88,25 @@ class Weighting:
 
 
 # Constants of the official program (THUKElab/CLEME, constants.py).
-CORPUS_WEIGHTS = Weighting(
-    LengthWeight(2.0, 0.75, 1.25),
-    LengthWeight(2.0, 0.75, 1.25, True),
-    LengthWeight(2.0, 0.75, 1.25),
-)
-SENTENCE_WEIGHTS_DEPENDENT = Weighting(
-    LengthWeight(10.0, 1.0, 10.0), LengthWeight(10.0, 0.25, 1.0, True), LengthWeight(10.0, 1.0, 1.0)
-)
-SENTENCE_WEIGHTS_INDEPENDENT = Weighting(
-    LengthWeight(10.0, 2.5, 10.0), LengthWeight(10.0, 0.25, 1.0, True), LengthWeight(10.0, 1.0, 1.0)
-)
-# The sentence weights behind the published SEEDA tables (Goto et al. 2026): with them the four
-# CLEME-independent cells of table 1 come back within .001.
-PUBLISHED_WEIGHTS_DEPENDENT = Weighting(
-    LengthWeight(10.0, 1.0, 10.0),
-    LengthWeight(10.0, 0.25, 10.0, True),
-    LengthWeight(2.0, 0.75, 1.25),
-)
-PUBLISHED_WEIGHTS_INDEPENDENT = Weighting(
-    LengthWeight(10.0, 2.5, 10.0),
-    LengthWeight(10.0, 0.25, 1.0, True),
-    LengthWeight(2.0, 0.75, 1.25),
-)
+_CORPUS_TP = LengthWeight(2.0, 0.75, 1.25)
+CORPUS_WEIGHTS = Weighting(_CORPUS_TP, LengthWeight(2.0, 0.75, 1.25, True), _CORPUS_TP)
+_DEPENDENT_TP, _INDEPENDENT_TP = LengthWeight(10.0, 1.0, 10.0), LengthWeight(10.0, 2.5, 10.0)
+_SENTENCE_FP, _SENTENCE_FN = LengthWeight(10.0, 0.25, 1.0, True), LengthWeight(10.0, 1.0, 1.0)
+
+SENTENCE_WEIGHTS: Mapping[str, tuple[Weighting, Weighting]] = {
+    "gecjury": (
+        Weighting(_DEPENDENT_TP, _SENTENCE_FP, _SENTENCE_FN),
+        Weighting(_INDEPENDENT_TP, _SENTENCE_FP, _SENTENCE_FN),
+    ),
+    "official": (CORPUS_WEIGHTS, CORPUS_WEIGHTS),
+    # Those behind the published SEEDA tables (Goto et al. 2026): with them the four
+    # CLEME-independent cells of table 1 come back within .001.
+    "published": (
+        Weighting(_DEPENDENT_TP, LengthWeight(10.0, 0.25, 10.0, True), _CORPUS_TP),
+        Weighting(_INDEPENDENT_TP, _SENTENCE_FP, _CORPUS_TP),
+    ),
+}
+"""Weights of a sentence by itself, dependent and independent, by `CLEME.compat`."""
 
 Change: TypeAlias = tuple[int, int, str]
 """A chunk's start and end over source tokens, and what it becomes."""
@@ -145,35 +142,39 @@ class Verdicts:
         places = zip(self.sentence.tolist(), self.reference.tolist(), strict=True)
         return zip(places, self.changes, strict=True)
 
-    def counts(self, weighting: Weighting = CORPUS_WEIGHTS) -> NDArray[np.float64]:
-        """Return counts weighted by length: sentences × references × `CLEME_COUNTS`."""
-        weight = np.ones(len(self.kind))
-        for kinds, by_length in (
-            ((_TP,), weighting.tp),
-            ((_FP_NEEDED, _FP_NEEDLESS), weighting.fp),
-            ((_FN,), weighting.fn),
-        ):
-            chosen = np.isin(self.kind, kinds)
-            weight[chosen] = by_length(self.length[chosen], self.mean_length)
-        return self.weighted(weight)
+    def counts(self, *weightings: Weighting) -> NDArray[np.float64]:
+        """Return counts weighted by length, those of several weightings side by side.
 
-    def weighted(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return counts in which each verdict has a weight of its own, shaped as in `counts`."""
+        Returns:
+            Sentences × references × `CLEME_COUNTS` of each weighting; NaN for a dropped reference.
+        """
+        by_weighting = []
+        for weighting in weightings:
+            weight = np.ones(len(self.kind))
+            for kinds, by_length in (
+                ((_TP,), weighting.tp),
+                ((_FP_NEEDED, _FP_NEEDLESS), weighting.fp),
+                ((_FN,), weighting.fn),
+            ):
+                chosen = np.isin(self.kind, kinds)
+                weight[chosen] = by_length(self.length[chosen], self.mean_length)
+            by_weighting.append(weight)
+        return self.weighted(*by_weighting)
+
+    def weighted(self, *weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return counts in which each verdict has weights of its own, shaped as in `counts`."""
         rows, columns = self.usable.shape
         cell = (self.sentence * columns + self.reference) * len(CLEME_COUNTS) + self.kind
-        flat = np.bincount(cell, weights=weight, minlength=rows * columns * len(CLEME_COUNTS))
-        return flat.astype(np.float64).reshape(rows, columns, len(CLEME_COUNTS))
+        size = rows * columns * len(CLEME_COUNTS)
+        flat = [np.bincount(cell, weights=weight, minlength=size) for weight in weights]
+        tables = [counts.reshape(rows, columns, len(CLEME_COUNTS)) for counts in flat]
+        result: NDArray[np.float64] = np.concatenate(tables, axis=-1)
+        result[~self.usable] = np.nan
+        return result
 
 
-def _dependent(hypothesis: ChunkText, reference: ChunkText) -> int:
-    if hypothesis is None:
-        return _TN if reference is None else _FN
-    if hypothesis == reference:
-        return _TP
-    return _FP_NEEDLESS if reference is None else _FP_NEEDED
-
-
-def _independent(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
+def _verdict(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
+    """Return the verdict on a chunk against some references together, or against a single one."""
     if hypothesis is None:
         return _TN if None in references else _FN
     if hypothesis in references:
@@ -233,9 +234,9 @@ def judge_chunks(
                     total += max(span, len(text))
                     changed += 1
             if independent:
-                kinds = [_independent(output, others)] * (1 if together else len(kept))
+                kinds = [_verdict(output, others)] * (1 if together else len(kept))
             else:
-                kinds = [_dependent(output, text) for text in others]
+                kinds = [_verdict(output, (text,)) for text in others]
             places = [0] if together else kept
             rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
             # A missed chunk has no change of its own, so it is weighed by the reference's.
@@ -269,10 +270,8 @@ def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """
     tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
     wanted, made = tp + needed + fn, tp + needed + needless
-    return tuple(
-        np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-        for part, whole in ((tp, wanted), (needed, wanted), (fn, wanted), (needless, made))
-    )
+    shares = ((tp, wanted), (needed, wanted), (fn, wanted), (needless, made))
+    return tuple(ratio(part, whole, 0.0) for part, whole in shares)
 
 
 def combined(

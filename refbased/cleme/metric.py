@@ -19,14 +19,10 @@ from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,
     HIT_QUOTIENTS,
     HIT_WEIGHTS,
-    PUBLISHED_WEIGHTS_DEPENDENT,
-    PUBLISHED_WEIGHTS_INDEPENDENT,
     SENTENCE_HIT_WEIGHTS,
-    SENTENCE_WEIGHTS_DEPENDENT,
-    SENTENCE_WEIGHTS_INDEPENDENT,
+    SENTENCE_WEIGHTS,
     Change,
     Verdicts,
-    Weighting,
     combined,
     components,
     confusion,
@@ -52,13 +48,6 @@ from gecjury.stats.counts import precision_recall_f
 _COLUMNS = {
     "corpus": slice(0, len(CLEME_COUNTS)),
     "sentence": slice(len(CLEME_COUNTS), 2 * len(CLEME_COUNTS)),
-}
-
-# Sentence-level weights by `compat`: dependent, independent.
-_SENTENCE_WEIGHTS = {
-    "gecjury": (SENTENCE_WEIGHTS_DEPENDENT, SENTENCE_WEIGHTS_INDEPENDENT),
-    "official": (CORPUS_WEIGHTS, CORPUS_WEIGHTS),
-    "published": (PUBLISHED_WEIGHTS_DEPENDENT, PUBLISHED_WEIGHTS_INDEPENDENT),
 }
 
 
@@ -125,13 +114,8 @@ class CLEME(BestReference, EditMetric):
         runtime: Runtime,
     ) -> tuple[list[FloatArray], list[str]]:
         """Return counts of verdicts, N × references × 10 each (NaN: dropped), and notes."""
-        tables: list[FloatArray] = []
-        for verdicts in judged:
-            weightings = (CORPUS_WEIGHTS, self._sentence_weighting)
-            counts = np.concatenate([verdicts.counts(w) for w in weightings], axis=-1)
-            counts[~verdicts.usable] = np.nan
-            tables.append(counts)
-        return tables, []
+        by_sentence = SENTENCE_WEIGHTS[self.compat][self.assumption == "independent"]
+        return [verdicts.counts(CORPUS_WEIGHTS, by_sentence) for verdicts in judged], []
 
     @property
     def sums_with_several(self) -> bool:
@@ -141,10 +125,6 @@ class CLEME(BestReference, EditMetric):
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """Return the counts with the length weights of a level, (..., columns)."""
         return values[..., _COLUMNS[level]]
-
-    @property
-    def _sentence_weighting(self) -> Weighting:
-        return _SENTENCE_WEIGHTS[self.compat][self.assumption == "independent"]
 
     @property
     def rule(self) -> FirstBest:
@@ -274,19 +254,14 @@ class CLEME2(CLEME):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights == "bertscore":
-            if self.compat != "gecjury":
-                raise OptionError(
-                    f"{self.name}: compat={self.compat} chooses among weights by length, and "
-                    "weights=bertscore has none of them: leave one of the two out"
-                )
-            return
-        for option in ("model", "layer", "revision"):
+        # Each way to weigh has settings of its own, which the other would ignore in silence.
+        ignored = ("model", "layer", "revision") if self.weights == "length" else ("compat",)
+        for option in ignored:
             value = getattr(self, option)
-            if value is not None:
+            if value != getattr(CLEME2, option):
                 raise OptionError(
-                    f"{self.name}: {option}={value} is for weights=bertscore; weights by length "
-                    "need no model"
+                    f"{self.name}: {option}={value} does nothing with weights={self.weights}: "
+                    "leave one of the two out"
                 )
 
     @property
@@ -335,14 +310,14 @@ class CLEME2(CLEME):
         moved = {place: weights.of(*place) for place in wanted}
         tables: list[FloatArray] = []
         for verdicts in judged:
-            chunk_weights = [
-                1.0 if change is None else moved.get(place, {}).get(change, 0.0)
-                for place, change in verdicts.placed()
-            ]
-            weighted = verdicts.weighted(np.array(chunk_weights, dtype=np.float64))
-            counts = np.concatenate([weighted, weighted], axis=-1)
-            counts[~verdicts.usable] = np.nan
-            tables.append(counts)
+            chunk_weights = np.array(
+                [
+                    1.0 if change is None else moved.get(place, {}).get(change, 0.0)
+                    for place, change in verdicts.placed()
+                ]
+            )
+            # The same for a sentence as for the corpus.
+            tables.append(verdicts.weighted(chunk_weights, chunk_weights))
         return tables, notes
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:

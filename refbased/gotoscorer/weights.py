@@ -30,9 +30,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus.edits import Edit, counted_edits, ordered_edits
 from gecjury.errors import InputError
 from gecjury.records import read_record
+from gecjury.stats.counts import ratio
 from gecjury.textfiles import write_text
 
 _COUNTS = ("tp", "fp", "fn", "tn", "weight")
@@ -275,17 +277,16 @@ class ChunkWeights:
         return weights
 
 
-def chunk_accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[np.float64]:
+def chunk_accuracy(counts: NDArray[np.float64]) -> FloatArray:
     """Return the weighted share of right chunks, (tp+tn) / all, 0 to 1, higher is better.
+
+    Where all chunks weigh nothing, every system being right, it is 0, as officially.
 
     Args:
         counts: array whose last axis is `_COUNTS`.
-        empty: value where all chunks weigh nothing, every system being right; 0 as officially.
 
     Returns:
         Of the counts' shape without the last axis.
     """
     tp, _, _, tn, weight = np.moveaxis(counts, -1, 0)
-    share: NDArray[np.float64] = np.full_like(tp, empty)
-    np.divide(tp + tn, weight, out=share, where=weight > 0)
-    return share
+    return ratio(tp + tn, weight, 0.0)

@@ -16,6 +16,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import blocks
+
 _MISMATCH = 3
 _GAP = 2
 
@@ -49,18 +51,13 @@ def _encode(sequences: Sequence[Sequence[str]]) -> list[_Ids]:
 
 def _pair_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_Table]:
     """Return the costs of aligning every prefix of the first with every prefix of the second."""
+    if not pairs:
+        return []
+    rows = max(len(first) for first, _ in pairs) + 1
+    columns = max(len(second) for _, second in pairs) + 1
     tables: list[_Table] = []
-    start = 0
-    while start < len(pairs):
-        stop, rows, columns = start, 1, 1
-        while stop < len(pairs):
-            rows = max(rows, len(pairs[stop][0]) + 1)
-            columns = max(columns, len(pairs[stop][1]) + 1)
-            if stop > start and rows * columns * (stop - start + 1) > _TABLE_CELLS:
-                break
-            stop += 1
-        tables += _padded_tables(pairs[start:stop])
-        start = stop
+    for part in blocks(len(pairs), rows * columns, _TABLE_CELLS):
+        tables += _padded_tables(pairs[part])
     return tables
 
 

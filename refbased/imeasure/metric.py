@@ -172,25 +172,6 @@ _MOST_CELLS = 25_000_000
 _LEFT_OUT = -1
 
 
-def _too_long(
-    source: Sequence[str], hypothesis: Sequence[str], references: Sequence[Sequence[str]]
-) -> bool:
-    """Return True if the tables of an alignment would take too much memory."""
-    longest = max(map(len, references), default=0)
-    sizes = sorted((len(source), len(hypothesis), longest))
-    return sizes[1] * sizes[2] > _MOST_CELLS
-
-
-def _length_notes(name: str, left_out: NDArray[np.bool_]) -> tuple[str, ...]:
-    lines = (1 + np.flatnonzero(left_out.any(axis=0))).tolist()
-    if not lines:
-        return ()
-    return (
-        f"{name}: too long to be aligned and left out: {named_lines(lines)}; split such lines into "
-        "sentences",
-    )
-
-
 @dataclass(frozen=True)
 class IMeasure(Scorer):
     """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
@@ -236,7 +217,11 @@ class IMeasure(Scorer):
         for row in runtime.track(range(len(sources)), f"{self.name}: alignment", len(sources)):
             targets = [r[row] for r in references]
             texts = [s[row] for s in systems]
-            left_out[:, row] = [_too_long(sources[row], output, targets) for output in texts]
+            longest = max(map(len, targets), default=0)
+            for system, output in enumerate(texts):
+                # The largest of the pair tables is that of the two longest texts.
+                _, shorter, longer = sorted((len(sources[row]), len(output), longest))
+                left_out[system, row] = shorter * longer > _MOST_CELLS
             # The others of the sentence are scored all the same.
             kept = np.flatnonzero(~left_out[:, row])
             if len(kept):
@@ -245,7 +230,13 @@ class IMeasure(Scorer):
         chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
         # Without counts a sentence adds nothing to its corpus; its own score is none.
         chosen[left_out] = _LEFT_OUT
-        return Statistics(chosen, notes=_length_notes(self.name, left_out))
+        notes: tuple[str, ...] = ()
+        if lines := (1 + np.flatnonzero(left_out.any(axis=0))).tolist():
+            notes = (
+                f"{self.name}: too long to be aligned and left out: {named_lines(lines)}; split "
+                "such lines into sentences",
+            )
+        return Statistics(chosen, notes=notes)
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return I of every sentence by itself; NaN for one that is too long to be aligned."""

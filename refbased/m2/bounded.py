@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.refbased.m2.lattice import EditLattice, Vertex
-from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, seen_gold
+from gecjury.refbased.m2.paths import GoldEdit, SystemEdit, system_edits
 
 _EDGE = 10**6  # one base edge in edits: no sentence that fits the limits has as many
 _MATCHED = -(10**12)
@@ -39,19 +39,12 @@ def bounded_path(lattice: EditLattice, golds: Sequence[GoldEdit], context: int) 
         for tail, head in _gold_arcs(lattice, gold, context):
             jumps.setdefault(head, []).append(tail)
     came, jumped = _sweep(lattice, jumps, context)
-    edits = []
-    state: State = (0, 0, 0)
+    steps = []
     for (i, j), (end, stop) in _trace(lattice, came, jumped):
         text = " ".join(lattice.hypothesis[j:stop])
-        hits = [
-            number
-            for number, gold in enumerate(golds)
-            if gold[:2] == (i, end) and text in gold.corrections
-        ]
-        before = state[2]
-        state = seen_gold(state, hits)
-        edits.append(SystemEdit(i, end, text, state[2] - before))
-    return edits
+        hits = [n for n, gold in enumerate(golds) if gold[:2] == (i, end) and text in gold[2]]
+        steps.append((i, end, text, hits))
+    return system_edits(steps)
 
 
 def _gold_arcs(

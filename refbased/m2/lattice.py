@@ -9,7 +9,7 @@ it holds at most `max_unchanged_words` unchanged tokens (Dahlmeier and Ng 2012, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +43,10 @@ class Window:
         vertices: sorted positions; the first and the last lie on every path.
         edges: for each vertex its base edges (tail's index, 1 if a match else 0, in how many of
             the two alignment graphs), tails ascending.
-        index: position to index in `vertices`.
     """
 
     vertices: list[Vertex]
     edges: list[list[tuple[int, int, int]]]
-    index: dict[Vertex, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.index = {vertex: number for number, vertex in enumerate(self.vertices)}
 
 
 def _distances(different: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -158,8 +153,10 @@ class EditLattice:
         last = len(self.source)
         alone = self.on.sum(axis=1) == 1
         column = self.on.argmax(axis=1)
+        equal = np.zeros((last, len(self.hypothesis) + 1), dtype=bool)
+        equal[:, :-1] = self.different == 0
         # A row of a single vertex is passed there; between two of them lies one diagonal edge.
-        forced = alone[:-1] & alone[1:] & (self.diff_at(column) == 0)
+        forced = alone[:-1] & alone[1:] & equal[np.arange(last), column[:-1]]
         loose = np.flatnonzero(~forced).tolist()
         bounds: list[tuple[int, int]] = []
         for row in loose:
@@ -174,21 +171,6 @@ class EditLattice:
         if sum(int(self.on[begin : end + 1].sum()) for begin, end in bounds) > MOST_VERTICES:
             return None
         return [self.window(begin, end) for begin, end in bounds]
-
-    def diff_at(self, column: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Tell for each row's first vertex if its diagonal edge changes a token.
-
-        Args:
-            column: (n+1,) hypothesis position per row.
-
-        Returns:
-            (n,) 0 for a match, 1 otherwise (also where the hypothesis has ended).
-        """
-        n, m = self.different.shape
-        result = np.ones(n, dtype=np.int32)
-        inside = column[:-1] < m
-        result[inside] = self.different[np.arange(n)[inside], column[:-1][inside]]
-        return result
 
     def window(self, first: int, last: int) -> Window:
         """Take the rows `first` to `last` (inclusive) as one window.

@@ -134,7 +134,9 @@ def _search_bounded(
     if lattice is not None:
         return [bounded_path(lattice, golds, max_unchanged_words) for golds in annotators]
     # What both sides share at their ends needs no lattice, and what is left may fit.
-    before, after = _shared_ends(source, hypothesis)
+    before = _shared_start(source, hypothesis)
+    # Tokens that the beginning has taken are not counted again at the end.
+    after = _shared_start(source[before:][::-1], hypothesis[before:][::-1])
     left = source[before : len(source) - after]
     right = hypothesis[before : len(hypothesis) - after]
     shifted = [
@@ -160,16 +162,11 @@ def _equals(gold: GoldEdit, left: Sequence[str], text: str) -> bool:
     return gold[:2] == (0, len(left)) and text in gold.corrections
 
 
-def _shared_ends(source: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, int]:
-    """Count the tokens shared at the beginning and at the end."""
-    shortest = min(len(source), len(hypothesis))
-    before = 0
-    while before < shortest and source[before] == hypothesis[before]:
-        before += 1
-    after = 0
-    while after < shortest - before and source[-1 - after] == hypothesis[-1 - after]:
-        after += 1
-    return before, after
+def _shared_start(source: Sequence[str], hypothesis: Sequence[str]) -> int:
+    """Count the tokens shared at the beginning."""
+    pairs = enumerate(zip(source, hypothesis, strict=False))
+    differing = (place for place, (left, right) in pairs if left != right)
+    return next(differing, min(len(source), len(hypothesis)))
 
 
 def _windows(

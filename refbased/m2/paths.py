@@ -82,6 +82,17 @@ def seen_gold(state: State, hits: Iterable[int]) -> State:
     return proposed + 1, behind, correct
 
 
+def system_edits(steps: Iterable[tuple[int, int, str, Iterable[int]]]) -> list[SystemEdit]:
+    """Return edits from left to right, given with the gold edits that each equals."""
+    edits = []
+    state = (0, 0, 0)
+    for start, end, text, hits in steps:
+        before = state[2]
+        state = seen_gold(state, hits)
+        edits.append(SystemEdit(start, end, text, state[2] - before))
+    return edits
+
+
 @dataclass
 class WindowPaths:
     """A window of one sentence pair with its arcs, and the best paths through it.
@@ -226,17 +237,13 @@ class WindowPaths:
 
     def edits(self, edges: Iterable[Edge], hits: dict[Edge, list[int]]) -> list[SystemEdit]:
         """Return the edits of a path from left to right, without joined and single matches."""
-        result = []
-        state = (0, 0, 0)
+        steps = []
         for tail, head in edges:
-            if is_match(self.arcs[head][tail]):
-                continue
-            before = state[2]
-            state = seen_gold(state, hits.get((tail, head), ()))
-            begin, stop = self.window.vertices[tail][1], self.window.vertices[head][1]
-            text = " ".join(self.lattice.hypothesis[begin:stop])
-            result.append(SystemEdit(*self.span(tail, head), text, state[2] - before))
-        return result
+            if not is_match(self.arcs[head][tail]):
+                begin, stop = self.window.vertices[tail][1], self.window.vertices[head][1]
+                text = " ".join(self.lattice.hypothesis[begin:stop])
+                steps.append((*self.span(tail, head), text, hits.get((tail, head), ())))
+        return system_edits(steps)
 
     def count(self, golds: Sequence[GoldEdit], states: set[State]) -> set[State]:
         """Carry the counts of one annotator through the window.

@@ -210,7 +210,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         """Align pairs of edit sets whose vectors are at hand; see `align`."""
         problems = self.problems(pairs, vectors)
         return [
-            Alignment(first.edits, second.edits, problem.a, problem.b, problem.cost, plan)
+            Alignment(problem.a, problem.b, problem.cost, first.edits, second.edits, plan)
             for (first, second), problem, plan in zip(
                 pairs, problems, self.plans(problems), strict=True
             )

@@ -14,6 +14,7 @@ from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refbased.edit_metric import Types
+from gecjury.refbased.uot_errant.transport import Problem
 from gecjury.refbased.uot_errant.vectors import EditSet, Vectorise, edit_vectors, masses
 from gecjury.runtime import Runtime
 
@@ -22,23 +23,17 @@ Place = tuple[int, int, int]  # system, sentence, reference
 
 
 @dataclass(frozen=True)
-class Alignment:
-    """A match of a hypothesis' edits with a reference's edits.
+class Alignment(Problem):
+    """A match of a hypothesis' edits with a reference's edits: their problem and its plan.
 
     Attributes:
         hypothesis: n edits.
         reference: m edits.
-        a: masses of the hypothesis' edits.
-        b: masses of the reference's edits.
-        cost: n × m costs; empty where one side has no edits.
         plan: n × m transported mass; None if no optimum was found.
     """
 
     hypothesis: tuple[Edit, ...]
     reference: tuple[Edit, ...]
-    a: FloatArray
-    b: FloatArray
-    cost: FloatArray
     plan: FloatArray | None
 
     @property
@@ -96,8 +91,8 @@ class Tally:
         places = self.distinct(rows)
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         encoder = load_encoder(self.encoder, self.runtime)
-        vectors, report = edit_vectors(sets, self.vectorise, encoder)
-        self.truncated += report.truncated
+        vectors, truncated = edit_vectors(sets, self.vectorise, encoder)
+        self.truncated += truncated
         self.vectors += sum(map(len, vectors))
         # Counted by the norm, whatever `mass` is: the encoder does not see such an edit.
         self.massless += sum(int((masses(rows, "norm") == 0).sum()) for rows in vectors)

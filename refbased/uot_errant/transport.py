@@ -55,15 +55,18 @@ class Penalties:
                 raise OptionError(f"{name}={value} is out of range; expected a number above 0")
 
     @property
-    def rate(self) -> float:
-        """The factor by which one step shrinks the error of the potentials."""
+    def powers(self) -> tuple[float, float]:
+        """Exponents of a step on either side, below 1: it shrinks errors by their product."""
         first = self.lambda1 / (self.lambda1 + self.epsilon)
-        return first * self.lambda2 / (self.lambda2 + self.epsilon)
+        return first, self.lambda2 / (self.lambda2 + self.epsilon)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Masses of n hypothesis and m reference edits, and the n × m costs between them."""
+    """Masses of n hypothesis and m reference edits, and the n × m costs between them.
+
+    Without edits on one side the costs are empty.
+    """
 
     a: FloatArray
     b: FloatArray
@@ -135,9 +138,9 @@ def _potentials(
 
     The rate bounds the distance to the fixed point by the last change times rate / (1 − rate).
     """
-    first = penalties.lambda1 / (penalties.lambda1 + penalties.epsilon)
-    second = penalties.lambda2 / (penalties.lambda2 + penalties.epsilon)
-    limit = TOLERANCE * (1 - penalties.rate) / max(penalties.rate, 1e-3)
+    first, second = penalties.powers
+    rate = first * second
+    limit = TOLERANCE * (1 - rate) / max(rate, 1e-3)
     f, g = np.zeros_like(log_a), np.zeros_like(log_b)
     open_rows = np.arange(len(f))
     a, b, costs = log_a, log_b, scaled
@@ -224,12 +227,9 @@ def abandoned_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, 
         The plan, and whether it is in proportion to the masses: no scaling passed the threshold.
     """
     kernel = np.exp(-problem.cost / penalties.epsilon) * problem.a[:, None] * problem.b[None]
-    u = (problem.a / (kernel.sum(axis=1) + _POT_FLOOR)) ** (
-        penalties.lambda1 / (penalties.lambda1 + penalties.epsilon)
-    )
-    v = (problem.b / (kernel.T @ u + _POT_FLOOR)) ** (
-        penalties.lambda2 / (penalties.lambda2 + penalties.epsilon)
-    )
+    first, second = penalties.powers
+    u = (problem.a / (kernel.sum(axis=1) + _POT_FLOOR)) ** first
+    v = (problem.b / (kernel.T @ u + _POT_FLOOR)) ** second
     if max(u.max(), v.max()) <= _POT_THRESHOLD:
         return kernel, True
     with np.errstate(divide="ignore"):

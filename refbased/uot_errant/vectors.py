@@ -10,7 +10,7 @@ import numpy as np
 
 from gecjury.arrays import Float32Array, FloatArray
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.models.encoder import Encoded, Encoder
+from gecjury.models.encoder import Encoder
 
 Vectorise = Literal["remove", "add"]
 Mass = Literal["norm", "uniform"]
@@ -49,16 +49,15 @@ def edit_texts(edit_set: EditSet, how: Vectorise) -> list[str]:
 
 def edit_vectors(
     sets: Sequence[EditSet], how: Vectorise, encoder: Encoder
-) -> tuple[list[FloatArray], Encoded]:
+) -> tuple[list[FloatArray], int]:
     """Return the vectors of all edits of all sets; every distinct text is encoded once.
 
     Returns:
-        Edits × d for each set, and the encoder's report (its vectors left out).
+        Edits × d for each set, and the number of texts that the encoder does not read whole.
     """
     texts, distinct = all_texts(sets, how)
     encoded = encoder.encode(distinct)
-    report = Encoded(encoded.vectors[:0], encoded.truncated, encoded.distinct, encoded.fresh)
-    return differences(texts, distinct, encoded.vectors, how), report
+    return differences(texts, distinct, encoded.vectors, how), encoded.truncated
 
 
 def all_texts(sets: Sequence[EditSet], how: Vectorise) -> tuple[list[list[str]], list[str]]:

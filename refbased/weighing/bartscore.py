@@ -188,9 +188,7 @@ def _require_packages() -> None:
         ) from None
 
 
-@lru_cache(maxsize=1)
-def _load(checkpoint: Checkpoint, device: str) -> _Model:
-    return _Model(checkpoint, device)
+_load = lru_cache(maxsize=1)(_Model)
 
 
 def _read_model(checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:

@@ -1,51 +1,83 @@
-"""Weights of edits by BERTScore or BARTScore behind one interface."""
+"""Weights of edits by BERTScore or BARTScore, and the settings of metrics that weigh edits so."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.models.precision import DType
+from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
 
 Weights = Literal["bertscore", "bartscore"]
-
-
 WeightModel = BERTScore | BARTScore
 """A score of sentence pairs; an edit weighs as much as it changes the score."""
 
 
-def weight_model(
-    weights: Weights,
-    model: str | None,
-    layer: int | None,
-    revision: str | None,
-    dtype: DType = "float32",
-) -> WeightModel:
-    """Return the score that weighs edits.
+@dataclass(frozen=True)
+class ModelWeighted(BestReference):
+    """Base of metrics in which an edit weighs as much as it changes a model's score.
 
-    Args:
-        weights: name of the score.
-        model: encoder of BERTScore, sequence-to-sequence model of BARTScore; None for the
-            customary one (google-bert/bert-base-uncased, facebook/bart-large-cnn).
-        layer: hidden states that BERTScore compares; None for the customary ones.
-        revision: of a hub model.
-        dtype: numbers that BERTScore's encoder computes with.
-
-    Raises:
-        OptionError: a layer for BARTScore, which has none to choose, or other numbers.
+    Attributes:
+        weights: `bertscore`, or `bartscore` (see `BARTScore`).
+        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
+            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
+        layer: hidden states BERTScore compares; None for those the bert-score package takes (9 of
+            bert-base-uncased, else the last).
+        revision: commit, tag or branch of a hub model.
     """
-    if weights == "bartscore":
-        if layer is not None:
-            raise OptionError(f"layer={layer} is for weights=bertscore; BARTScore takes no layer")
-        if dtype != "float32":
-            raise OptionError(f"dtype={dtype} is for weights=bertscore; BARTScore takes float32")
-        return BARTScore(model or BARTScore.model, revision)
-    return BERTScore(model or BERTScore.model, layer, revision, dtype=dtype)
+
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
+
+    weights: Weights = "bertscore"
+    model: str | None = None
+    layer: int | None = None
+    revision: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.weight_model  # refuses options that do not go together
+
+    @property
+    @abstractmethod
+    def dtype(self) -> DType:
+        """Numbers that BERTScore's encoder computes with."""
+
+    @property
+    def weight_model(self) -> WeightModel:
+        """The score that weighs edits.
+
+        Raises:
+            OptionError: a layer for BARTScore, which has none to choose, or other numbers.
+        """
+        if self.weights == "bertscore":
+            name = self.model or BERTScore.model
+            return BERTScore(name, self.layer, self.revision, dtype=self.dtype)
+        if self.layer is not None:
+            raise OptionError(
+                f"layer={self.layer} is for weights=bertscore; BARTScore takes no layer"
+            )
+        if self.dtype != "float32":
+            raise OptionError(
+                f"dtype={self.dtype} is for weights=bertscore; BARTScore takes float32"
+            )
+        return BARTScore(self.model or BARTScore.model, self.revision)
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The model that weighs edits."""
+        return (self.weight_model.model,)
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """Return the facts that decide edits, and the model's files."""
+        return {**super().extra_signature(runtime), "model": self.weight_model.identity}
 
 
 EditKey = tuple[int, int, str]

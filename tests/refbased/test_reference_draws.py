@@ -19,7 +19,6 @@ from gecjury.refbased.references import (
     best_f,
     choose_best,
     choose_running,
-    sum_draws,
 )
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 
@@ -67,8 +66,8 @@ def check_equal(
     if draws is None:
         draws = rng.integers(lines, size=(5, lines))
         draws[0] = np.arange(lines)
-    found = sum_draws(counts, rule, draws)
-    plain = sum_draws(counts, lambda sums, own: rule(sums, own), draws)
+    found = choose_running(counts, rule, draws)[0]
+    plain = choose_running(counts, lambda sums, own: rule(sums, own), draws)[0]
     assert found.tolist() == plain.tolist()
     for corpus, order in zip(found[:5], draws[:5], strict=True):
         totals, chosen = replayed(counts[:, order], rule)
@@ -180,7 +179,7 @@ def test_most_choices_are_made_for_all_corpora_together() -> None:
     cleme = make_counts(rng, "real", (1, 400, 2, 5))
     for scorer, counts in ((CLEME2(), cleme), (UOTERRANT(encoder="embedded"), uot)):
         asked = 0
-        sum_draws(counts, watched(scorer.rule), swapped(rng, 200, 120))
+        choose_running(counts, watched(scorer.rule), swapped(rng, 200, 120))
         assert 0 < asked < 0.1 * 200 * 120
 
 
@@ -192,8 +191,8 @@ def test_equal_f_goes_to_more_tp_however_the_corpus_went() -> None:
     right = np.array([[[2.0, 0, 0], [1, 0, 0]]] * 2)
     wrong = np.array([[[0.0, 2, 1], [0, 1, 9]]] * 2)
     draws = np.array([[0, 1], [1, 1]])
-    assert sum_draws(right[None], best_f(0.5), draws).tolist() == [[[4, 0, 0]]] * 2
-    assert sum_draws(wrong[None], best_f(0.5), draws).tolist() == [[[0, 2, 18]]] * 2
+    assert choose_running(right[None], best_f(0.5), draws)[0].tolist() == [[[4, 0, 0]]] * 2
+    assert choose_running(wrong[None], best_f(0.5), draws)[0].tolist() == [[[0, 2, 18]]] * 2
 
 
 def test_differences_that_rounding_hides_are_left_to_the_rule() -> None:
@@ -206,7 +205,7 @@ def test_differences_that_rounding_hides_are_left_to_the_rule() -> None:
     counts[0, 1] = [[0, 1, 0], [1, 9, 0]]
     draws = np.array([[0, 1]])
     assert choose_running(counts, best_f(0.5))[1].tolist() == [[0, 1]]
-    assert sum_draws(counts, best_f(0.5), draws).tolist() == [[[1e13 + 1, 1e13 + 9, 1e13]]]
+    assert choose_running(counts, best_f(0.5), draws)[0].tolist() == [[[1e13 + 1, 1e13 + 9, 1e13]]]
 
 
 def test_a_corpus_of_hundreds_of_sentences() -> None:
@@ -225,7 +224,7 @@ def test_no_sentences_give_zeros_and_no_choices() -> None:
 
 
 def test_no_draws_give_no_sums() -> None:
-    found = sum_draws(np.ones((2, 3, 1, 3)), best_f(0.5), np.empty((0, 3), dtype=np.int64))
+    found = choose_running(np.ones((2, 3, 1, 3)), best_f(0.5), np.empty((0, 3), dtype=np.int64))[0]
     assert found.shape == (0, 2, 3)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from gecjury.compat.gec_metrics.base import MetricBase
 from gecjury.compat.gec_metrics.meta_eval import META_EVALUATIONS, MetaEvalBase
 from gecjury.compat.gec_metrics.metrics import METRICS
-from gecjury.errors import OptionError, nearest
+from gecjury.errors import OptionError, known_name
 
 __all__ = ["get_meta_eval", "get_meta_eval_ids", "get_metric", "get_metric_ids"]
 
@@ -39,9 +39,7 @@ def get_metric(name: str) -> type[MetricBase]:
             f"{name} is no metric here: its wording and its way of asking are its own. The paper's "
             f"judge is gecjury.load({ours!r}, model=...)"
         )
-    if name not in METRICS:
-        raise OptionError(f"unknown metric {name!r:.60}: {nearest(name[:60], METRICS)}")
-    return METRICS[name]
+    return METRICS[known_name("metric", name[:60], get_metric_ids())]
 
 
 def get_meta_eval_ids() -> list[str]:
@@ -55,8 +53,4 @@ def get_meta_eval(name: str) -> type[MetaEvalBase]:
     Raises:
         OptionError: (a ValueError) no such meta-evaluation.
     """
-    if name not in META_EVALUATIONS:
-        raise OptionError(
-            f"unknown meta-evaluation {name!r:.60}: {nearest(name[:60], META_EVALUATIONS)}"
-        )
-    return META_EVALUATIONS[name]
+    return META_EVALUATIONS[known_name("meta-evaluation", name[:60], get_meta_eval_ids())]

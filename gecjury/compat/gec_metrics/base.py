@@ -117,6 +117,7 @@ class MetricBase(ABC):
 
         `aggregation`, the last argument, is `default` or `trueskill`.
         """
+        # Bound by a signature, since callers name arguments or not, and metrics read other ones.
         *arguments, aggregation = self._call(texts, named).args
         if aggregation == "default":
             return self.corpus_scores(self._texts(arguments, {}))
@@ -278,6 +279,7 @@ class _Scored(MetricBase):
 
     def _alone(self, texts: Sequence[Any], named: Mapping[str, Any]) -> Texts:
         """Return the texts of a call about one system."""
+        # A call about one system has its sentences where others have systems.
         call: Any = self._texts(texts, named)
         return Texts(call.sources, [call.systems], call.references)
 

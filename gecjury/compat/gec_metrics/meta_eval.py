@@ -158,6 +158,7 @@ class MetaEvalBase(ABC):
             **inputs_handler(metric, data["sources"], data["hypotheses"], data["references"])
         )
         table = np.array(verdicts, dtype=np.float64)  # None: not compared
+        # A tie counts as won by the second system: that package asks if the first is greater.
         table[table == 0] = -1.0
         by_view = {}
         for name, view in self.VIEWS.items():

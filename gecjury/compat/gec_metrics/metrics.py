@@ -348,6 +348,7 @@ class GoToScorer(ERRANT):
 
     def generate_chunks(self, edits: Sequence[ExtractedEdit], tokens: Sequence[str]) -> list[Chunk]:
         """Return the chunks of a source by the edits of a correction."""
+        # Chunks carry no types; a chunk that is an edit has that edit's span.
         types = {(edit.o_start, edit.o_end): edit.type for edit in edits}
         plain = [Edit(edit.o_start, edit.o_end, edit.c_str, edit.type) for edit in edits]
         return [
@@ -374,7 +375,8 @@ class GoToScorer(ERRANT):
         return sums
 
     def _sentence_counts(self, texts: Texts) -> FloatArray:
-        # tp, fp, fn, tn, weight
+        # Counts are tp, fp, fn, tn, weight. Our own metric refuses a single system, whose weights
+        # would be its own mistakes; there a file or equal weights make that possible.
         corpus = corpus_of_texts(*texts.of_named_systems())
         if not 0 <= self.config.ref_id < len(corpus.references):
             raise InputError(
@@ -400,6 +402,7 @@ def _chunk_weights(path: str) -> ChunkWeights:
     """
     expected = '[{"evaluations": [[0 or 1 a system] a chunk], ...} a sentence]'
     record = read_json(Path(path), expected)
+    # Verdicts by system become counts of systems: the weights ask for no more.
     try:
         right = [tuple(sum(chunk) for chunk in line["evaluations"]) for line in record]
         sizes = {len(chunk) for line in record for chunk in line["evaluations"]}
@@ -476,6 +479,7 @@ class IMPARA(WithoutReference):
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """Return sentence scores; all 0 under a threshold above 1, which no cosine reaches."""
+        # Our metric refuses such a threshold, which there means that no sentence passes.
         if self.config.threshold > 1:
             corpus_of_texts(*texts.of_named_systems())
             return [[0.0] * len(texts.sources) for _ in texts.systems]

@@ -1,8 +1,9 @@
-"""An analyser that reads, aligns and merges by the characters of tokens."""
+"""An extractor that reads, aligns and merges by the characters of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.alignment_large import distances
 from gecjury.extraction.merging import Rules
 from gecjury.extraction.parsing import Parsed, mark
-from gecjury.extraction.pipeline import Analyser
+from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain.categories import PlainTyper
 from gecjury.extraction.plain.forms import folded, is_punctuation, only_letters, similar
 
@@ -63,13 +64,12 @@ class PlainAligner(Aligner):
     def _open_classes(self) -> frozenset[int]:
         return frozenset()
 
-    def _matrix(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> FloatArray:
-        lowers = source.lowers[start:n], corrected.lowers[start:m]
-        between, rows, columns = distances(*lowers)
-        costs = np.zeros((n - start + 1, m - start + 1))
-        right = np.array(corrected.texts[start:m], dtype=object)
-        folded_right = np.array(lowers[1], dtype=object)
-        for i, (text, lower) in enumerate(zip(source.texts[start:n], lowers[0], strict=True)):
+    def _matrix(self, source: Parsed, corrected: Parsed) -> FloatArray:
+        between, rows, columns = distances(source.lowers, corrected.lowers)
+        costs = np.zeros((len(source) + 1, len(corrected) + 1))
+        right = np.array(corrected.texts, dtype=object)
+        folded_right = np.array(corrected.lowers, dtype=object)
+        for i, (text, lower) in enumerate(zip(source.texts, source.lowers, strict=True)):
             row = _REPLACED + _DISTANCE * between[rows[i]][columns]
             row[folded_right == lower] = 0.0
             row[right == text] = -1.0
@@ -117,6 +117,7 @@ class PlainReader:
         return word
 
 
-def plain_analyser() -> Analyser:
-    """Return the analyser that makes edits without a tagger."""
-    return Analyser(PlainReader(), PlainAligner(), RULES, PlainTyper())
+@cache
+def plain_extractor() -> Extractor:
+    """Return the extractor of edits without a tagger, one for all metrics of a run."""
+    return Extractor(PlainReader(), PlainAligner(), RULES, PlainTyper())

@@ -41,13 +41,14 @@ class PlainTyper(Typer):
         old, new = source.texts[start:end], corrected.texts[first:last]
         if old == new:
             return "UNK"
-        kind = form_type(old, new) or ("SPELL" if is_near(old, new) else "OTHER")
-        return f"{operation(old, new)}:{kind}"
+        operation = "R" if old and new else "M" if new else "U"
+        return f"{operation}:{form_type(old, new) or self._category(span, source, corrected)}"
 
-
-def operation(old: Sequence[str], new: Sequence[str]) -> str:
-    """Return `M` where there are no old tokens, `U` where there are no new ones, else `R`."""
-    return "R" if old and new else "M" if new else "U"
+    def _category(self, span: Span, source: Parsed, corrected: Parsed) -> str:
+        """Return the category of an edit whose form does not tell."""
+        start, end, first, last = span
+        near = is_near(source.texts[start:end], corrected.texts[first:last])
+        return "SPELL" if near else "OTHER"
 
 
 def form_type(old: Sequence[str], new: Sequence[str]) -> str:

@@ -103,10 +103,9 @@ def needs_torch(name: str) -> bool:
     """
     folder = Path(name)
     if not folder.is_dir():
-        try:
+        spec = None
+        with contextlib.suppress(ImportError, ValueError):
             spec = importlib.util.find_spec(name)
-        except (ImportError, ValueError):
-            return True
         if spec is None or not spec.origin:
             return True
         folder = Path(spec.origin).parent

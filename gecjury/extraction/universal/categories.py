@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
-from gecjury.extraction.pipeline import Typer
-from gecjury.extraction.plain.categories import form_type, is_near, operation
+from gecjury.extraction.plain.categories import PlainTyper, is_near
 
 # Parts of speech that are one verb together.
 _VERBAL = frozenset({"AUX", "PART", "VERB"})
 
 
-class UniversalTyper(Typer):
+class UniversalTyper(PlainTyper):
     """A typer of edits by form first, then by part of speech and lemma.
 
     `M` misses, `R` replaces, `U` is unnecessary. PUNCT, SPACE, ORTH and WO are as in
@@ -36,21 +35,13 @@ class UniversalTyper(Typer):
 
         self._names: dict[int, str] = NAMES
 
-    def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
+    def _category(self, span: Span, source: Parsed, corrected: Parsed) -> str:
         start, end, first, last = span
-        old, new = source.texts[start:end], corrected.texts[first:last]
-        if old == new:
-            return "UNK"
-        kind = form_type(old, new)
-        if not kind:
-            kind = _category(
-                _Side(old, source.lemmas[start:end], self._parts(source.poses[start:end])),
-                _Side(new, corrected.lemmas[first:last], self._parts(corrected.poses[first:last])),
-            )
-        return f"{operation(old, new)}:{kind}"
+        return _category(self._side(source, start, end), self._side(corrected, first, last))
 
-    def _parts(self, poses: list[int]) -> list[str]:
-        return [self._names[pos] for pos in poses]
+    def _side(self, sentence: Parsed, start: int, end: int) -> _Side:
+        parts = [self._names[pos] for pos in sentence.poses[start:end]]
+        return _Side(sentence.texts[start:end], sentence.lemmas[start:end], parts)
 
 
 class _Side(NamedTuple):

@@ -11,7 +11,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
-from gecjury.extraction.pipeline import Analyser
+from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain.forms import only_letters, similar
 from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
 from gecjury.extraction.tagger.importing import installed_version, needs_torch
@@ -49,29 +49,37 @@ def pipeline_signature(name: str) -> dict[str, str]:
     }
 
 
-def universal_analyser(name: str) -> Analyser:
-    """Return an analyser with a pipeline: ERRANT's alignment and merging, and our own types.
+def load_universal(name: str) -> Any:
+    """Load a pipeline whose edits are extracted by `universal_extractor`.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        OptionError: the pipeline cannot be loaded.
+    """
+    pipeline_signature(name)
+    spacy = checked_spacy(torch=needs_torch(name))
+    place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
+    try:
+        return spacy.load(place, exclude=["ner"])
+    except Exception as error:  # of the pipeline's own code and of what it needs
+        raise OptionError(
+            f"tagger {PREFIX}{visible(name)} cannot be loaded: {visible(str(error))}"
+        ) from error
+
+
+def universal_extractor(nlp: Any, name: str) -> Extractor:
+    """Return an extractor with a pipeline: ERRANT's alignment and merging, and our own types.
 
     The alignment's costs are ERRANT's, which take Universal parts of speech and lemmas; merging
     follows ERRANT's rules with them, where a token and a form of it are compared without diacritics
     and case.
 
     Raises:
-        MissingExtraError: spaCy is not installed.
-        OptionError: the pipeline cannot be loaded, cannot read tokens made elsewhere, or sets no
-            parts of speech or lemmas.
+        OptionError: the pipeline cannot read tokens made elsewhere, or sets no parts of speech or
+            lemmas.
     """
-    pipeline_signature(name)
-    spacy = checked_spacy(torch=needs_torch(name))
-    place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
-    try:
-        nlp = spacy.load(place, exclude=["ner"])
-    except Exception as error:  # of the pipeline's own code and of what it needs
-        raise OptionError(
-            f"tagger {PREFIX}{visible(name)} cannot be loaded: {visible(str(error))}"
-        ) from error
     rules = errant_rules()._replace(similar=similar, letters=only_letters)
-    return Analyser(UniversalReader(nlp, name), Aligner(), rules, UniversalTyper())
+    return Extractor(UniversalReader(nlp, name), Aligner(), rules, UniversalTyper())
 
 
 class UniversalReader(Parser):

@@ -23,12 +23,12 @@ from gecjury.corpus.edits import apply_edits  # noqa: E402
 from gecjury.extraction import alignment, merging  # noqa: E402
 from gecjury.extraction.merging import Span  # noqa: E402
 from gecjury.extraction.parsing import Parsed, Parser  # noqa: E402
-from gecjury.extraction.pipeline import Classifier, Extractor, as_analyser  # noqa: E402
+from gecjury.extraction.pipeline import Classifier, errant_extractor  # noqa: E402
 
 NLP = spacy.blank("en")
 ANNOTATOR = errant.load("en", NLP)
 PARSER = Parser(NLP)
-EXTRACTOR = Extractor(replace(as_analyser(NLP), reader=PARSER))
+EXTRACTOR = replace(errant_extractor(NLP), reader=PARSER)
 
 # fmt: off
 WORDS = [

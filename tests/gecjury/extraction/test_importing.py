@@ -42,10 +42,10 @@ backends = SimpleNamespace()
 ASKED = """
 import sys
 from gecjury.extraction.tagger import load_tagger
-from gecjury.extraction.pipeline import Extractor
+from gecjury.extraction.pipeline import errant_extractor
 
 {first}
-edits = list(Extractor(load_tagger()).extract([("He go home .", "He goes home .")]))
+edits = list(errant_extractor(load_tagger()).extract([("He go home .", "He goes home .")]))
 assert edits[0][1].edits[0].type == "R:VERB:SVA", edits
 heavy = {{"torch", "transformers", "scipy", "pandas", "rich", "typer", "requests", "weasel"}}
 found = heavy & set(sys.modules)

@@ -19,7 +19,7 @@ pytest.importorskip("errant")
 
 from gecjury.corpus.edits import Edit
 from gecjury.extraction import workers
-from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
+from gecjury.extraction.pipeline import ExtractedEdits, TextPair, errant_extractor
 from gecjury.extraction.tagger import load_tagger
 from gecjury.extraction.workers import _Batches, _in_a_fork, _may_fork, extract_in_workers
 from gecjury.processes import ForkedProcess, SpawnedProcess
@@ -69,13 +69,15 @@ def forked() -> Iterator[ForkedProcess]:
 
 
 def made(pairs: list[TextPair], nlp: Any) -> dict[TextPair, ExtractedEdits]:
-    return dict(Extractor(nlp).extract(pairs))
+    return dict(errant_extractor(nlp).extract(pairs))
 
 
 @pytest.mark.parametrize(
     "start",
     [
-        pytest.param(lambda nlp: ForkedProcess(_in_a_fork(Extractor(nlp))), marks=LINUX, id="fork"),
+        pytest.param(
+            lambda nlp: ForkedProcess(_in_a_fork(errant_extractor(nlp))), marks=LINUX, id="fork"
+        ),
         pytest.param(
             lambda nlp: SpawnedProcess(
                 "gecjury.extraction.workers", "embedded", "spacy2", environment={}
@@ -174,7 +176,7 @@ def test_all_together_give_each_pair_once(
     alone = threading.active_count() == 1
     assert not (threads and alone)
     assert _may_fork("embedded") == (sys.platform == "linux" and alone)
-    found = list(extract_in_workers(PAIRS, "embedded", "spacy2", 3, lambda: nlp))
+    found = list(extract_in_workers(PAIRS, "embedded", "spacy2", 3))
     assert len(found) == len(PAIRS)
     assert dict(found) == made(PAIRS, nlp)
     with pytest.raises(ChildProcessError):
@@ -182,9 +184,9 @@ def test_all_together_give_each_pair_once(
 
 
 @LINUX
-def test_who_stops_reading_leaves_no_process(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_stops_reading_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_SMALLEST", 2)
-    running = extract_in_workers(PAIRS, "embedded", "spacy2", 2, lambda: nlp)
+    running = extract_in_workers(PAIRS, "embedded", "spacy2", 2)
     next(running)
     running.close()
     with pytest.raises(ChildProcessError):
@@ -201,7 +203,7 @@ def test_where_no_process_can_be_started_this_one_works_alone(
     monkeypatch.setattr(workers, "_SMALLEST", 2)
     monkeypatch.setattr(os, "fork", fork)
     before = len(list(Path("/proc/self/fd").iterdir()))
-    found = dict(extract_in_workers(PAIRS, "embedded", "spacy2", 3, lambda: nlp))
+    found = dict(extract_in_workers(PAIRS, "embedded", "spacy2", 3))
     assert found == made(PAIRS, nlp)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 

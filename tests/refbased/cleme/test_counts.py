@@ -14,8 +14,7 @@ from gecjury.errors import InputError
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,
-    SENTENCE_WEIGHTS_DEPENDENT,
-    SENTENCE_WEIGHTS_INDEPENDENT,
+    SENTENCE_WEIGHTS,
     LengthWeight,
     Weighting,
     combined,
@@ -159,11 +158,11 @@ def test_sentence_weights_by_hand() -> None:
     # α = 10, mean 1.4. tp, length 1: 10/(1+9·exp(.4)) = .6932, clipped to 1 (dependent), 2.5
     # (independent). fp, length 2: 10/(1+9·exp(.6)) = .5747; length 1: 10/(1+9·exp(-.4)) = 1.4219,
     # clipped to 1. fn is 1 whatever the length.
-    dependent = verdicts.counts(SENTENCE_WEIGHTS_DEPENDENT)[0]
+    dependent = verdicts.counts(SENTENCE_WEIGHTS["gecjury"][0])[0]
     assert dependent[0] == pytest.approx([1.0, 0.57474, 1.57474, 0.0, 9.0], abs=1e-5)
     assert dependent[1] == pytest.approx([0.0, 0.57474, 1 + 1.57474, 2.0, 7.0], abs=1e-5)
     independent = judge_chunks([SOURCE], [HYP], [[REF0], [REF1]], independent=True)
-    tp = independent.counts(SENTENCE_WEIGHTS_INDEPENDENT)[0, 0, 0]
+    tp = independent.counts(SENTENCE_WEIGHTS["gecjury"][1])[0, 0, 0]
     assert tp == 2.5
 
 
@@ -172,8 +171,10 @@ def test_references_that_delete_everything_are_dropped() -> None:
     verdicts = judge_chunks([["a", "b"]], [[]], [[gone], [[Edit(0, 1, "x")]]])
     assert verdicts.usable.tolist() == [[False, True]]
     assert verdicts.mean_length == 1.0  # the dropped one, of length 2, has no say
-    assert verdicts.counts(UNWEIGHTED)[0].tolist() == [[0] * 5, [0, 0, 0, 1, 1]]
-    assert running(verdicts.counts(), verdicts.usable).tolist() == [1]
+    dropped, kept = verdicts.counts(UNWEIGHTED)[0]
+    assert np.isnan(dropped).all()
+    assert kept.tolist() == [0, 0, 0, 1, 1]
+    assert running(verdicts.counts(CORPUS_WEIGHTS), verdicts.usable).tolist() == [1]
     alone = judge_chunks([["a", "b"]], [[]], [[gone]])
     assert alone.usable.tolist() == [[True]]
 
@@ -239,7 +240,7 @@ def test_own_reference_is_perfect_and_order_of_references_does_not_matter(
     for independent in (False, True):
         there = judge_chunks([source], [hyp], [[e] for e in sets], independent=independent)
         back = judge_chunks([source], [hyp], [[e] for e in sets[::-1]], independent=independent)
-        assert there.counts() == pytest.approx(back.counts()[:, ::-1])
+        assert there.counts(CORPUS_WEIGHTS) == pytest.approx(back.counts(CORPUS_WEIGHTS)[:, ::-1])
         # every chunk has exactly one verdict
         chunks = len(partition(source, [hyp, *sets]).spans)
         assert (there.counts(UNWEIGHTED).sum(axis=2) == chunks).all()

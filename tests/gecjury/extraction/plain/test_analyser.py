@@ -19,8 +19,7 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.gold import has_type_of
 from gecjury.extraction import alignment
 from gecjury.extraction.extract import extract
-from gecjury.extraction.pipeline import Extractor
-from gecjury.extraction.plain.analyser import PlainAligner, PlainReader, plain_analyser
+from gecjury.extraction.plain.analyser import PlainAligner, PlainReader, plain_extractor
 from gecjury.runtime import Runtime
 
 FRESH = Runtime(use_cache=False)
@@ -148,7 +147,7 @@ def test_costs_of_the_matrix_are_those_of_single_pairs() -> None:
     parsed = PlainReader().parse([left, right])
     one, other = parsed[left], parsed[right]
     aligner = PlainAligner()
-    costs = aligner._matrix(one, other, 0, len(one), len(other))[1:, 1:]
+    costs = aligner._matrix(one, other)[1:, 1:]
     for i, text in enumerate(one.texts):
         for j, same in enumerate(other.texts):
             wanted = -1.0 if text == same else aligner.substitution(one, i, other, j)
@@ -179,11 +178,9 @@ def test_cache_and_workers_give_the_same_edits(tmp_path: Path) -> None:
     assert other.cached == 300
 
 
-def test_an_extractor_takes_an_analyser() -> None:
+def test_an_extractor_yields_pairs_with_their_edits() -> None:
     pair = "a b", "a c"
-    assert dict(Extractor(plain_analyser()).extract([pair]))[pair].edits == (
-        Edit(1, 2, "c", "R:OTHER"),
-    )
+    assert dict(plain_extractor().extract([pair]))[pair].edits == (Edit(1, 2, "c", "R:OTHER"),)
 
 
 def test_neither_spacy_nor_errant_is_imported() -> None:
