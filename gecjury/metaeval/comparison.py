@@ -60,6 +60,7 @@ from gecjury.scoring import registry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
+from gecjury.stats.grouped import window_correlations
 from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
@@ -490,20 +491,12 @@ def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Dif
 def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreement]:
     names = study.benchmark.corpus.names
     for result in results:
+        human = study.human(result.view)
         for size in _SIZES:
-            windows = study.windows(result.scores, result.view, size)
-            for start, systems, r, rho in zip(
-                windows.starts, windows.systems, windows.pearson, windows.spearman, strict=True
-            ):
-                yield WindowAgreement(
-                    result.label,
-                    result.view,
-                    size,
-                    int(start),
-                    tuple(names[index] for index in systems),
-                    float(r),
-                    float(rho),
-                )
+            windows = window_correlations(human, result.scores, size)
+            for start, (run, r, rho) in enumerate(windows, 1):
+                systems = tuple(names[index] for index in run)
+                yield WindowAgreement(result.label, result.view, size, start, systems, r, rho)
 
 
 def _pairwise(
@@ -513,12 +506,12 @@ def _pairwise(
     for table in tables:
         for view in (view for view in views if study.benchmark.rankings.get(view)):
             for by in kinds:
-                grid = study.pairwise(table, view, by)
-                names = tuple(str(rank + 1) for rank in range(len(grid.accuracy)))
+                accuracy, counts = study.pairwise(table, view, by)
+                names = tuple(str(rank + 1) for rank in range(len(accuracy)))
                 if by == "system":
                     names = study.benchmark.corpus.names
                 label = table.signature.label
-                yield PairwiseAgreement(label, view, by, names, grid.accuracy, grid.counts)
+                yield PairwiseAgreement(label, view, by, names, accuracy, counts)
 
 
 def _audits(
