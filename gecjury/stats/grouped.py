@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.errors import OptionError
 from gecjury.stats.correlation import (
     pearson,
     pearsons,
@@ -168,7 +169,12 @@ def window_correlations(
     Yields:
         The systems of a window, best first, and both correlations, NaN where not defined; from the
         best systems to the worst, none if there are too few.
+
+    Raises:
+        OptionError: a size below 3.
     """
+    if size < 3:
+        raise OptionError(f"window size {size}: expected 3 or more, or no correlation is defined")
     order = _order(human)
     for start in range(len(order) - size + 1):
         run = order[start : start + size]

@@ -125,6 +125,7 @@ class Diff(Study):
         """
         corpus = work.corpus
         by, groups = read_groups(self.by, len(corpus)) if self.by else (None, {})
+        # One seed for all: every figure meets the same resamples and the same swaps.
         how = (self.resampling, self.seed)
         try:
             tables = tuple(table.settled() for table in work.scores())

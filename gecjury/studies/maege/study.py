@@ -160,6 +160,7 @@ class Maege(Study):
         Table `rows` has a record a metric, with records of its figures at `corpus` and `sentence`
         level; table `by_type`, if asked for, one a metric and error type.
         """
+        # Scoring may take hours: a folder that cannot be written is refused before it begins.
         if work.folder:
             check_writable(work.folder)
         pool = self.draw(work)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.benchmarks.judgments import expand_pairs, read_rankings
+from gecjury.errors import OptionError
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.grouped import human_ranks, window_correlations
 from gecjury.stats.preferences import pair_table, preference_agreement
@@ -39,6 +40,11 @@ def test_one_window_holds_all_systems_and_none_holds_more() -> None:
 def test_window_correlations_that_are_undefined_are_nan() -> None:
     windows = window_correlations(np.arange(4.0), np.array([1.0, 1.0, 1.0, 2.0]), 3)
     assert [bool(np.isnan(r)) for _, r, _ in windows] == [False, True]
+
+
+def test_refuses_small_windows() -> None:
+    with pytest.raises(OptionError, match="expected 3 or more"):
+        list(window_correlations(np.arange(4.0), np.arange(4.0), 2))
 
 
 @given(st.permutations(range(7)))
