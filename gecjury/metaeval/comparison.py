@@ -60,7 +60,6 @@ from gecjury.scoring import registry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.stats.grouped import window_correlations
 from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
@@ -491,9 +490,8 @@ def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Dif
 def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreement]:
     names = study.benchmark.corpus.names
     for result in results:
-        human = study.human(result.view)
         for size in _SIZES:
-            windows = window_correlations(human, result.scores, size)
+            windows = study.windows(result.scores, result.view, size)
             for start, (run, r, rho) in enumerate(windows, 1):
                 systems = tuple(names[index] for index in run)
                 yield WindowAgreement(result.label, result.view, size, start, systems, r, rho)

@@ -31,7 +31,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.counts import ratio
-from gecjury.stats.grouped import human_ranks
+from gecjury.stats.grouped import human_ranks, window_correlations
 from gecjury.stats.preferences import (
     PreferenceAgreement,
     agreement_in_parts,
@@ -449,6 +449,12 @@ class Study:
                 for name, values in drawn.items()
             }
         return Row(about.label, about.family, human, agreement, bounds, drawn, score)
+
+    def windows(
+        self, scores: FloatArray, view: View, size: int
+    ) -> Iterator[tuple[IntArray, float, float]]:
+        """Yield `window_correlations` with the human scores of a view."""
+        return window_correlations(self.human(view), scores, size)
 
     def pairwise(
         self, table: ScoreTable, view: View, by: Literal["system", "human-rank"]

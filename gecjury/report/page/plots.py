@@ -20,7 +20,6 @@ from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter, 
 from gecjury.report.page.tables import pair_matrix
 from gecjury.report.page.words import SHOWN_MEASURES, VIEWS, Document, Standing
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.grouped import window_correlations
 from gecjury.wording import number, percent
 
 _WINDOWS = (4, 8)
@@ -140,8 +139,7 @@ def windows(document: Document, study: Study, views: Sequence[View], shown: Show
         scores = np.array([_defined(row["scores"].get(name)) for name in document["systems"]])
         curves = []
         for size in _WINDOWS:
-            windows = window_correlations(study.human(view), scores, size)
-            if values := [r for _, r, _ in windows]:
+            if values := [r for _, r, _ in study.windows(scores, view, size)]:
                 curves.append((size, values))
         if not curves:
             return None
