@@ -58,38 +58,26 @@ class Caution:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """Comparisons that one annotator made more than once.
+def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> tuple[int, int]:
+    """Count comparisons that one annotator made more than once; pairs of equal texts are left out.
 
-    Attributes:
-        repeated: (annotator, sentence, pair of systems) judged twice or more.
-        contradictory: comparisons of these in which each system was preferred at least once.
+    Returns:
+        How many (annotator, sentence, pair of systems) were judged twice or more, and in how many
+        of these each system was preferred at least once.
     """
-
-    repeated: int
-    contradictory: int
-
-
-def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> Repeats:
-    """Count overlapping and contradictory judgments; pairs of equal texts are left out."""
     if isinstance(pairs, JudgedEntries):
-        parts = [count_repeats(part) for part in pairs.repeated(within=True)]
-        return Repeats(
-            sum(part.repeated for part in parts), sum(part.contradictory for part in parts)
-        )
+        counts = [count_repeats(part) for part in pairs.repeated(within=True)]
+        return sum(repeated for repeated, _ in counts), sum(opposite for _, opposite in counts)
     judged = pairs.select(~pairs.shared)
     if not len(judged):
-        return Repeats(0, 0)
+        return 0, 0
     # A comparison is the same one where annotator, sentence and both systems are.
     keys = np.stack([judged.annotator, judged.sentence, judged.first, judged.second])
-    _, inverse, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    least, most = np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts), dtype=np.int64)
+    _, inverse, times = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    least, most = np.zeros((2, len(times)), dtype=np.int64)
     np.minimum.at(least, inverse.ravel(), judged.preference)
     np.maximum.at(most, inverse.ravel(), judged.preference)
-    return Repeats(
-        int(np.count_nonzero(counts > 1)), int(np.count_nonzero((least < 0) & (most > 0)))
-    )
+    return int(np.count_nonzero(times > 1)), int(np.count_nonzero((least < 0) & (most > 0)))
 
 
 def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> str:
@@ -395,11 +383,11 @@ def _of_judgments(study: Study, view: View) -> list[str]:
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "
                 "is not defined"
             )
-        repeats = count_repeats(study.judged(view))
-        if repeats.repeated:
+        repeated, opposite = count_repeats(study.judged(view))
+        if repeated:
             notes.append(
-                f"{repeats.repeated} comparisons ({view}) were made more than once by one "
-                f"annotator, {repeats.contradictory} of them with opposite preferences; all count"
+                f"{repeated} comparisons ({view}) were made more than once by one annotator, "
+                f"{opposite} of them with opposite preferences; all count"
             )
     return notes
 

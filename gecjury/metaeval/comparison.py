@@ -492,18 +492,9 @@ def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreemen
     for result in results:
         for size in _SIZES:
             windows = study.windows(result.scores, result.view, size)
-            for start, systems, r, rho in zip(
-                windows.starts, windows.systems, windows.pearson, windows.spearman, strict=True
-            ):
-                yield WindowAgreement(
-                    result.label,
-                    result.view,
-                    size,
-                    int(start),
-                    tuple(names[index] for index in systems),
-                    float(r),
-                    float(rho),
-                )
+            for start, (run, r, rho) in enumerate(windows, 1):
+                systems = tuple(names[index] for index in run)
+                yield WindowAgreement(result.label, result.view, size, start, systems, r, rho)
 
 
 def _pairwise(
@@ -513,12 +504,12 @@ def _pairwise(
     for table in tables:
         for view in (view for view in views if study.benchmark.rankings.get(view)):
             for by in kinds:
-                grid = study.pairwise(table, view, by)
-                names = tuple(str(rank + 1) for rank in range(len(grid.accuracy)))
+                accuracy, counts = study.pairwise(table, view, by)
+                names = tuple(str(rank + 1) for rank in range(len(accuracy)))
                 if by == "system":
                     names = study.benchmark.corpus.names
                 label = table.signature.label
-                yield PairwiseAgreement(label, view, by, names, grid.accuracy, grid.counts)
+                yield PairwiseAgreement(label, view, by, names, accuracy, counts)
 
 
 def _audits(

@@ -273,11 +273,8 @@ def edit_rows(edits: EditComparison) -> list[dict[str, Any]]:
     """
     entries: list[tuple[str, str, str, EditAgreement, float, float]] = [
         (r.label, r.family, r.credit, r.agreement, r.beside_ceiling["auc"], r.seconds)
-        for r in edits.results
+        for r in (*edits.results, *edits.chance.values())
     ]
-    for name, baseline in edits.chance.items():
-        there = baseline.beside_ceiling["auc"]
-        entries.append((name, "chance", "", baseline.agreement, there, 0.0))
     people = edits.ceiling.agreement
     entries.append(("one annotator by another", "humans", "", people, people.auc, 0.0))
     records = []

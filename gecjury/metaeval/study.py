@@ -31,9 +31,8 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.counts import ratio
-from gecjury.stats.grouped import Windows, human_ranks, window_correlations
+from gecjury.stats.grouped import human_ranks, window_correlations
 from gecjury.stats.preferences import (
-    PairTable,
     PreferenceAgreement,
     agreement_in_parts,
     pair_table,
@@ -451,14 +450,16 @@ class Study:
             }
         return Row(about.label, about.family, human, agreement, bounds, drawn, score)
 
-    def windows(self, scores: FloatArray, view: View, size: int) -> Windows:
-        """Return correlations over every run of `size` systems adjacent in the human ranking."""
+    def windows(
+        self, scores: FloatArray, view: View, size: int
+    ) -> Iterator[tuple[IntArray, float, float]]:
+        """Yield `window_correlations` with the human scores of a view."""
         return window_correlations(self.human(view), scores, size)
 
     def pairwise(
         self, table: ScoreTable, view: View, by: Literal["system", "human-rank"]
-    ) -> PairTable:
-        """Return sentence-level agreement by pair of systems, or by pair of their human ranks."""
+    ) -> tuple[FloatArray, IntArray]:
+        """Return `pair_table` by pair of systems, or by pair of their human ranks."""
         if self.settings.ties == "calibrated":
             raise OptionError("pairwise analysis needs a tie rule other than calibrated")
         size = len(self.benchmark.corpus.names)

@@ -366,6 +366,7 @@ def _read(file: str, digest: str, metric: str) -> Given:
         results = read_result_folder(path, metric).items()
         rows = {s: replace(_of_lines(f"{file}, {s}", v), total=total) for s, (v, total) in results}
         return _given(file, digest, rows)
+    # One file of numbers a system, as many programs leave them behind.
     if path.is_dir():
         parts = _by_system(path).items()
         return _given(file, digest, {name: _of_column(part) for name, part in parts})
@@ -567,6 +568,7 @@ def _of_records(where: str, records: Iterable[_Record]) -> dict[str, SystemRow]:
         name = "" if system is None else str(system)
         if not name:
             raise InputError(f"{place}: no name of a system")
+        # A system's total may stand among its lines, called total or corpus.
         if isinstance(line, str) and line in _TOTAL:
             line = "total"
         elif (

@@ -219,6 +219,7 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
     )
     try:
         record = from_record(ScoreFile, document)
+        # The format first: in a file of another one the key may mean something else.
         if record.format != SCORE_FORMAT:
             raise InputError(
                 f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
@@ -307,27 +308,15 @@ def write_table(
         OutputError: the file cannot be written; what stood there before is kept.
     """
     statistics = table.statistics
-    rows: list[dict[str, Any]] = [
-        {
-            "system": name,
-            "print": table.prints[name],
-            "score": _number(table.by_system.score[row]),
-            "sentences": [_number(score) for score in table.by_sentence.score[row]],
-            "statistics": _packed(statistics.values[row : row + 1]),
-            "items": None if statistics.items is None else _packed(statistics.items[row : row + 1]),
-        }
-        for row, name in enumerate(table.systems)
-    ]
-    rows += [
-        {
-            "system": name,
-            "print": mark,
-            "statistics": _packed(row.values),
-            "items": None if row.items is None else _packed(row.items),
-        }
-        for (name, mark), row in others.items()
-    ]
-    record = {
+    rows = []
+    for row, name in enumerate(table.systems):
+        record = _record(name, table.prints[name], _row(statistics, row))
+        record["score"] = _number(table.by_system.score[row])
+        record["sentences"] = [_number(score) for score in table.by_sentence.score[row]]
+        rows.append(record)
+    # Rows of other texts keep their statistics alone, of which their scores can be made again.
+    rows += [_record(name, mark, row) for (name, mark), row in others.items()]
+    document = {
         "format": SCORE_FORMAT,
         "key": table.signature.key,
         "signature": table.signature.to_json(),
@@ -336,7 +325,13 @@ def write_table(
         "rows": rows,
     }
     # ASCII, so that a system whose file name is not UTF-8 can be written as well.
-    write_text(path, json.dumps(record, allow_nan=False) + "\n")
+    write_text(path, json.dumps(document, allow_nan=False) + "\n")
+
+
+def _record(system: str, mark: str, row: Statistics) -> dict[str, Any]:
+    """Return what a file keeps of one system's statistics."""
+    items = None if row.items is None else _packed(row.items)
+    return {"system": system, "print": mark, "statistics": _packed(row.values), "items": items}
 
 
 def _number(value: Any) -> float | None:

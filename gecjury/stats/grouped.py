@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -134,25 +135,6 @@ def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
     return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(metric)))
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Correlations over runs of systems that are neighbours in the human ranking.
-
-    Attributes:
-        size: systems in a window.
-        starts: rank of each window's best system, 1 is best; shape (windows,).
-        systems: indices of each window's systems, best first; shape (windows, size).
-        pearson: shape (windows,); NaN where not defined.
-        spearman: shape (windows,); NaN where not defined.
-    """
-
-    size: int
-    starts: IntArray
-    systems: IntArray
-    pearson: FloatArray
-    spearman: FloatArray
-
-
 def _order(human: FloatArray) -> IntArray:
     """Return indices of the systems with a human score, best first, equals in the order given."""
     order = np.argsort(-human, kind="stable")
@@ -174,16 +156,19 @@ def human_ranks(human: FloatArray) -> IntArray:
     return ranks
 
 
-def window_correlations(human: FloatArray, metric: FloatArray, size: int) -> Windows:
-    """Return correlations over every run of `size` systems adjacent in the human ranking.
+def window_correlations(
+    human: FloatArray, metric: FloatArray, size: int
+) -> Iterator[tuple[IntArray, float, float]]:
+    """Yield Pearson's r and Spearman's ρ over every run of systems adjacent in the human ranking.
 
     Args:
         human: human scores, shape (systems,); a system without one is left out.
         metric: metric scores, shape (systems,).
         size: systems in a window, at least 3.
 
-    Returns:
-        One entry a window, from the best systems to the worst; none if there are too few systems.
+    Yields:
+        The systems of a window, best first, and both correlations, NaN where not defined; from the
+        best systems to the worst, none if there are too few.
 
     Raises:
         OptionError: a size below 3.
@@ -191,13 +176,6 @@ def window_correlations(human: FloatArray, metric: FloatArray, size: int) -> Win
     if size < 3:
         raise OptionError(f"window size {size}: expected 3 or more, or no correlation is defined")
     order = _order(human)
-    count = max(len(order) - size + 1, 0)
-    systems = np.array([order[i : i + size] for i in range(count)], dtype=np.int64)
-    systems = systems.reshape(count, size)
-    return Windows(
-        size,
-        np.arange(1, count + 1),
-        systems,
-        np.array([pearson(human[run], metric[run]) for run in systems], dtype=np.float64),
-        np.array([spearman(human[run], metric[run]) for run in systems], dtype=np.float64),
-    )
+    for start in range(len(order) - size + 1):
+        run = order[start : start + size]
+        yield run, pearson(human[run], metric[run]), spearman(human[run], metric[run])

@@ -255,24 +255,9 @@ def pair_outcomes(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PairTable:
-    """Agreement with human preferences, broken down by two labels of a pair.
-
-    Attributes:
-        accuracy: shape (size, size), symmetric; NaN in cells without pairs.
-        counts: pairs in each cell, those with missing scores left out; symmetric.
-        ties: the rule for ties of the metric.
-    """
-
-    accuracy: FloatArray
-    counts: IntArray
-    ties: TieRule
-
-
 def pair_table(
     parts: Iterable[tuple[NDArray[Any], ...]], *, size: int, ties: TieRule = "half"
-) -> PairTable:
+) -> tuple[FloatArray, IntArray]:
     """Return accuracy and count of pairs by two labels, such as system or human rank.
 
     By system the labels are `pairs.first` and `pairs.second`; by human rank, with
@@ -287,7 +272,8 @@ def pair_table(
         ties: rule for ties of the metric; not `calibrated`, which would fit every cell.
 
     Returns:
-        The two tables; which side of a pair bore which label makes no difference to the cell.
+        Accuracy, NaN in cells without pairs, and number of pairs with both scores, each of shape
+        (size, size) and symmetric: which side of a pair bore which label makes no difference.
     """
     sums = np.zeros((2, size * size))
     for rows, columns, human, first, second in parts:
@@ -300,7 +286,7 @@ def pair_table(
             total += np.bincount(cells, values, minlength=size * size)
     # Only cells on and above the diagonal were filled.
     right, used = (np.maximum(table, table.T) for table in sums.reshape(2, size, size))
-    return PairTable(ratio(right, used, np.nan), used.astype(np.int64), ties)
+    return ratio(right, used, np.nan), used.astype(np.int64)
 
 
 def drawn_sums(

@@ -86,6 +86,7 @@ class Explain(Study):
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
         for sentence in costly_sentences([table], [scorer], corpus, self.worst):
+            # Each line is explained as if it alone had been given.
             line = one_line(corpus, sentence["line"] - 1)
             one = explained(scorer, line, work.runtime, self)
             missing = missing or one.missing

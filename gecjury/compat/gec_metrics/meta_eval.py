@@ -172,8 +172,7 @@ class MetaEvalBase(ABC):
 
     def _windows(self, corr: _Corr, size: int) -> Windows:
         runs = window_correlations(np.array(corr.human_scores), np.array(corr.metric_scores), size)
-        both = zip(runs.pearson.tolist(), runs.spearman.tolist(), strict=True)
-        return {(start, start + size - 1): _Corr(r, rho) for start, (r, rho) in enumerate(both)}
+        return {(start, start + size - 1): _Corr(r, rho) for start, (_, r, rho) in enumerate(runs)}
 
 
 def _output(name: str, doc: str, *columns: str) -> type[Any]:

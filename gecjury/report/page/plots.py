@@ -138,8 +138,10 @@ def windows(document: Document, study: Study, views: Sequence[View], shown: Show
 
     def draw(view: Any, row: Mapping[str, Any], metric: str) -> tuple[str, Markup] | None:
         scores = np.array([_defined(row["scores"].get(name)) for name in document["systems"]])
-        curves = [(size, study.windows(scores, view, size).pearson.tolist()) for size in _WINDOWS]
-        curves = [(size, values) for size, values in curves if values]
+        curves = []
+        for size in _WINDOWS:
+            if values := [r for _, r, _ in study.windows(scores, view, size)]:
+                curves.append((size, values))
         if not curves:
             return None
         low = min((v for v in curves[0][1] if not math.isnan(v)), default=math.nan)
@@ -178,8 +180,8 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
         labels, square = [names[i] for i in order], np.ix_(order, order)
         matrices = []
         for table in tables:
-            grid = study.pairwise(table, view, "system")
-            accuracy, counts = grid.accuracy[square].tolist(), grid.counts[square].tolist()
+            grids = study.pairwise(table, view, "system")
+            accuracy, counts = (grid[square].tolist() for grid in grids)
             matrix = pair_matrix(labels, accuracy, counts)
             matrices.append((table.signature.label, _worst(labels, accuracy, counts), matrix))
         groups.append((_heading(view, views), matrices))

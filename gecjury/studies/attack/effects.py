@@ -56,6 +56,7 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
     systems = {}
     for pair in pairs:
         before, after, source = pair.corpus
+        # A lead within the rounding of neural scores is none.
         systems[pair.damaged.system] = {
             "before": before,
             "after": after,

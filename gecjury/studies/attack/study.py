@@ -157,7 +157,6 @@ class Attack(Study):
             "seed": self.seed,
             "resamples": self.resampling.resamples,
             "attacks": (),
-            "rows": (),
             "seconds": {one.signature.label: one.seconds for one in scored},
             "verdicts": dict(zip(labels, map(verdicts_of, effects), strict=True)),
         }

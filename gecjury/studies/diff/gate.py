@@ -40,53 +40,8 @@ class Verdict:
         return not self.tripped and not self.missing
 
 
-@dataclass(frozen=True)
-class Gate:
-    """Conditions any of which is to fail a release.
-
-    Attributes:
-        parts: as typed, those that `or` joins at the top apart.
-    """
-
-    parts: tuple[Condition, ...]
-
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse names of figures that there will not be.
-
-        Args:
-            names: of all figures.
-
-        Raises:
-            OptionError: names the condition, and near names.
-        """
-        for part in self.parts:
-            # The commonest mistake, for which near names would be no help.
-            rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in names]
-            if rates and rates[0].partition(".")[2] in ("", *PARTS):
-                raise OptionError(
-                    f"--fail-if {part.text!r:.200}: {rates[0]} needs references: give at least "
-                    "one with -r FILE"
-                )
-            part.check(names, "figure")
-
-    def judge(self, figures: Mapping[str, float]) -> Verdict:
-        """Return which parts hold.
-
-        Args:
-            figures: by name; NaN where one is not defined.
-        """
-        names = dict.fromkeys(name for part in self.parts for name in part.names)
-        values = {name: float(figures[name]) for name in names}
-        columns = {name: np.array([value]) for name, value in values.items()}
-        return Verdict(
-            tuple(
-                (part.text, {name: values[name] for name in part.names})
-                for part in self.parts
-                if bool(part.holds(columns)[0])
-            ),
-            tuple(name for name, value in values.items() if math.isnan(value)),
-            values,
-        )
+Gate = tuple[Condition, ...]
+"""Conditions any of which is to fail a release; those that `or` joins at the top stand apart."""
 
 
 def parse_gate(texts: Sequence[str]) -> Gate:
@@ -98,7 +53,46 @@ def parse_gate(texts: Sequence[str]) -> Gate:
     Raises:
         OptionError: one cannot be read; says at which column.
     """
-    return Gate(tuple(part for text in texts for part in parse_condition(text).alternatives))
+    return tuple(part for text in texts for part in parse_condition(text).alternatives)
+
+
+def check_gate(gate: Gate, names: Sequence[str]) -> None:
+    """Refuse names of figures that there will not be.
+
+    Args:
+        gate: the conditions.
+        names: of all figures.
+
+    Raises:
+        OptionError: names the condition, and near names.
+    """
+    for part in gate:
+        # The commonest mistake, for which near names would be no help.
+        rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in names]
+        if rates and rates[0].partition(".")[2] in ("", *PARTS):
+            raise OptionError(
+                f"--fail-if {part.text!r:.200}: {rates[0]} needs references: give at least "
+                "one with -r FILE"
+            )
+        part.check(names, "figure")
+
+
+def judge_gate(gate: Gate, figures: Mapping[str, float]) -> Verdict:
+    """Return which conditions hold.
+
+    Args:
+        gate: the conditions.
+        figures: by name; NaN where one is not defined.
+    """
+    names = dict.fromkeys(name for part in gate for name in part.names)
+    values = {name: float(figures[name]) for name in names}
+    columns = {name: np.array([value]) for name, value in values.items()}
+    tripped = tuple(
+        (part.text, {name: values[name] for name in part.names})
+        for part in gate
+        if part.holds(columns)[0]
+    )
+    return Verdict(tripped, tuple(n for n, value in values.items() if math.isnan(value)), values)
 
 
 def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -> list[str]:

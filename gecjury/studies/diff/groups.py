@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from gecjury.corpus.rows import read_table
@@ -16,28 +15,12 @@ _TABLES = (".tsv", ".csv", ".jsonl")
 _NONE = "(none)"
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Sentences by a label.
-
-    Attributes:
-        name: of the column, or of the file.
-        labels: one a sentence.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-
-    def rows(self) -> dict[str, list[int]]:
-        """Return the numbers of the sentences of each group, groups by name."""
-        groups: dict[str, list[int]] = {}
-        for row, label in enumerate(self.labels):
-            groups.setdefault(label, []).append(row)
-        return dict(sorted(groups.items()))
+Groups = dict[str, list[int]]
+"""The numbers of the sentences of each group, groups by name."""
 
 
-def read_groups(named: str, sentences: int) -> Groups:
-    """Read a label for each sentence.
+def read_groups(named: str, sentences: int) -> tuple[str, Groups]:
+    """Read a label for each sentence, and return what labels are called, and the groups they make.
 
     Args:
         named: `FILE`, of one label a line, or `FILE:COLUMN`: a table with a header (tabs, or
@@ -72,13 +55,15 @@ def read_groups(named: str, sentences: int) -> Groups:
             f"{path} has {len(labels)} {what}, but the source has {sentences} lines: --by needs "
             "one for each source line"
         )
-    groups = Groups(column or Path(path).name, tuple(label or _NONE for label in labels))
-    if (count := len(set(groups.labels))) > MOST_GROUPS:
+    groups: Groups = {}
+    for row, label in enumerate(labels):
+        groups.setdefault(label or _NONE, []).append(row)
+    if len(groups) > MOST_GROUPS:
         raise OptionError(
-            f"--by {named}: {count} different labels; expected at most {MOST_GROUPS} groups of "
-            "sentences"
+            f"--by {named}: {len(groups)} different labels; expected at most {MOST_GROUPS} groups "
+            "of sentences"
         )
-    return groups
+    return column or Path(path).name, dict(sorted(groups.items()))
 
 
 def _split(named: str) -> tuple[str, str]:

@@ -25,7 +25,15 @@ from gecjury.settings import option
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.diff.edited import EditChanges, edit_changes, moved_sentences
-from gecjury.studies.diff.gate import Gate, Verdict, figure_names, figures_of, parse_gate
+from gecjury.studies.diff.gate import (
+    Gate,
+    Verdict,
+    check_gate,
+    figure_names,
+    figures_of,
+    judge_gate,
+    parse_gate,
+)
 from gecjury.studies.diff.groups import Groups, read_groups
 from gecjury.studies.diff.paired import (
     RATES,
@@ -76,8 +84,8 @@ class Diff(Study):
     fail_if: tuple[str, ...] = option((), metavar="CONDITION")
 
     @property
-    def _gate(self) -> Gate | None:
-        return parse_gate(self.fail_if) if self.fail_if else None
+    def _gate(self) -> Gate:
+        return parse_gate(self.fail_if)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,7 +111,7 @@ class Diff(Study):
         check_resamples(self.resampling.resamples, len(corpus))
         if gate := self._gate:
             names = _metric_names(work)
-            gate.check(figure_names([*names.values()], names, bool(corpus.references)))
+            check_gate(gate, figure_names([*names.values()], names, bool(corpus.references)))
 
     def run(self, work: Work) -> Result:
         """Score both systems and compare them.
@@ -116,7 +124,8 @@ class Diff(Study):
             InputError: a score is missing that a condition of the gate needs.
         """
         corpus = work.corpus
-        groups = read_groups(self.by, len(corpus)) if self.by else None
+        by, groups = read_groups(self.by, len(corpus)) if self.by else (None, {})
+        # One seed for all: every figure meets the same resamples and the same swaps.
         how = (self.resampling, self.seed)
         try:
             tables = tuple(table.settled() for table in work.scores())
@@ -140,12 +149,12 @@ class Diff(Study):
         moved = [row for pair in shown_of for row in moved_sentences(*pair, corpus, self.show)]
         gate = self._gate
         # Only now: a gate may name any metric and rate.
-        verdict = gate.judge(figures_of(figures, _metric_names(work))) if gate else None
+        verdict = judge_gate(gate, figures_of(figures, _metric_names(work))) if gate else None
         old, new = corpus.names
         shown = [
             self._differences(f"{new} (NEW) − {old} (OLD)", metrics, rates, tables, notes),
             *self._type_tables(tables),
-            *self._group_tables(groups, named, outcomes),
+            *self._group_tables(by, groups, named, outcomes),
             *_edit_tables(edits, self.show),
             *([_moved_table(moved)] if moved else []),
             *audit_tables(list(tables)),
@@ -161,7 +170,7 @@ class Diff(Study):
             "old": old,
             "new": new,
             "types": [],
-            "by": groups.name if groups else None,
+            "by": by,
             "groups": [],
             "edits": None,
             "moved": [],
@@ -257,23 +266,24 @@ class Diff(Study):
 
     def _group_tables(
         self,
-        groups: Groups | None,
+        by: str | None,
+        groups: Groups,
         named: Sequence[tuple[Scorer, ScoreTable]],
         outcomes: Outcomes | None,
     ) -> Iterator[Table]:
         """Yield the figures of each group of sentences, if groups are told apart."""
-        if groups is None:
+        if by is None:
             return
-        parts, how = groups.rows(), (self.resampling, self.seed)
+        how = (self.resampling, self.seed)
         measures: dict[str, list[Paired]] = {
             table.signature.label: [
-                metric_difference(one, table, *how, rows) for rows in parts.values()
+                metric_difference(one, table, *how, rows) for rows in groups.values()
             ]
             for one, table in named
         }
         if outcomes is not None:
             measures |= {
-                name: [rate_difference(outcomes, name, *how, rows) for rows in parts.values()]
+                name: [rate_difference(outcomes, name, *how, rows) for rows in groups.values()]
                 for name in RATES
             }
         rows = []
@@ -281,17 +291,17 @@ class Diff(Study):
             adjusted = holm(np.array([one.p for one in differences])).tolist()
             rows += [
                 {"group": group, "measure": measure, **one.row(), "adjusted": p}
-                for group, one, p in zip(parts, differences, adjusted, strict=True)
+                for group, one, p in zip(groups, differences, adjusted, strict=True)
             ]
         columns = [
-            Column("group", groups.name),
+            Column("group", by),
             Column("measure"),
             *_bounded(3),
             Column("adjusted", "p (Holm)", digits=4),
             Column("sentences"),
         ]
         note = "each group as a corpus of its own; p (Holm): corrected over the groups of a measure"
-        yield Table(columns, rows, f"By {groups.name}", [note], "groups")
+        yield Table(columns, rows, f"By {by}", [note], "groups")
 
 
 def _bounded(digits: int) -> list[Column]:

@@ -96,13 +96,11 @@ class Sampled:
 
     Attributes:
         chains: one or more for each annotator of each sentence.
-        means: the mean number of edits that each corpus asked for.
-        corpora: for each mean, S pairs of an annotator and a text.
+        corpora: for each mean number of edits, S pairs of an annotator and a text.
         sources: S texts that scorers are shown as the sources of the corpora.
     """
 
     chains: tuple[Chain, ...]
-    means: tuple[float, ...]
     corpora: tuple[tuple[tuple[int, str], ...], ...]
     sources: tuple[str, ...]
 
@@ -236,7 +234,7 @@ def sample(
         texts = sorted(chain.source for chain in made)
         made = [replace(chain, source=text) for chain, text in zip(made, texts, strict=True)]
         shown = tuple(sorted(shown))
-    return Sampled(tuple(made), tuple(means), corpora, shown)
+    return Sampled(tuple(made), corpora, shown)
 
 
 def _numbers(means: Sequence[float], variance: float) -> list[tuple[int, float]]:

@@ -80,6 +80,7 @@ def read_annotated(
     """
     merged: list[M2Sentence] = []
     base = 0
+    # All names are looked at before any file is read: a misspelt one then costs no time.
     for name in names:
         if name not in CORPORA and not Path(name).exists():
             known_name("corpus (and no file)", name, CORPORA)

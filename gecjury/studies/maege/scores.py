@@ -18,7 +18,7 @@ from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.counts import defined_mean
-from gecjury.studies.maege.chains import Chain, Sampled
+from gecjury.studies.maege.chains import Annotated, Chain, Sampled
 from gecjury.studies.maege.references import ALL, References, gold_block
 
 _Key = tuple[int, int, str, str]
@@ -27,16 +27,18 @@ _Key = tuple[int, int, str, str]
 
 @dataclass(frozen=True)
 class Pool:
-    """Every distinct text that is to be scored.
+    """Everything that is to be scored: every distinct text of all draws.
 
     Attributes:
-        sources: the sentences from which the chains were made.
+        annotated: the sentences from which the chains were made.
+        draws: what each seed drew of them.
         references: by number of the set: `ALL`, or one for the chains of each annotator.
         keys: what is scored, sorted.
         language: of all texts.
     """
 
-    sources: tuple[str, ...]
+    annotated: Annotated
+    draws: tuple[Sampled, ...]
     references: Mapping[int, References]
     keys: tuple[_Key, ...] = field(repr=False)
     language: Language = ENGLISH
@@ -104,7 +106,7 @@ class Pool:
         gold: dict[int, M2Sentence] = {}
         for row, (sentence, number, source, _) in enumerate(first):
             blocks = self.references[number].gold
-            if blocks is not None and " ".join(self.sources[sentence].split()) == source:
+            if blocks is not None and " ".join(self.annotated.sources[sentence].split()) == source:
                 gold[row] = blocks[sentence]
         if rows := [row for row in range(len(first)) if row not in gold]:
             from gecjury.extraction.extract import extract
@@ -137,7 +139,7 @@ def _corpora_keys(drawn: Sampled, references: Mapping[int, References]) -> list[
 
 
 def pool_texts(
-    sources: Sequence[str],
+    corpus: Annotated,
     draws: Sequence[Sampled],
     references: Mapping[int, References],
     language: Language = ENGLISH,
@@ -145,8 +147,8 @@ def pool_texts(
     """Gather the distinct texts of all draws.
 
     Args:
-        sources: the sentences of the annotated corpus.
-        draws: what the seeds drew.
+        corpus: the sentences from which the chains were made.
+        draws: what the seeds drew of them.
         references: see `Pool`.
         language: of the texts.
     """
@@ -154,9 +156,9 @@ def pool_texts(
     for drawn in draws:
         for chain in drawn.chains:
             wanted.update(_chain_keys(chain, references))
-        for corpus in _corpora_keys(drawn, references):
-            wanted.update(corpus)
-    return Pool(tuple(sources), references, tuple(sorted(wanted)), language)
+        for keys in _corpora_keys(drawn, references):
+            wanted.update(keys)
+    return Pool(corpus, tuple(draws), references, tuple(sorted(wanted)), language)
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,6 @@ class PoolScores:
 def score_pool(
     scorer: Scorer,
     pool: Pool,
-    draws: Sequence[Sampled],
     *,
     mean: bool = False,
     folder: str | Path | None = None,
@@ -193,7 +194,6 @@ def score_pool(
     Args:
         scorer: any metric.
         pool: from `pool_texts`.
-        draws: what the seeds drew.
         mean: a corpus scores the mean of its sentences, as in the released program, instead of
             what the metric makes of the corpus. Side-by-side scorers always take the mean.
         folder: where score files are kept.
@@ -203,7 +203,7 @@ def score_pool(
     table = score_with_files(scorer, corpus, folder, runtime)
     values = settled(table.sentences)[cells[:, 0], cells[:, 1]]
     corpora = []
-    for drawn in draws:
+    for drawn in pool.draws:
         places = pool.corpora(drawn)
         if mean or scorer.joint:
             corpora.append(defined_mean(values[places], 1))

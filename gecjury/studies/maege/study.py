@@ -24,8 +24,6 @@ from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.maege.chains import (
     MEANS,
     VARIANCE,
-    Annotated,
-    Sampled,
     SourceChoice,
     annotated,
     sample,
@@ -44,21 +42,6 @@ from gecjury.studies.study import Data, Study, Takes, Work, function_of
 
 CorpusScore = Literal["corpus", "mean"]
 """A corpus' score: the metric's own, or the mean over its sentences, as in the released program."""
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Everything that is to be scored.
-
-    Attributes:
-        corpus: the sentences from which chains were made.
-        draws: what each seed drew of them.
-        pool: the distinct texts, with their references.
-    """
-
-    corpus: Annotated
-    draws: tuple[Sampled, ...]
-    pool: Pool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,11 +111,11 @@ class Maege(Study):
 
     def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
         """Yield every metric with every distinct text."""
-        pool = self.draw(work).pool
+        pool = self.draw(work)
         for scorer in work.scorers:
             yield scorer, pool.corpus(scorer.joint, False, work.runtime)[0]
 
-    def draw(self, work: Work) -> Drawn:
+    def draw(self, work: Work) -> Pool:
         """Draw chains and corpora, and find their references.
 
         Raises:
@@ -169,8 +152,7 @@ class Maege(Study):
             )
             for seed in range(self.seed, self.seed + self.seeds)
         )
-        pool = pool_texts(usable.sources, draws, references, texts.language)
-        return Drawn(usable, draws, pool)
+        return pool_texts(usable, draws, references, texts.language)
 
     def run(self, work: Work) -> Result:
         """Score what is drawn and measure the scores against the orders known.
@@ -178,16 +160,16 @@ class Maege(Study):
         Table `rows` has a record a metric, with records of its figures at `corpus` and `sentence`
         level; table `by_type`, if asked for, one a metric and error type.
         """
+        # Scoring may take hours: a folder that cannot be written is refused before it begins.
         if work.folder:
             check_writable(work.folder)
-        drawn = self.draw(work)
+        pool = self.draw(work)
         resamples = self.resampling.resamples
-        check_resamples(resamples, len(drawn.corpus))
+        check_resamples(resamples, len(pool.annotated))
         scored = [
             score_pool(
                 scorer,
-                drawn.pool,
-                drawn.draws,
+                pool,
                 mean=self.aggregate == "mean",
                 folder=work.folder,
                 runtime=work.runtime,
@@ -195,17 +177,17 @@ class Maege(Study):
             for scorer in work.scorers
         ]
         # Every metric is resampled by the same draws, so that intervals can be compared.
-        weights = sentence_counts(len(drawn.corpus), resamples, [self.seed, 2])
-        rows = [_row(scores, drawn, weights) for scores in scored]
-        facts = self._facts(work, drawn)
+        weights = sentence_counts(len(pool.annotated), resamples, [self.seed, 2])
+        rows = [self._row(scores, pool, weights) for scores in scored]
+        facts = self._facts(work, pool)
         made = [scores.table for scores in scored]
         notes = tuple(dict.fromkeys(note for one in made for note in one.statistics.notes))
         signatures = [str(one.signature) for one in made]
         title = f"MAEGE on {work.name}, {facts['sentences']} sentences"
         tables = [Table(_columns(), rows, title, [*_how(facts), *notes, *signatures], "rows")]
         if self.by_type:
-            chains = [chain for draw in drawn.draws for chain in draw.chains]
-            places = [drawn.pool.chain(chain) for chain in chains]
+            chains = [chain for draw in pool.draws for chain in draw.chains]
+            places = [pool.chain(chain) for chain in chains]
             changes = {
                 scores.table.signature.label: type_changes(
                     chains, [scores.values[p] for p in places], weights
@@ -214,19 +196,19 @@ class Maege(Study):
             }
             tables += _type_tables(changes)
         status = int(any(scores.unanswered for scores in scored))
-        language = drawn.pool.language.code
+        language = pool.language.code
         return Result(tuple(tables), facts, notes, status, (), language, title)
 
-    def _facts(self, work: Work, drawn: Drawn) -> dict[str, Any]:
+    def _facts(self, work: Work, pool: Pool) -> dict[str, Any]:
         """Return what was drawn and how."""
-        references = next(iter(drawn.pool.references.values()))
-        chains = drawn.draws[0].chains
+        references = next(iter(pool.references.values()))
+        chains = pool.draws[0].chains
         return {
             "corpus": list(work.inputs),
-            "sentences": len(drawn.corpus),
-            "annotators": drawn.corpus.annotators,
-            "left_out": dict(drawn.corpus.left_out),
-            "references": references.name if ALL in drawn.pool.references else "other annotators",
+            "sentences": len(pool.annotated),
+            "annotators": pool.annotated.annotators,
+            "left_out": dict(pool.annotated.left_out),
+            "references": references.name if ALL in pool.references else "other annotators",
             "reference_count": len(references.texts),
             "source": self.source,
             "aggregate": self.aggregate,
@@ -237,55 +219,54 @@ class Maege(Study):
             "resamples": self.resampling.resamples,
             "chains": len(chains),
             "texts": sum(len(chain.texts) for chain in chains),
-            "scored": len(drawn.pool.keys),
+            "scored": len(pool.keys),
         }
 
-
-def _row(scores: PoolScores, drawn: Drawn, weights: FloatArray) -> dict[str, Any]:
-    """Return a metric's figures over corpora and over chains."""
-    about, levels = scores.table.signature, list(zip(drawn.draws, scores.corpora, strict=True))
-    by_seed = {
-        name: [correlate(np.array(draw.means), totals) for draw, totals in levels]
-        for name, correlate in (("pearson", pearson), ("spearman", spearman))
-    }
-    # One seed has no deviation; 0 is shown in its place.
-    spread = 1 if len(drawn.draws) > 1 else 0
-    corpus = {
-        **{name: float(np.mean(values)) for name, values in by_seed.items()},
-        "sd": {name: float(np.std(values, ddof=spread)) for name, values in by_seed.items()},
-        "by_seed": by_seed,
-        "scores": [totals.tolist() for totals in scores.corpora],
-    }
-    sums = [
-        chain_sums(
-            drawn.corpus,
-            draw.chains,
-            [scores.values[drawn.pool.chain(chain)] for chain in draw.chains],
-            gold_scores(drawn.corpus, draw.chains),
-        )
-        for draw in drawn.draws
-    ]
-    overall = chain_agreement(sums)
-    # Each seed by itself shows how much the draw of chains matters.
-    alone = [chain_agreement([one]) for one in sums]
-    sentence = {
-        **asdict(overall),
-        "tied_share": overall.tied / overall.pairs if overall.pairs else float("nan"),
-        "by_seed": {
-            name: [getattr(one, name) for one in alone]
-            for name in ("pearson", "kendall", "kendall_ties_agree")
-        },
-        "ci95": agreement_interval(sums, weights),
-    }
-    return {
-        "metric": about.label,
-        "family": about.family,
-        "signature": str(about),
-        "corpus": corpus,
-        "sentence": sentence,
-        "seconds": scores.table.seconds,
-        "missing": scores.unanswered,
-    }
+    def _row(self, scores: PoolScores, pool: Pool, weights: FloatArray) -> dict[str, Any]:
+        """Return a metric's figures over corpora and over chains."""
+        about, means = scores.table.signature, np.array(self.means)
+        by_seed = {
+            name: [correlate(means, totals) for totals in scores.corpora]
+            for name, correlate in (("pearson", pearson), ("spearman", spearman))
+        }
+        # One seed has no deviation; 0 is shown in its place.
+        spread = 1 if self.seeds > 1 else 0
+        corpus = {
+            **{name: float(np.mean(values)) for name, values in by_seed.items()},
+            "sd": {name: float(np.std(values, ddof=spread)) for name, values in by_seed.items()},
+            "by_seed": by_seed,
+            "scores": [totals.tolist() for totals in scores.corpora],
+        }
+        sums = [
+            chain_sums(
+                pool.annotated,
+                draw.chains,
+                [scores.values[pool.chain(chain)] for chain in draw.chains],
+                gold_scores(pool.annotated, draw.chains),
+            )
+            for draw in pool.draws
+        ]
+        overall = chain_agreement(sums)
+        # Each seed by itself shows how much the draw of chains matters.
+        alone = [chain_agreement([one]) for one in sums]
+        sentence = {
+            **asdict(overall),
+            "tied_share": overall.tied / overall.pairs if overall.pairs else float("nan"),
+            "by_seed": {
+                name: [getattr(one, name) for one in alone]
+                for name in ("pearson", "kendall", "kendall_ties_agree")
+            },
+            "ci95": agreement_interval(sums, weights),
+        }
+        return {
+            "metric": about.label,
+            "family": about.family,
+            "signature": str(about),
+            "corpus": corpus,
+            "sentence": sentence,
+            "seconds": scores.table.seconds,
+            "missing": scores.unanswered,
+        }
 
 
 def _columns() -> list[Column]:

@@ -232,6 +232,7 @@ def _choice(
     start: float,
 ) -> Choice:
     """Choose by scores, the first of equal ones."""
+    # Settled: rounding must not choose among corrections that score alike.
     level = settled(scores)
     filled = np.where(np.isnan(level), -np.inf, level)
     chosen: IntArray = filled.argmax(axis=0)

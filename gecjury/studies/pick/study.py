@@ -131,6 +131,7 @@ class Pick(Study):
                 for choice in choices
             ],
         )
+        # Several ways are only measured; what is written is of the one way that `check` let pass.
         if self.output:
             write_text(self.output, _text(first))
         if self.scores and self.scores != "-":
@@ -141,12 +142,10 @@ class Pick(Study):
             "alike": alike,
             "methods": methods,
             "best": {},
-            "rows": (),
             "votes": self.votes,
             "resamples": self.resampling.resamples,
             "seed": self.seed,
             "measures": (),
-            "notes": (),
         }
         status = int(any(choice.unscored for choice in choices))
         if self._is_measured(work):

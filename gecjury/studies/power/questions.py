@@ -157,6 +157,7 @@ def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str
     for row, first, second, won in zip(
         line, pairs.first, pairs.second, pairs.preference, strict=True
     ):
+        # People may have seen the two in either order; a couple has one, and its sign.
         column = place.get((first, second), place.get((second, first)))
         if column is not None:
             swapped = (first, second) not in place
@@ -184,6 +185,7 @@ def _of_accuracy(one: ScoreTable, two: ScoreTable, pairs: JudgmentPairs) -> Aske
             table.sentences[side, decided.sentence] for side in (decided.first, decided.second)
         )
         outcomes = pair_outcomes(decided.preference, first, second)
+        # A pair that a metric did not score stays NaN: the difference needs both metrics.
         right = np.full(len(decided), np.nan)
         right[outcomes.kept] = outcomes.right
         sides.append(right)

@@ -162,7 +162,6 @@ class Power(Study):
             "level": self.resampling.level,
             "resamples": self.resampling.resamples,
             "seed": self.seed,
-            "rows": (),
             "forecasts": (),
         }
         return Result(tuple(shown), facts, notes)
@@ -241,6 +240,7 @@ class Power(Study):
     def _forecasts(self, asked: Asked) -> Iterator[dict[str, Any]]:
         """Yield forecasts from subsamples beside what all give."""
         quantity = asked.quantity
+        # A stream of its own: with --try the figures of the other table stay as they are.
         rng = np.random.default_rng([self.seed, 4])
         value = (self.differences or _USUAL[asked.question])[0]
         deviation, _ = self._fit(quantity)

@@ -142,6 +142,7 @@ what to tune:
             check_writable(work.folder)
             runtime = replace(runtime, scores=Path(work.folder))
         grid = _grid(what)
+        # What the metric's paper did fills the gaps, so that its figures come back unasked.
         how = self._filled(what, grid)
         study = how._judged(benchmark)
         curve: list[dict[str, float]] = []

@@ -173,6 +173,7 @@ def parse_grid(text: str) -> Grid:
     shared = getattr(scorer_class(name), "shared_options", Tunable.shared_options)
     # An option may stand for several fields, as λ does for λ1 and λ2.
     fields = shared.get(option, (option.replace("-", "_"),))
+    # Rounded: three steps of 0.1 are to be tried and shown as 0.3.
     values = tuple(round(start + step * k, 10) for k in range(count))
     # A whole number stays one where the option is one: n=2, not n=2.0.
     if not isinstance(load(metric).settings().get(fields[0]), float):

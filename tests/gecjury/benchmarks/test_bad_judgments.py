@@ -18,7 +18,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
-from gecjury.metaeval.cautions import Repeats, cautions, check_scored, count_repeats
+from gecjury.metaeval.cautions import cautions, check_scored, count_repeats
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.refbased.green import GREEN
@@ -345,15 +345,15 @@ def test_repeated_and_contradictory_judgments_are_counted() -> None:
 
     items = [item("1", "x", 1, 2, 2), item("2", "x", 2, 1, 1), item("3", "y", 1, 2, 3)]
     # x judged each of three pairs twice: a-b and a-c the other way round, b-c tied both times.
-    assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == Repeats(3, 2)
+    assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == (3, 2)
     # A tie and a preference do not contradict; the same pair of another sentence is no repeat.
     items = [item("1", "x", 1, 1, 2), item("2", "x", 2, 1, 3)]
-    assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == Repeats(3, 0)
+    assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == (3, 0)
     elsewhere = replace(items[1], sentence=1)
-    assert count_repeats(expand_pairs([items[0], elsewhere], ("a", "b"))) == Repeats(0, 0)
+    assert count_repeats(expand_pairs([items[0], elsewhere], ("a", "b"))) == (0, 0)
     shared = RankedItem("1", 0, "x", (("a", "b"),), (1,))
-    assert count_repeats(expand_pairs([shared, shared], ("a", "b"))) == Repeats(0, 0)
-    assert count_repeats(expand_pairs([], ("a", "b"))) == Repeats(0, 0)
+    assert count_repeats(expand_pairs([shared, shared], ("a", "b"))) == (0, 0)
+    assert count_repeats(expand_pairs([], ("a", "b"))) == (0, 0)
 
 
 def test_contradictions_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -498,7 +498,7 @@ def test_repeats_of_a_real_benchmark_by_a_plain_loop(
     opposite = sum({-1, 1} <= set(signs) for signs in seen.values())
     assert (repeated, opposite) == (996, contradictory)
     pairs = expand_pairs(seeda.rankings[seeda.view], seeda.corpus.names)
-    assert count_repeats(pairs) == Repeats(repeated, opposite)
+    assert count_repeats(pairs) == (repeated, opposite)
 
 
 _CHANGE_MORE = "systems that change more of the text are preferred on this benchmark"

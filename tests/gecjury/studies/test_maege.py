@@ -45,8 +45,7 @@ from gecjury.studies.maege.references import (
     other_annotators,
     read_annotated,
 )
-from gecjury.studies.maege.scores import pool_texts, score_pool
-from gecjury.studies.maege.study import Drawn
+from gecjury.studies.maege.scores import Pool, pool_texts, score_pool
 from gecjury.studies.study import Work
 from tests.gecjury.scoring import test_scorer
 from tests.shell import Shell
@@ -221,7 +220,7 @@ def test_no_sentence_left() -> None:
 
 def test_each_distinct_text_is_scored_once(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(seed)) for seed in range(20)]
-    pool = pool_texts(corpus.sources, draws, {ALL: of_annotators(corpus, range(2))})
+    pool = pool_texts(corpus, draws, {ALL: of_annotators(corpus, range(2))})
     # Sentence 1: source, is, phrase, is + phrase. Sentence 2: source, went, goes, ".", goes + ".".
     assert len(pool.keys) == 4 + 5
     assert {key[2] for key in pool.keys} == set(corpus.sources)
@@ -229,9 +228,9 @@ def test_each_distinct_text_is_scored_once(corpus: Annotated) -> None:
 
 def test_the_full_correction_scores_best_against_itself(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(0))]
-    pool = pool_texts(corpus.sources, draws, {ALL: of_annotators(corpus, range(2))})
+    pool = pool_texts(corpus, draws, {ALL: of_annotators(corpus, range(2))})
     for metric in ("green", "gleu", "sentm2"):
-        found = score_pool(load(metric), pool, draws, runtime=Runtime())
+        found = score_pool(load(metric), pool, runtime=Runtime())
         ends = [found.values[pool.chain(chain)[-1]] for chain in draws[0].chains]
         if metric == "gleu":
             # The mean over two references that differ.
@@ -243,8 +242,8 @@ def test_the_full_correction_scores_best_against_itself(corpus: Annotated) -> No
 def test_gold_edits_are_those_of_the_annotators_chosen(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(0))]
     references = other_annotators(corpus)
-    pool = pool_texts(corpus.sources, draws, references)
-    found = score_pool(load("sentm2"), pool, draws, runtime=Runtime())
+    pool = pool_texts(corpus, draws, references)
+    found = score_pool(load("sentm2"), pool, runtime=Runtime())
     scores = dict(zip(pool.keys, found.values, strict=True))
     # Annotator 0's "is" is gold for annotator 1 too, its "phrase" is not: p = 1/2, r = 1,
     # F0.5 = 1.25 · .5 / (.25 · .5 + 1) = .5556.
@@ -257,13 +256,13 @@ def test_gold_edits_are_those_of_the_annotators_chosen(corpus: Annotated) -> Non
 def test_corpus_scores_are_those_of_the_corpora_scored_by_themselves(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(3), means=(0, 1, 2, 100))]
     references = of_annotators(corpus, range(2))
-    pool = pool_texts(corpus.sources, draws, {ALL: references})
+    pool = pool_texts(corpus, draws, {ALL: references})
     for metric in ("green", "gleu", "m2"):
-        found = score_pool(load(metric), pool, draws, runtime=Runtime())
+        found = score_pool(load(metric), pool, runtime=Runtime())
         lines = {str(i): [t for _, t in texts] for i, texts in enumerate(draws[0].corpora)}
         alone = load(metric).score(corpus.sources, lines, references.texts, gold=references.gold)
         assert found.corpora[0] == pytest.approx(np.array(alone.totals))
-        mean = score_pool(load(metric), pool, draws, runtime=Runtime(), mean=True)
+        mean = score_pool(load(metric), pool, runtime=Runtime(), mean=True)
         assert mean.corpora[0] == pytest.approx(alone.sentences.mean(axis=1))
 
 
@@ -273,9 +272,9 @@ def test_another_source_needs_other_gold_edits(corpus: Annotated) -> None:
     texts = build_chain(*_parts(corpus), [0, 1]).texts
     chain = Chain(0, 0, corpus.edits[0][0], texts, texts[1])
     drawn = sample(corpus, np.random.default_rng(0))
-    drawn = Sampled((chain,), drawn.means, (), drawn.sources)
-    pool = pool_texts(corpus.sources, [drawn], {ALL: of_annotators(corpus, [0])})
-    scores = score_pool(load("sentm2"), pool, [drawn], runtime=Runtime()).values[pool.chain(chain)]
+    drawn = Sampled((chain,), (), drawn.sources)
+    pool = pool_texts(corpus, [drawn], {ALL: of_annotators(corpus, [0])})
+    scores = score_pool(load("sentm2"), pool, runtime=Runtime()).values[pool.chain(chain)]
     # Shown "This is a sentence .", the only gold edit is "phrase"; undoing "is" proposes one
     # edit that is not gold, and changing nothing proposes none: recall 0.
     assert list(scores) == [0.0, 0.0, 1.0]
@@ -287,8 +286,8 @@ def _parts(corpus: Annotated) -> tuple[str, tuple[Edit, ...]]:
 
 def test_side_by_side_scorers_see_the_texts_of_a_source_together(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(0))]
-    pool = pool_texts(corpus.sources, draws, {ALL: of_annotators(corpus, range(2))})
-    found = score_pool(test_scorer.Longest(), pool, draws, runtime=Runtime())
+    pool = pool_texts(corpus, draws, {ALL: of_annotators(corpus, range(2))})
+    found = score_pool(test_scorer.Longest(), pool, runtime=Runtime())
     longest = max(len(key[3]) for key in pool.keys if key[0] == 1)
     for key, value in zip(pool.keys, found.values, strict=True):
         if key[0] == 1:
@@ -517,7 +516,7 @@ def test_texts_without_gold_edits() -> None:
 # --- the published setting -------------------------------------------------------------------
 
 
-def drawn_from(name: str, settings: Maege, data: Path | None = None) -> Drawn:
+def drawn_from(name: str, settings: Maege, data: Path | None = None) -> Pool:
     """What is drawn of a corpus, without a metric."""
     runtime = Runtime(data=data)
     return settings.draw(Work(settings.read(name, runtime), (), runtime, inputs=(name,)))
@@ -546,10 +545,10 @@ def test_gleu_comes_back_at_the_sentence_level(data_dir: Path, shell: Shell) -> 
 def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
     drawn = drawn_from("geccc", Maege(sentences=20, seeds=1), data_dir)
     # 7,646 sentences have two annotators, 4,563 of them were changed by both.
-    assert drawn.corpus.left_out["sentences that nobody changed"] == 2157
-    assert drawn.corpus.left_out["sentences that an annotator left unchanged"] == 926
-    assert drawn.corpus.annotators == 2
-    corpus, _ = drawn.pool.corpus(False, False, Runtime())
+    assert drawn.annotated.left_out["sentences that nobody changed"] == 2157
+    assert drawn.annotated.left_out["sentences that an annotator left unchanged"] == 926
+    assert drawn.annotated.annotators == 2
+    corpus, _ = drawn.corpus(False, False, Runtime())
     assert (corpus.language.code, corpus.language.tokens) == ("cs", "space")
     assert corpus.reference_name == "maege annotators"
     with pytest.raises(OptionError, match="8refs"):
@@ -563,10 +562,10 @@ def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
     lines += [f"A 1 2|||X|||{new}|||REQUIRED|||-NONE-|||{annotator}" for annotator in (0, 1)]
     path.write_text("\n".join([*lines, "", ""]), encoding="utf-8")
     settings = Maege(seeds=1)
-    plain = drawn_from(str(path), settings).pool.corpus(False, False, Runtime())[0]
+    plain = drawn_from(str(path), settings).corpus(False, False, Runtime())[0]
     assert {line.split()[0] for line in plain.sources} == {old}
     french = settings.read(str(path), Runtime(), language_of("fr", tokens="space"))
-    folded = settings.draw(Work(french, (), Runtime())).pool.corpus(False, True, Runtime())[0]
+    folded = settings.draw(Work(french, (), Runtime())).corpus(False, True, Runtime())[0]
     assert set(folded.sources) == {"\u00e9t\u00e9 a b"}
     assert folded.references[0].lines[0] == "\u00e9t\u00e9 caf\u00e9 b"
     assert folded.language.fold == "nfc"
@@ -578,6 +577,6 @@ def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("ua_gec") is None, reason="ua-gec is not installed")
 def test_ukrainian_sentences_are_a_corpus() -> None:
     drawn = drawn_from("ua-gec", Maege(sentences=20, seeds=1))
-    assert len(drawn.corpus) == 20
-    assert drawn.corpus.left_out["sentences that nobody changed"] == 1026
-    assert drawn.pool.language.code == "uk"
+    assert len(drawn.annotated) == 20
+    assert drawn.annotated.left_out["sentences that nobody changed"] == 1026
+    assert drawn.language.code == "uk"

@@ -7,7 +7,13 @@ import math
 import pytest
 
 from gecjury.errors import OptionError
-from gecjury.studies.diff.gate import Gate, figure_names, figures_of, parse_gate
+from gecjury.studies.diff.gate import (
+    check_gate,
+    figure_names,
+    figures_of,
+    judge_gate,
+    parse_gate,
+)
 from gecjury.studies.diff.paired import Paired
 
 NAN = float("nan")
@@ -23,7 +29,7 @@ FIGURES = figures_of(
 
 
 def judge(*texts: str) -> tuple[list[str], tuple[str, ...]]:
-    verdict = parse_gate(texts).judge(FIGURES)
+    verdict = judge_gate(parse_gate(texts), FIGURES)
     assert verdict.passed == (not verdict.tripped and not verdict.missing)
     return [text for text, _ in verdict.tripped], verdict.missing
 
@@ -72,7 +78,7 @@ def test_what_is_not_defined_is_missing(text: str) -> None:
 
 def test_the_values_of_a_part_are_told() -> None:
     gate = parse_gate(["errant < 0 and errant.p < green.new or over-correction > 1"])
-    verdict = gate.judge(FIGURES)
+    verdict = judge_gate(gate, FIGURES)
     ((_, values),) = verdict.tripped
     assert values == {"errant": pytest.approx(-0.02), "errant.p": 0.2, "green.new": 0.8}
     assert math.isnan(verdict.values["over-correction"])
@@ -93,7 +99,7 @@ KNOWN = figure_names(["errant"], {"errant": "errant"}, rates=False)
 )
 def test_unknown_figures(text: str, words: str) -> None:
     with pytest.raises(OptionError, match=words):
-        parse_gate([text]).check(KNOWN)
+        check_gate(parse_gate([text]), KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -115,5 +121,4 @@ def test_names_of_figures() -> None:
     names = figure_names(["green:beta=1"], {"green": "green:beta=1"}, rates=True)
     assert {"green", "green.p", "green:beta=1.low", "success.new", "over-correction"} <= set(names)
     assert set(FIGURES) <= {*names, *KNOWN}
-    parse_gate(["green < 0 or `green:beta=1` < 0"]).check(names)
-    assert isinstance(parse_gate(["green < 0"]), Gate)
+    check_gate(parse_gate(["green < 0 or `green:beta=1` < 0"]), names)

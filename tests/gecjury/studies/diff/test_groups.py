@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.errors import InputError, OptionError
-from gecjury.studies.diff.groups import Groups, read_groups
+from gecjury.studies.diff.groups import read_groups
 
 
 @pytest.fixture
@@ -26,9 +26,8 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_columns(here: Path, name: str) -> None:
     (here / name).write_text(TABLES[name], encoding="utf-8")
-    found = read_groups(f"{name}:domain", 3)
-    assert found == Groups("domain", ("news", '"mail"', "(none)"))
-    assert found.rows() == {'"mail"': [1], "(none)": [2], "news": [0]}
+    groups = {'"mail"': [1], "(none)": [2], "news": [0]}
+    assert read_groups(f"{name}:domain", 3) == ("domain", groups)
     with pytest.raises(OptionError, match="no column is called 'domian': did you mean domain"):
         read_groups(f"{name}:domian", 3)
     with pytest.raises(OptionError, match=rf"is a table; name a column of it, as {name}:COLUMN"):
@@ -37,12 +36,12 @@ def test_columns(here: Path, name: str) -> None:
 
 def test_a_file_of_labels(here: Path) -> None:
     (here / "a:b.txt").write_text("x\n\ny \n", encoding="utf-8")
-    assert read_groups("a:b.txt", 3).labels == ("x", "(none)", "y")
+    assert read_groups("a:b.txt", 3) == ("a:b.txt", {"(none)": [1], "x": [0], "y": [2]})
 
 
 def test_numbers_and_truths_of_json_are_labels(here: Path) -> None:
     (here / "x").write_text('{"n": 2}\n{"n": true}\n{"n": 0.5}\n', encoding="utf-8")
-    assert read_groups("x:n", 3).labels == ("2", "true", "0.5")
+    assert read_groups("x:n", 3) == ("n", {"0.5": [2], "2": [0], "true": [1]})
 
 
 @pytest.mark.security
