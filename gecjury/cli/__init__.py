@@ -219,7 +219,8 @@ def command_parser() -> CommandParser:
         groups=GROUPS,
     )
     parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
-    add_actions(parser, "command", "COMMAND", COMMANDS, _declare)
+    commands = {name: (line, _declare) for name, line in COMMANDS.items()}
+    add_actions(parser, commands, "command", "COMMAND")
     return parser
 
 
@@ -229,7 +230,8 @@ def _declare(parser: CommandParser) -> None:
         studies.declare(parser)
         return
     if actions := studies.actions_of(parser.path):
-        add_actions(parser, "action", "KIND", actions, studies.declare)
+        kinds = {name: (line, studies.declare) for name, line in actions.items()}
+        add_actions(parser, kinds, metavar="KIND")
         return
     module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)

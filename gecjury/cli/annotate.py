@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from gecjury.cli.options import add_options, settings_of
+from gecjury.cli.options import settings_of
 from gecjury.cli.pages import Server, serve_page
-from gecjury.cli.parsers import CommandParser
+from gecjury.cli.parsers import declares
 from gecjury.settings import REQUIRED, check, option
 from gecjury.web import MOST_SET, Order, Task
 
@@ -48,10 +48,7 @@ class Annotation:
         check(self)
 
 
-def add_arguments(parser: CommandParser) -> None:
-    """Declare the command's options."""
-    parser.needs = ("texts", "judges")
-    add_options(parser, Annotation, Server)
+add_arguments = declares(Annotation, Server, needs=("texts", "judges"))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_files
+from gecjury.cli.inputs import Outputs
+from gecjury.cli.parsers import declares
 
 if TYPE_CHECKING:
     from gecjury.corpus.doctor import Finding
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    add_files(parser)
+add_arguments = declares(Outputs)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell
+from gecjury.settings import option
 
 if TYPE_CHECKING:
     from gecjury.report.result import Table
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    parser.add_argument(
-        "names",
-        metavar="METRIC",
-        nargs="*",
-        help="only these metrics, with every option: its default, its values, what it does",
-    )
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """What is listed.
+
+    Attributes:
+        names: only these metrics, with every option: its default, its values, what it does.
+    """
+
+    names: tuple[str, ...] = option((), "METRIC")
+
+
+add_arguments = declares(Listed)
 
 
 def run(args: argparse.Namespace) -> int:

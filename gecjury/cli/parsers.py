@@ -123,7 +123,6 @@ class CommandParser(argparse.ArgumentParser):
         self.path = path
         self.actions: Mapping[str, CommandParser] = {}
         self.needs: tuple[Need, ...] = ()
-        self.above: CommandParser | None = None
         self.presets: Mapping[str, Mapping[str, object]] = {}
         self._declare = declare
         self._groups = groups or {}
@@ -226,10 +225,9 @@ class CommandParser(argparse.ArgumentParser):
         Args:
             flag: as typed, such as `--device`.
         """
-        program = self
-        while program.above is not None:
-            program = program.above
-        paths = [parser.path for parser in leaves(program) if parser.reads(flag)]
+        from gecjury.cli import command_parser
+
+        paths = [parser.path for parser in leaves(command_parser()) if parser.reads(flag)]
         command = self.path.partition(" ")[0]
         beside = [path for path in paths if path.startswith(f"{command} ")]
         return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
@@ -271,17 +269,35 @@ Declare = Callable[[CommandParser], None]
 """Adds a command's arguments to its parser."""
 
 
+def declares(*settings: type, needs: tuple[Need, ...] = (), epilog: str | None = None) -> Declare:
+    """Return what declares the arguments of a command or action that is all settings.
+
+    Args:
+        *settings: dataclasses; see `gecjury.cli.options.add_options`.
+        needs: which shared options it reads.
+        epilog: ends its help.
+    """
+
+    def declare(parser: CommandParser) -> None:
+        parser.needs, parser.epilog = needs, epilog
+        add_options(parser, *settings)
+
+    return declare
+
+
 def add_actions(
-    parser: CommandParser, dest: str, metavar: str, actions: Mapping[str, str], declare: Declare
+    parser: CommandParser,
+    actions: Mapping[str, tuple[str, Declare]],
+    dest: str = "action",
+    metavar: str = "ACTION",
 ) -> None:
     """Give a command actions with arguments and help of their own.
 
     Args:
         parser: of the command.
+        actions: by name a line for help, and what adds the arguments to its parser.
         dest: attribute that holds the action's name.
         metavar: what help calls an action.
-        actions: by name a line for help.
-        declare: adds the arguments of one of them, whose path names it.
     """
     commands = parser.add_subparsers(dest=dest, metavar=metavar, required=True)
     parser.actions = {
@@ -293,10 +309,8 @@ def add_actions(
             path=f"{parser.path} {name}".strip(),
             declare=declare,
         )
-        for name, summary in actions.items()
+        for name, (summary, declare) in actions.items()
     }
-    for action in parser.actions.values():
-        action.above = parser
 
 
 def leaves(parser: CommandParser) -> Iterator[CommandParser]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from gecjury.cli.options import add_options, settings_of
+from gecjury.cli.options import settings_of
 from gecjury.cli.pages import Server, serve_page
-from gecjury.cli.parsers import CommandParser
+from gecjury.cli.parsers import declares
 from gecjury.settings import option
 
 
@@ -27,10 +27,7 @@ class Shown:
     scores: str | None = option(None, metavar="DIR")
 
 
-def add_arguments(parser: CommandParser) -> None:
-    """Declare the command's options."""
-    parser.needs = ("texts", "models")
-    add_options(parser, Shown, Server)
+add_arguments = declares(Shown, Server, needs=("texts", "models"))
 
 
 def run(args: argparse.Namespace) -> int:

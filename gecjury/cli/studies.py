@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import (
+    Outputs,
+    RowOutputs,
     Selection,
     Sentence,
     TwoOutputs,
-    add_files,
     add_metrics,
     add_references,
     benchmark_or_files,
@@ -63,6 +65,14 @@ STUDIES = {
 }
 """The class of each study's settings, by command, or by command and action."""
 
+_FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
+    "files": (Outputs, read_files),
+    "files or dataset": (RowOutputs, read_files),
+    "two outputs": (TwoOutputs, read_two_outputs),
+    "sentence": (Sentence, read_sentence),
+}
+"""What studies of files take: their arguments, and what reads these."""
+
 
 def study_of(command: str) -> type[Study]:
     """Import the class of a study.
@@ -105,12 +115,8 @@ def declare(parser: CommandParser) -> None:
         parser.needs += ("data",)
     if study.what:
         parser.add_argument("metrics", metavar="METRIC", nargs=1, help=study.what)
-    if study.takes == "files" or datasets:
-        add_files(parser, datasets=datasets)
-    elif study.takes == "two outputs":
-        add_options(parser, TwoOutputs)
-    elif study.takes == "sentence":
-        add_options(parser, Sentence)
+    if study.takes in _FILES:
+        add_options(parser, _FILES[study.takes][0])
     elif study.takes == "benchmark":
         parser.add_argument("inputs", metavar="benchmark", nargs=1, help=study.data)
     elif study.takes in ("either", "m2"):
@@ -135,6 +141,8 @@ def declare(parser: CommandParser) -> None:
         parser.add_argument(study.draws, dest="figure", metavar="FILE", help=kinds)
     if datasets:
         add_dataset_options(parser)
+        # A dataset may stand alone; of text files the reader misses the outputs.
+        next(a for a in parser._actions if a.dest == "hypotheses").required = False
     parser.set_defaults(run=run)
 
 
@@ -226,12 +234,8 @@ def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
 
 
 def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark | None:
-    if study.takes in ("files", "files or dataset"):
-        return read_files(args)
-    if study.takes == "sentence":
-        return read_sentence(args)
-    if study.takes == "two outputs":
-        return read_two_outputs(args)
+    if study.takes in _FILES:
+        return _FILES[study.takes][1](args)
     if study.takes in ("benchmark", "sample"):
         name = args.inputs[0] if study.takes == "benchmark" else "sample"
         return named_benchmark(args, name, study.view)

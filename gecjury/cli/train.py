@@ -85,8 +85,8 @@ A run that was killed goes on where it stopped when the same command is given ag
 def add_arguments(parser: CommandParser) -> None:
     """Declare the targets."""
     parser.epilog = _EPILOG
-    targets = {name: target.summary for name, target in TARGETS.items()}
-    add_actions(parser, "target", "TARGET", targets, _declare)
+    targets = {name: (target.summary, _declare) for name, target in TARGETS.items()}
+    add_actions(parser, targets, "target", "TARGET")
 
 
 def _declare(parser: CommandParser) -> None:
