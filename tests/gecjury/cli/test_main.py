@@ -259,8 +259,9 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
     [
         ([], "the following arguments are required: COMMAND"),
         (["scor"], "unknown command 'scor': did you mean score"),
-        (["score"], "the following arguments are required: SOURCE, HYP, -m/--metric"),
-        (["score", "source.txt"], "the following arguments are required: HYP"),
+        (["score"], "the following arguments are required: SOURCE, -m/--metric"),
+        (["check", "source.txt"], "the following arguments are required: HYP"),
+        (["score", "source.txt", "-m", "green"], "the following arguments are required: HYP"),
         (["data"], "the following arguments are required: ACTION; see"),
         (["explain", "a b"], "the following arguments are required: HYP; see"),
         (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
