@@ -99,7 +99,9 @@ def _declare(parser: CommandParser) -> None:
     parser.needs = target.needs
     parser.epilog = module.EPILOG
     parser.add_argument("inputs", nargs="+", metavar="DATA", help=target.data)
-    parser.add_argument("-o", "--output", metavar="PATH", help=target.output)
+    # It must be known where the model goes before anything is trained.
+    required = name != "weights"
+    parser.add_argument("-o", "--output", metavar="PATH", required=required, help=target.output)
     if target.metrics:
         add_metrics(parser, target.metrics)
     add_options(parser, *module.OPTIONS)
@@ -122,9 +124,6 @@ def run(args: argparse.Namespace) -> int:
     if args.target == "jury":
         _module("jury").train(args)
         return 0
-    # It must be known where the model goes before anything is trained.
-    if args.target != "weights" and not args.output:
-        raise OptionError(f"train {args.target}: name the folder for the model with -o DIR")
     if args.output and Path(args.output).is_file():
         raise OptionError(f"{args.output} is a file; -o names a folder for the model or scores")
     try:

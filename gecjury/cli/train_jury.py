@@ -40,8 +40,6 @@ def train(args: argparse.Namespace) -> None:
 
     members = _members(args.metrics)
     settings = settings_of(JuryTraining, args)
-    if not args.output:
-        raise OptionError("train jury: name the file for the jury with -o FILE.json")
     if Path(args.output).is_dir():
         raise OptionError(f"{args.output} is a folder; a jury is one file: -o FILE.json")
     # Scoring may take hours: a place that cannot be written is told before it.

@@ -263,6 +263,8 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         (["check", "source.txt"], "the following arguments are required: HYP"),
         (["score", "source.txt", "-m", "green"], "the following arguments are required: HYP"),
         (["data"], "the following arguments are required: ACTION; see"),
+        (["train", "some", "r.tsv"], "the following arguments are required: -o/--output"),
+        (["train", "jury", "sample", "-m", "green"], "arguments are required: -o/--output"),
         (["explain", "a b"], "the following arguments are required: HYP; see"),
         (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
         ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
