@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -72,13 +72,11 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
     Returns:
         Agreement on decided comparisons and on all.
     """
-    parts: Iterable[JudgmentPairs] = (
-        [pairs] if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
-    )
-    both = [(part.preference[first], part.preference[second]) for part in parts
-            for first, second in [_twice(part)]]  # fmt: skip
-    none = np.zeros(0, dtype=np.int64)
-    x, y = (np.concatenate([none, *(part[side] for part in both)]) for side in (0, 1))
+    # Of entries those pairs alone are made that somebody judged again.
+    parts = pairs.parts() if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
+    both = [np.zeros((2, 0), dtype=np.int64)]
+    both += [part.preference[np.stack(_twice(part))] for part in parts]
+    x, y = np.concatenate(both, axis=1)
     decided = (x != 0) & (y != 0)
     equal = x == y
     return AnnotatorAgreement(
@@ -121,8 +119,7 @@ def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     places, by = np.divmod(keys, max(annotators, 1))
     row = rows[at]
     none = np.zeros(0, dtype=np.int64)
-    first: list[IntArray] = [none]
-    second: list[IntArray] = [none]
+    first, second = [none], [none]
     # Of many annotators few meet on a sentence.
     for a, b in combinations(np.unique(by).tolist(), 2):
         _, in_a, in_b = np.intersect1d(

@@ -29,7 +29,6 @@ from gecjury.errors import DataError, InputError, OptionError
 if TYPE_CHECKING:
     from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 
-if TYPE_CHECKING:
     Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
 
 Columns = Mapping[str, Mapping[str, float]]
@@ -248,22 +247,19 @@ class LoadRequest:
             rows: for each of its sentences, the line in the full files.
             rankings: as of a `Benchmark`.
             human: as of a `Benchmark`.
-            **more: other attributes of a `Benchmark`, which take precedence.
+            **more: other attributes of a `Benchmark`; its sets are those of the table otherwise.
         """
-        attributes = {
-            "name": self.info.name,
-            "view": self.view,
-            "systems": self.systems,
-            "system_sets": self.info.system_sets,
-            "references": corpus.reference_name,
-            "citation": self.info.citation,
-        }
         return Benchmark(
+            name=self.info.name,
             corpus=corpus,
-            sentence_ids=tuple(rows),
             rankings=rankings,
             human=human,
-            **(attributes | more),
+            view=self.view,
+            systems=self.systems,
+            references=corpus.reference_name,
+            sentence_ids=tuple(rows),
+            citation=self.info.citation,
+            **{"system_sets": self.info.system_sets, **more},
         )
 
     def collect_references(

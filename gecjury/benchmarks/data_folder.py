@@ -136,16 +136,6 @@ def own_folder(name: str) -> str:
     return start.rstrip("/") if start.endswith("/") else start.rpartition("/")[0]
 
 
-def cache_folder(cache: str | Path | None = None) -> Path:
-    """Return the user's cache folder for data.
-
-    It is the folder `data` in the folder given, else in `$GECJURY_CACHE`, else in the platform's
-    cache folder for gecjury.
-    """
-    named = cache or os.environ.get("GECJURY_CACHE")
-    return Runtime(cache=Path(named) if named else None).cache_folder("data")
-
-
 def open_data(
     data: str | Path | None = None,
     *,
@@ -174,7 +164,10 @@ def open_data(
     elif os.environ.get("GECJURY_DATA"):
         origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
     else:
-        return DataFolder(cache_folder(cache), "cache", base, manifest(table))
+        # The option comes before the variable, and that before the platform's usual place.
+        named = cache or os.environ.get("GECJURY_CACHE")
+        place = Runtime(cache=Path(named) if named else None).cache_folder("data")
+        return DataFolder(place, "cache", base, manifest(table))
     if not root.is_dir():
         raise DataError(
             f"{root}: no such folder (from {origin}); "

@@ -8,7 +8,6 @@ judgment of texts into judgments of systems.
 from __future__ import annotations
 
 import io
-import math
 import xml.sax.xmlreader
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -315,8 +314,8 @@ class JudgedEntries:
 
     @property
     def cells(self) -> int:
-        """Return the numbers of the entries' cells in a table of items × systems."""
-        return math.prod(self.shape)
+        """Return the number of cells of a table of items × systems."""
+        return len(self.sentence) * len(self.systems)
 
     @property
     def compared(self) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -111,8 +111,10 @@ def read_corpus(
     """
     systems: dict[str, Version] = {}
     labels = {"source": str(source)}
-    named = isinstance(hypotheses, Mapping)
-    for name, path in hypotheses.items() if named else ((system_name(p), p) for p in hypotheses):
+    outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
+    if isinstance(hypotheses, Mapping):
+        outputs = hypotheses.items()
+    for name, path in outputs:
         label = f"system {name}"
         if name in systems:
             raise InputError(
