@@ -232,21 +232,58 @@ class LoadRequest:
         files = len(self.references) - len(named)
         return "+".join([*named, *([f"{files} given"] if files else [])])
 
+    def corpus(
+        self,
+        sources: Sequence[str],
+        versions: Mapping[str, Version],
+        read_set: Callable[[str], Sequence[Version]] = lambda name: (),
+        *,
+        rows: Sequence[int] | None = None,
+        lines: int = 0,
+        ranked: Sequence[RankedItem] | None = None,
+        **more: Any,
+    ) -> Corpus:
+        """Return the corpus of the systems and references that were asked for.
+
+        Args:
+            sources: its sentences.
+            versions: by system, perhaps also of systems that were not asked for, which annotators
+                saw beside the others.
+            read_set: of `collect_references`.
+            rows: of `collect_references`; all by default.
+            lines: of `collect_references`; by default as many as sentences.
+            ranked: the items of the chosen view; None where nothing was ranked.
+            **more: other attributes of a `Corpus`, which take precedence.
+        """
+        names = self.info.system_sets[self.systems]
+        rows = range(len(sources)) if rows is None else rows
+        attributes: dict[str, Any] = {"reference_name": self.reference_name}
+        if ranked is not None:
+            texts = {name: version.lines for name, version in versions.items()}
+            attributes["groups"] = ranked_groups(ranked, names, texts)
+        return Corpus(
+            tuple(sources),
+            {name: versions[name] for name in names},
+            self.collect_references(read_set, rows, lines or len(sources)),
+            **(attributes | more),
+        )
+
     def benchmark(
         self,
         corpus: Corpus,
-        rows: Sequence[int],
+        *,
         rankings: Mapping[View, tuple[RankedItem, ...]],
         human: Mapping[View, Columns],
+        rows: Sequence[int] | None = None,
         **more: Any,
     ) -> Benchmark:
         """Return the benchmark that was asked for, called and cited as its table row says.
 
         Args:
             corpus: the corpus of the systems asked for.
-            rows: for each of its sentences, the line in the full files.
             rankings: as of a `Benchmark`.
             human: as of a `Benchmark`.
+            rows: for each of its sentences, the line in the full files; all by default.
             **more: other attributes of a `Benchmark`; its sets are those of the table otherwise.
         """
         return Benchmark(
@@ -257,7 +294,7 @@ class LoadRequest:
             view=self.view,
             systems=self.systems,
             references=corpus.reference_name,
-            sentence_ids=tuple(rows),
+            sentence_ids=tuple(range(len(corpus)) if rows is None else rows),
             citation=self.info.citation,
             **{"system_sets": self.info.system_sets, **more},
         )

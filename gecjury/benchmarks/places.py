@@ -92,11 +92,11 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
         layout: the layout of the corrections.
         corrections: in the order in which they were laid out.
     """
-    lines = len(layout.sources)
+    lines = range(len(layout.sources))
     corpus = Corpus(
         layout.sources,
         layout.versions(corrections),
-        request.collect_references(lambda _: (), range(lines), lines),
+        request.collect_references(lambda _: (), lines, len(lines)),
         reference_name=request.reference_name,
     )
     return in_language(corpus, request.language)
@@ -119,5 +119,4 @@ def placed_benchmark(
         "human": {"sentence": {"mean": dict.fromkeys(layout.names, math.nan)}},
         "system_sets": dict.fromkeys(request.info.system_sets, layout.names),
     }
-    rows = range(len(layout.sources))
-    return request.benchmark(corpus, rows, notes=tuple(notes), places=True, **(attributes | more))
+    return request.benchmark(corpus, notes=tuple(notes), places=True, **(attributes | more))

@@ -6,8 +6,8 @@ import argparse
 from dataclasses import dataclass
 
 from gecjury.cli.options import settings_of
-from gecjury.cli.pages import Server, serve_page
 from gecjury.cli.parsers import declares
+from gecjury.cli.serve import Server, serve_page
 from gecjury.settings import REQUIRED, check, option
 from gecjury.web import MOST_SET, Order, Task
 

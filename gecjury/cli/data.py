@@ -130,8 +130,9 @@ def _list(folder: DataFolder, form: str) -> int:
         rows.append((name, kind, len(files), size, state if present else "missing", licence))
     sample = "Apache-2.0; a sample, never evidence"
     rows.append(("sample", "benchmark", 0, 0.0, "package", sample))
-    columns = [Column(k, digits=1) for k in ("name", "kind", "files", "MB", "found", "licence")]
-    records = [dict(zip([c.key for c in columns], row, strict=True)) for row in rows]
+    keys = ("name", "kind", "files", "MB", "found", "licence")
+    columns = [Column(key, digits=1) for key in keys]
+    records = [dict(zip(keys, row, strict=True)) for row in rows]
     notes = [f"looked for in {folder.root} ({folder.origin})"]
     print_table(columns, records, form, "Data sets", notes)
     return 0

@@ -96,4 +96,9 @@ def _how(option: Option) -> dict[str, Any]:
     elif option.many:
         # argparse would append to a default; settings know it themselves.
         how |= {"action": "append", "default": None if default else default}
+    usual = how["default"]
+    usual = " ".join(map(str, usual)) if isinstance(usual, list) else usual
+    if usual not in (None, "") and "default" not in how["help"]:
+        told = f"default: {usual}".replace("%", "%%")
+        how["help"] = f"{how['help']} ({told})" if how["help"] else told
     return how

@@ -134,7 +134,6 @@ class CommandParser(argparse.ArgumentParser):
             declare(self)
             if not self.actions:
                 self._add_shared()
-                self._tell_defaults()
                 self.set_defaults(parser=self)
         return self
 
@@ -146,20 +145,6 @@ class CommandParser(argparse.ArgumentParser):
             if shared.reader not in readers and shared.flags[0] not in self._option_string_actions:
                 self.set_defaults(**{shared.name: shared.default})
         add_options(self, Shared, wanted=lambda shared: shared.reader in readers)
-
-    def _tell_defaults(self) -> None:
-        """Say the default of every option that takes a value, where its help does not."""
-        for action in self._actions:
-            value = action.default
-            if isinstance(value, list):
-                value = " ".join(map(str, value))
-            if isinstance(value, bool) or value in (None, "", argparse.SUPPRESS):
-                continue
-            if action.help is argparse.SUPPRESS or not action.option_strings:
-                continue
-            if "default" not in (action.help or ""):
-                words = f"default: {value}".replace("%", "%%")
-                action.help = f"{action.help} ({words})" if action.help else words
 
     def parse_known_args(  # type: ignore[override]  # argparse's has overloads
         self, args: Sequence[str] | None = None, namespace: Any = None

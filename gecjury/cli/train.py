@@ -119,34 +119,29 @@ def _module(target: str) -> ModuleType:
 
 def run(args: argparse.Namespace) -> int:
     """Train or search; results on stdout."""
+    from gecjury.cli.options import refuse_useless, settings_of
+    from gecjury.cli.train_recipes import RECIPES, refuse_without_detector
+    from gecjury.cli.train_watching import Watching, job_options, print_training
     from gecjury.scoring.registry import missing_extra
 
+    module = _module(args.target)
     if args.target == "jury":
-        _module("jury").train(args)
+        module.train(args)
         return 0
     if args.output and Path(args.output).is_file():
         raise OptionError(f"{args.output} is a file; -o names a folder for the model or scores")
     try:
-        return _train(args)
+        # Whatever is wrong with the options is said before a file is read.
+        if args.target not in RECIPES:
+            refuse_useless(args, *module.OPTIONS)
+            module.train(args)
+            return 0
+        refuse_without_detector(args)
+        refuse_useless(args, *module.OPTIONS, Watching)
+        if getattr(args, "detection", None) and "detection" not in args.intermediate:
+            # Labelled text is learnt from in a step, which nobody has to name.
+            args.intermediate = ["detection", *args.intermediate]
+        recipe = settings_of(module.OPTIONS[-1], args)
+        return print_training(args, module.train(args, recipe, job_options(args)))
     except ModuleNotFoundError as error:
         raise missing_extra("training", "refless", error) from None
-
-
-def _train(args: argparse.Namespace) -> int:
-    from gecjury.cli.options import refuse_useless, settings_of
-    from gecjury.cli.train_recipes import RECIPES, refuse_without_detector
-    from gecjury.cli.train_watching import Watching, job_options, print_training
-
-    module = _module(args.target)
-    if args.target not in RECIPES:
-        refuse_useless(args, *module.OPTIONS)
-        module.train(args)
-        return 0
-    # Whatever is wrong with the options is said before a file is read.
-    refuse_without_detector(args)
-    refuse_useless(args, *module.OPTIONS, Watching)
-    if getattr(args, "detection", None) and "detection" not in args.intermediate:
-        # Labelled text is learnt from in a step, which nobody has to name.
-        args.intermediate = ["detection", *args.intermediate]
-    recipe = settings_of(module.OPTIONS[-1], args)
-    return print_training(args, module.train(args, recipe, job_options(args)))

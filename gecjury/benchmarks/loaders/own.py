@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import judged_entries, read_rankings
 from gecjury.benchmarks.own_judgments import (
@@ -158,23 +158,17 @@ def load_own(request: LoadRequest) -> Benchmark:
     rows = [whole.names.index(name) for name in names]
     raters = {aspect: table[:, rows] for aspect, table in rated.items()}
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
-    corpus = Corpus(
+    corpus = request.corpus(
         whole.sources,
-        {name: whole.systems[name] for name in names},
-        request.collect_references(lambda _: whole.references, range(len(whole)), len(whole)),
+        whole.systems,
+        lambda _: whole.references,
+        ranked=judged[request.view].items if judged else None,
         gold=whole.gold,
-        groups=ranked_groups(
-            judged[request.view].items, names, {n: v.lines for n, v in whole.systems.items()}
-        )
-        if judged
-        else None,
-        reference_name=request.reference_name,
         source_text=whole.source_text,
     )
     corpus = in_language(corpus, request.language)
     return request.benchmark(
         corpus,
-        range(len(whole)),
         rankings={view: judgments.items for view, judgments in judged.items()},
         human={view: _human(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},

@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import OptionError
 from gecjury.stats.counts import defined_mean
@@ -50,13 +50,10 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         for rater in _RATERS
     }
     entries = read[_RATERS[0]]
-    corpus = Corpus(
-        tuple(_tidy(entry["original"]) for entry in entries),
+    corpus = request.corpus(
+        [_tidy(entry["original"]) for entry in entries],
         {name: _outputs(entries, name) for name in names},
-        request.collect_references(
-            lambda name: _reference_set(entries, name), range(len(entries)), len(entries)
-        ),
-        reference_name=request.reference_name,
+        lambda name: _reference_set(entries, name),
     )
     corpus = in_language(corpus, request.language)
     raters = {
@@ -68,7 +65,6 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     mean: FloatArray = np.mean(list(ratings.values()), axis=0)
     return request.benchmark(
         corpus,
-        range(len(entries)),
         rankings={"sentence": rank_ratings(mean, corpus)},
         human={
             "sentence": {
