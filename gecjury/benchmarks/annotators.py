@@ -109,10 +109,12 @@ def doubly_judged(pairs: JudgmentPairs, *, ties: bool) -> IntArray:
 
 def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     """Return the rows of both judgments of every comparison of `annotator_agreement`."""
+    # One number for sentence and pair of systems, so that annotators are compared by sets.
     rows = np.flatnonzero(~pairs.shared)
     size = len(pairs.systems)
     place = (pairs.sentence * size + pairs.first) * size + pairs.second
     annotators = len(pairs.annotators)
+    # `np.unique` gives the first row of a key: of repeated judgments the first one counts.
     keys, at = np.unique(
         place[rows] * max(annotators, 1) + pairs.annotator[rows], return_index=True
     )
@@ -151,6 +153,7 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = Fal
     if len(a) == 0:
         return float("nan")
     labels = np.unique(np.concatenate([a, b]))
+    # Agreement by chance: both give each label independently, as often as they do here.
     share_a = (a[:, None] == labels).mean(axis=0)
     share_b = (b[:, None] == labels).mean(axis=0)
     if pooled:
@@ -247,6 +250,7 @@ def annotator_kappa(
         certain = expected >= 1
         values[a, b] = math.nan if certain else (observed - expected) / (1 - expected)
         counts[a, b] = len(couples)
+    # Where all labels are one, chance explains everything, and κ is not defined.
     defined = [duo for duo, value in values.items() if not np.isnan(value)]
     if not defined:
         return Kappa(float("nan"), float("nan"), values, counts)

@@ -156,6 +156,7 @@ class Benchmark:
     @property
     def edits_alone(self) -> bool:
         """True where people judged single edits and nothing else."""
+        # Own benchmarks without judgments of corrections have NaN in the place of human scores.
         columns = (column for kinds in self.human.values() for column in kinds.values())
         unknown = all(math.isnan(score) for column in columns for score in column.values())
         return self.has_verdicts and unknown and not self.judged_whole
@@ -322,6 +323,7 @@ class LoadRequest:
                 continue
             for version in read_versions(reference, overlaps="keep"):
                 count = len(version.lines)
+                # Of as many lines as the full files those are taken that are loaded.
                 if count == lines:
                     version = version.take(rows)
                 elif count != len(rows):
@@ -357,6 +359,7 @@ def ranked_groups(
         seen: tuple[str, ...] = ()
         if texts is None:
             places = tuple(place for place in places if place)
+        # Whoever judged saw the texts of systems outside the set, too.
         elif not all(places):
             seen = tuple(texts[place[0]][item.sentence] for place in item.groups)
         if any(places):

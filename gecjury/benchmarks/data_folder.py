@@ -132,6 +132,7 @@ def own_folder(name: str) -> str:
     """
     if name not in DATASETS:
         return dataset_files(name)[0].path.partition("/")[0]
+    # The domains of GMEG share a README, which stands first; others list their own folder first.
     start = DATASETS[name][-1] if name.startswith("gmeg-") else DATASETS[name][0]
     return start.rstrip("/") if start.endswith("/") else start.rpartition("/")[0]
 
@@ -253,6 +254,7 @@ class DataFolder:
             DataError: no network, a wrong checksum, a file that cannot be fetched, or an altered
                 file of a folder that is not the cache.
         """
+        # Each state is asked for once: it may mean a checksum of a large file.
         states = {file.path: self.state(file) for file in files}
         wanted = [file for file in files if states[file.path] != "present"]
         for file in wanted:

@@ -116,6 +116,7 @@ def human_trueskill_sampled(
     met = judged > 0
     # One of the judgments of two systems at random is an outcome with their shares as chances.
     won = np.divide(_wins(pairs), judged, out=np.zeros((size, size)), where=met)
+    # A system without judgments can meet nobody: it is kept out of the draws, and has no score.
     absent = ~met.any(axis=1)
     means = np.full((runs, size), game.mu)
     variances = np.full((runs, size), game.sigma**2)
@@ -146,6 +147,7 @@ def _draw_all(
         weights = np.exp(-np.abs(means - mean[:, None])) * met[first]
         weights[runs, first] = 0.0
         ladder = weights.cumsum(axis=1)
+        # One number draws the opponent, the other the outcome.
         chance, fate = rng.random((2, len(runs)))
         second = (ladder <= (chance * ladder[:, -1])[:, None]).sum(axis=1)
         chance_won, chance_lost = won[first, second], won[second, first]
@@ -155,6 +157,7 @@ def _draw_all(
         other = variances[runs, second]
         spread = noise + variance + other
         scale = np.sqrt(spread)
+        # The update of two players, as `rate` does one by one (Herbrich et al. 2006).
         v, w = _corrections((mean - means[runs, second]) / scale, margin / scale, outcome)
         w /= spread
         means[runs, first] += variance / scale * v

@@ -42,6 +42,7 @@ class Layout:
             texts: the texts of the corrections given, in their order.
         """
         lines = self._laid(texts, "")
+        # An empty correction is a correction, so that its text cannot tell an empty place.
         made = self._laid([True] * len(texts), False).astype(np.bool_)
         filled = np.where(made, lines, lines[:1])
         return {n: Version(tuple(row)) for n, row in zip(self.names, filled.tolist(), strict=True)}
@@ -74,6 +75,7 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
     counts: list[int] = []
     cells = []
     for source, key in zip(sources, keys, strict=True):
+        # Sources are numbered as they come, so that the order of the file is kept.
         row = rows.setdefault(key, len(rows))
         if row == len(texts):
             texts.append(source)

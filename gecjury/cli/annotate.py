@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
         kept = len(study.journal.answers())
         tell(f"gecjury: {len(study.items)} to judge, {kept} answers so far in {args.output}")
         serve_page(annotate_app(study), listening, args)
+    # Answers are in the journal first: it is complete even where the CSV could not be written.
     study.journal.close()
     now = len(study.journal.answers())
     if study.journal.behind:

@@ -54,6 +54,7 @@ def print_findings(
     """
     from gecjury.report.result import Column, Result, Table, print_result
 
+    # A table without columns is left out of what people see; JSON has its empty list.
     shown = [Column(key) for key in ("level", "file", "message")] if findings else []
     tables = (
         Table([Column(key) for key in columns], files, "Files", name="files"),

@@ -160,6 +160,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
     worst = 0
     for name, files in sets.items():
         states = {file.path: folder.state(file) for file in files}
+        # An altered file is the graver fault: a missing one is only to be fetched.
         altered = [path for path, state in states.items() if state == "altered"]
         missing = [path for path, state in states.items() if state == "missing"]
         for path in altered:

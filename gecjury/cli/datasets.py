@@ -67,6 +67,7 @@ def wants_dataset(args: argparse.Namespace) -> bool:
 
     names = [args.source, *args.hypotheses]
     typed = _typed(args)
+    # What can only be a dataset decides for all names; what can be both is decided by the options.
     possible = all(map(may_be_dataset, names))
     certain = possible and any(map(is_dataset, names))
     if certain or (possible and (typed or len(names) == 1 or _has_both(names[-1]))):

@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
         sets = enumerate(lines[row] for lines in edits.systems.values())
         lines_of_row = [line for number, made in sets for line in m2_annotations(made, number)]
         blocks.append(M2Sentence(" ".join(source.split()), tuple(lines_of_row)))
+    # The counts by type stand beside a file of M2, or in its place.
     if args.output or args.format == "table":
         write_data(format_m2(blocks), args.output)
     if args.format == "table" and not args.output:

@@ -29,6 +29,7 @@ def add_arguments(parser: CommandParser) -> None:
     """Declare the options, which are that program's."""
     parser.usage = "%(prog)s [options] -hyp HYP -ref REF"
     add_options(parser, ComparedFiles, CompareOptions)
+    # That program takes one of these flags, each without a value.
     unit = parser.add_mutually_exclusive_group()
     for flag, value, words in (
         ("-dt", "tokens", "detection of tokens"),
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     options = replace(settings_of(CompareOptions, args), unit=args.unit or "corrections")
     hypothesis, reference = (read_m2(path, overlaps="keep") for path in (args.hyp, args.ref))
     lines = list(compare_lines(hypothesis, reference, options))
+    # It compares whatever stands in the same place; a shifted file must not go unnoticed.
     for number, (mine, gold) in enumerate(zip(hypothesis, reference, strict=True), 1):
         if mine.source.split() != gold.source.split():
             tell(

@@ -194,6 +194,7 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
         more = []
         if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
+        # Only what asks a server takes its address; other metrics have no such option.
         asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
         if asks and base_url and "base_url" not in options:
             more.append("base_url=" + base_url.replace(",", "\\,"))
@@ -234,6 +235,7 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     from gecjury.errors import InputError
 
     old, new = Path(args.old), Path(args.new)
+    # A file compared with itself gains and loses nothing, which a gate would let pass.
     if args.old == args.new or (old.is_file() and new.is_file() and old.samefile(new)):
         raise InputError(
             f"OLD and NEW are the same file ({args.old}); name the outputs of two systems"
@@ -406,11 +408,13 @@ def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: 
     from gecjury.corpus.corpus import gold_versions
     from gecjury.wording import listed, visible
 
+    # One kind of metric alone cannot disagree with itself.
     by_edits = [scorer.name for scorer in scorers if "gold" in scorer.needs]
     by_text = [scorer.name for scorer in scorers if "references" in scorer.needs]
     if corpus.gold is None or not by_edits or not by_text:
         return
     annotators = gold_versions(corpus.gold)
+    # Compared as sets of texts: another order of annotators is no other correction.
     one, two = (
         {tuple(" ".join(line.split()) for line in version.lines) for version in versions}
         for versions in (annotators, corpus.references)

@@ -149,6 +149,7 @@ def _converted(args: argparse.Namespace) -> str:
     for path, blocks in zip(args.files, files, strict=True):
         _same_sources(args.files[0], files[0], path, blocks)
     joined = join_annotators(files, silent=True)
+    # Numbers go on from file to file: those of the second follow the last of the first.
     if args.annotator is not None:
         joined = tuple(
             M2Sentence(b.source, tuple(a for a in b.annotations if a.annotator in args.annotator))

@@ -60,6 +60,7 @@ def _row(name: str) -> dict[str, Any]:
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
     from gecjury.scoring.signature import Signature
 
+    # A list must not end at the first metric whose package is missing.
     try:
         scorer_type = scorer_class(name)
         scorer = load(name)
@@ -72,6 +73,7 @@ def _row(name: str) -> dict[str, Any]:
             raise
         row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
         return row | {"error": str(error)}
+    # What has to be named by an option is a need like texts and models.
     named = [f"{what} ({option}=…)" for option, what in scorer_type.must_name.items()]
     signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
     options = options_of(scorer)

@@ -141,6 +141,7 @@ class CommandParser(argparse.ArgumentParser):
         """Declare what the command shares with others; the rest has its default."""
         readers = {"", *self.needs, *(n for need in self.needs for n in _IMPLIED.get(need, ()))}
         for shared in options_of(Shared):
+            # What reads options need not ask whether the command has them.
             # A command may have an option of its own by the name of one that it does not share.
             if shared.reader not in readers and shared.flags[0] not in self._option_string_actions:
                 self.set_defaults(**{shared.name: shared.default})
@@ -157,6 +158,7 @@ class CommandParser(argparse.ArgumentParser):
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
         parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
+        # Parsed once more, now that it is known which recipe's values are the defaults.
         if self.presets and parsed[0].recipe:
             # As defaults, a recipe's values give way to options that were typed.
             self.set_defaults(**self.presets[parsed[0].recipe])
@@ -214,6 +216,7 @@ class CommandParser(argparse.ArgumentParser):
 
         paths = [parser.path for parser in leaves(command_parser()) if parser.reads(flag)]
         command = self.path.partition(" ")[0]
+        # Another action of the same command is likelier meant than another command.
         beside = [path for path in paths if path.startswith(f"{command} ")]
         return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
 

@@ -67,6 +67,7 @@ class TerminalProgress:
             transient=True,
         )
         bar = _TerminalBar(display, display.add_task(visible(description), total=total, note=""))
+        # Short work leaves no trace: a timer draws the bar, and the end of the work cancels it.
         timer = threading.Timer(_DELAY_SECONDS, display.start)
         timer.daemon = True
         timer.start()
@@ -74,6 +75,7 @@ class TerminalProgress:
             yield bar
         finally:
             timer.cancel()
+            # The timer may be starting the display at this moment.
             timer.join()
             if display.live.is_started:
                 display.stop()

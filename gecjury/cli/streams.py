@@ -68,6 +68,7 @@ def hold_streams() -> None:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    # Python leaves None in the place of a stream that was closed when it started.
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115  # pathlib is slow; never closed
     if sys.stdout is None:

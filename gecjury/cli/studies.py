@@ -111,6 +111,7 @@ def declare(parser: CommandParser) -> None:
     datasets = study.takes == "files or dataset"
     parser.needs = study.needs
     parser.epilog = study.epilog
+    # Commands of files alone never look for benchmark data, and have no --data.
     if study.takes in ("benchmark", "either", "m2"):
         parser.needs += ("data",)
     if study.what:
@@ -127,6 +128,7 @@ def declare(parser: CommandParser) -> None:
         parser.set_defaults(metrics=())
     elif not study.what:
         add_metrics(parser, study.metrics)
+    # What a study is about comes before how its data is chosen and its result kept.
     add_options(parser, study)
     if study.takes in ("benchmark", "sample"):
         add_options(parser, Selection)
@@ -153,6 +155,7 @@ def run(args: argparse.Namespace) -> int:
     study = settings_of(study_of(args.parser.path), args)
     if study.takes == "files or dataset" and wants_dataset(args):
         return run_dataset(args)
+    # Where a figure cannot be drawn, nobody should learn it after hours of scoring.
     figure = getattr(args, "figure", None)
     if figure:
         from gecjury.report.figures import check_figure
@@ -162,7 +165,9 @@ def run(args: argparse.Namespace) -> int:
         args.metrics = usual[0]
         if usual[1]:
             tell(usual[1])
+    # Files of scores stand in the place of texts and metrics at once.
     scores = _scores_alone(args, study)
+    # Data is read by a function, so that a wrong metric is told before any file is opened.
     work = Work.of(
         study,
         lambda: None if scores else _data(args, study),
@@ -173,9 +178,11 @@ def run(args: argparse.Namespace) -> int:
     )
     if study.takes == "benchmark":
         work = replace(work, further=lambda name: named_benchmark(args, name, study.view))
+    # Everything that can be refused is refused before a model or a service is asked.
     study.check(work)
     if study.takes in ("files", "files or dataset", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
+    # A dry run ends here: what follows would write files or send requests.
     if work.runtime.dry_run:
         print_plans(study.plans(work))
         return 0
@@ -183,6 +190,7 @@ def run(args: argparse.Namespace) -> int:
         check_page(args.html)
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
+    # Checks are over: from here on time and money are spent.
     result = study.run(work)
     if getattr(args, "html", None):
         from gecjury.textfiles import write_text

@@ -125,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.scoring.registry import missing_extra
 
     module = _module(args.target)
+    # A jury is one file and needs no training of models: the checks below are not its own.
     if args.target == "jury":
         module.train(args)
         return 0

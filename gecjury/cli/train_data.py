@@ -167,6 +167,7 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
                 f"warning: {name} is of another language ({language}) than what is trained ({code})"
             )
     train = read_labelled(names, lambda: data_folder(args), language=code)
+    # Tokens that are all right, or all wrong, teach a detector nothing.
     refuse_one_class(train, ", ".join(names))
     # A dev part that nobody names may stand beside the training part, as MultiGED's do.
     places = [place for place in map(dev_beside, names) if place is not None]
@@ -176,6 +177,7 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
     if args.detection_dev:
         refuse_one_class(dev, args.detection_dev)
     shown = ", ".join(places) or "a tenth held out"
+    # What a model is later tried on must not be learnt from.
     train, dev = _without_tested(args, train, dev)
     count = f"{len(dev)} sentences" if dev else "drawn by sentence"
     tell(f"detection learns from {len(train)} sentences; dev part: {shown} ({count})")

@@ -82,6 +82,7 @@ def _collect(
 ) -> list[TrainingPairs]:
     from gecjury.jury.pairs import collect_pairs
 
+    # Hashes suffice to leave sentences out.
     excluded = _excluded(args, settings.exclude)
     parts = []
     for name in args.inputs:
@@ -143,6 +144,7 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
         Column("worth_error", "± s.e.", 4),
         Column("scored", "pairs scored"),
     ]
+    # The heaviest member first, whichever way it counts.
     rows: list[dict[str, Any]] = sorted(
         record["members"], key=lambda row: abs(row["weight"]), reverse=True
     )

@@ -73,6 +73,7 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     every = info.system_sets["all"]
     # The corrections of every system: an item is judged as the annotator saw it.
     outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in every}
+    # The benchmark holds both views, whichever of them the corpus follows.
     judged = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
     columns = {
         view: {kind: f"SEEDA/scores/human/{short}_{part}.txt" for kind, short in _COLUMNS.items()}
@@ -83,6 +84,7 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     files = [*outputs.values(), *judged.values(), *scores, subset, *_reference_files(request)]
     paths = folder.paths(files, wanted_by="seeda")
     full = read_lines(paths[outputs["INPUT"]])
+    # SEEDA does not number its sentences: the lines of the subset are found by their text.
     wanted = set(read_lines(paths[subset]))
     rows = [i for i, line in enumerate(full) if request.whole or line in wanted]
     row_of = {line: row for row, line in enumerate(rows)}
@@ -155,6 +157,7 @@ def _corpus(
 ) -> Corpus:
     """Return the corpus of some lines of the test set; `versions` may hold other systems, too."""
     full = [block.source for block in blocks]
+    # One empty line at either end, so that every line has two neighbours.
     framed = ["", *full, ""]
 
     def read_set(name: str) -> list[Version]:

@@ -106,6 +106,7 @@ def _read_items(path: Path, line_of: Mapping[str, int]) -> tuple[RankedItem, ...
     for row in read_table(path, texts=True).rows:
         segment, judge = row["srcIndex"], row["judgeId"]
         ranks = {row[f"system{n}Id"]: int(row[f"system{n}rank"]) for n in (1, 2)}
+        # Pairs of the five come from one ranking each, which is put together again.
         if _EXTRA in ranks:
             alone.append(_item(f"{segment}.{_EXTRA}", line_of[segment], judge, ranks))
         else:

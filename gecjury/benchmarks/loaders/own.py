@@ -142,6 +142,7 @@ def load_own(request: LoadRequest) -> Benchmark:
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
     files = (layout.source, layout.outputs, layout.references, layout.gold)
+    # All systems are read, also those outside the set: annotators saw their corrections.
     whole = read_corpus(*files, language=request.language)
     names = info.system_sets[request.systems]
     skip = (request.unknown_systems or layout.described.unknown_systems) == "skip"
@@ -152,9 +153,11 @@ def load_own(request: LoadRequest) -> Benchmark:
     notes = [note for judgments in judged.values() for note in judgments.notes]
     if layout.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
         notes, judged = _edits_alone(judged, layout, names), {}
+    # Better said here than by tables in which nothing is compared.
     for view, judgments in judged.items():
         _check_overlap(judgments, names, layout.judgments[view], request.systems)
     rated = next((judgments.raters for judgments in judged.values() if judgments.raters), {})
+    # Ratings are of all systems; the corpus has those of the chosen set, in its order.
     rows = [whole.names.index(name) for name in names]
     raters = {aspect: table[:, rows] for aspect, table in rated.items()}
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
@@ -315,6 +318,7 @@ def _read_toml(path: Path) -> Description:
 
 
 def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
+    # Resolved, since a folder may be named `.`.
     name = table.name or root.resolve().name
     if name in BENCHMARKS:
         raise InputError(
@@ -328,6 +332,7 @@ def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
             "by its name"
         )
     _check_sets(table.system_sets, [system_name(file) for file in outputs], where)
+    # Tried here, so that a wrong code is an error of the table and not of the command line.
     try:
         language = language_of(table.language or "en", table.tokens or None, table.fold or None)
     except OptionError as error:
@@ -426,6 +431,7 @@ def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
     else:
         files = {view: _one_of_kind(root, f"judgments_{view}", where) for view in _VIEWS}
     paths = {view: path for view, path in files.items() if path is not None}
+    # A table's own names take the place of the usual ones altogether.
     plain = None if table.judgments else _one_of_kind(root, "judgments", where)
     if plain is not None and paths:
         raise InputError(f"{where}: {plain.name} and {paths.popitem()[1].name}: keep one kind")

@@ -37,6 +37,7 @@ def load_sample(request: LoadRequest) -> Benchmark:
         references = [_version(folder / f"reference{number}.txt") for number in range(3)]
         versions = {name: _version(folder / "outputs" / f"{name}.txt") for name in every}
         contexts = _contexts(folder / "documents.tsv", sources)
+    # What annotators of the view saw decides the groups, in sets of fewer systems as well.
     corpus = request.corpus(
         sources,
         versions,

@@ -43,6 +43,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     info = request.info
     names = info.system_sets[request.systems]
     _check_references(request, names)
+    # Both raters' files are fetched at once; the second rated a part, and tells of agreement.
     files = [f"{_FOLDER}/balanced_{level}/{rater}.json" for rater in _RATERS for level in _LEVELS]
     paths = request.folder.paths(files, wanted_by=info.name)
     read = {
@@ -60,6 +61,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         aspect: np.stack([_ratings(read[rater], names, rater, key) for rater in _RATERS])
         for aspect, key in _ASPECTS.items()
     }
+    # The first rater's alone, as in the paper.
     ratings = {aspect: table[0] for aspect, table in raters.items()}
     # Nobody judged an output as a whole, so the three aspects weigh alike; one missing, none.
     mean: FloatArray = np.mean(list(ratings.values()), axis=0)

@@ -132,6 +132,7 @@ def _of_sentence(
 
     An insertion between two sentences belongs to the one that it ends.
     """
+    # Edits count tokens of the document; a sentence begins after those of all before it.
     starts = list(accumulate(map(len, tokens), initial=0))
     start, end = starts[row], starts[row + 1]
     inner = []
