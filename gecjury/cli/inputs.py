@@ -15,7 +15,7 @@ from gecjury.settings import REQUIRED, option
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus, Version
-    from gecjury.corpus.language import Language, LanguageOptions
+    from gecjury.corpus.language import Language
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
@@ -302,11 +302,6 @@ def language_from(args: argparse.Namespace) -> Language:
     return language_of(args.lang or "en", args.tokens, args.fold, args.tagger)
 
 
-def language_options(args: argparse.Namespace) -> LanguageOptions:
-    """Return the options on a benchmark's language, as `load_benchmark` takes them."""
-    return {"lang": args.lang, "tokens": args.tokens, "fold": args.fold, "tagger": args.tagger}
-
-
 def named_benchmark(
     args: argparse.Namespace,
     name: str,
@@ -336,7 +331,10 @@ def named_benchmark(
         unknown_systems=getattr(args, "unknown_systems", None),
         data=args.data,
         cache=args.cache,
-        **language_options(args),
+        lang=args.lang,
+        tokens=args.tokens,
+        fold=args.fold,
+        tagger=args.tagger,
     )
 
 
