@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -72,13 +72,11 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
     Returns:
         Agreement on decided comparisons and on all.
     """
-    parts: Iterable[JudgmentPairs] = (
-        [pairs] if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
-    )
-    both = [(part.preference[first], part.preference[second]) for part in parts
-            for first, second in [_twice(part)]]  # fmt: skip
-    none = np.zeros(0, dtype=np.int64)
-    x, y = (np.concatenate([none, *(part[side] for part in both)]) for side in (0, 1))
+    # Of entries those pairs alone are made that somebody judged again.
+    parts = pairs.parts() if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
+    both = [np.zeros((2, 0), dtype=np.int64)]
+    both += [part.preference[np.stack(_twice(part))] for part in parts]
+    x, y = np.concatenate(both, axis=1)
     decided = (x != 0) & (y != 0)
     equal = x == y
     return AnnotatorAgreement(
@@ -111,18 +109,19 @@ def doubly_judged(pairs: JudgmentPairs, *, ties: bool) -> IntArray:
 
 def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     """Return the rows of both judgments of every comparison of `annotator_agreement`."""
+    # One number for sentence and pair of systems, so that annotators are compared by sets.
     rows = np.flatnonzero(~pairs.shared)
     size = len(pairs.systems)
     place = (pairs.sentence * size + pairs.first) * size + pairs.second
     annotators = len(pairs.annotators)
+    # `np.unique` gives the first row of a key: of repeated judgments the first one counts.
     keys, at = np.unique(
         place[rows] * max(annotators, 1) + pairs.annotator[rows], return_index=True
     )
     places, by = np.divmod(keys, max(annotators, 1))
     row = rows[at]
     none = np.zeros(0, dtype=np.int64)
-    first: list[IntArray] = [none]
-    second: list[IntArray] = [none]
+    first, second = [none], [none]
     # Of many annotators few meet on a sentence.
     for a, b in combinations(np.unique(by).tolist(), 2):
         _, in_a, in_b = np.intersect1d(
@@ -154,6 +153,7 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = Fal
     if len(a) == 0:
         return float("nan")
     labels = np.unique(np.concatenate([a, b]))
+    # Agreement by chance: both give each label independently, as often as they do here.
     share_a = (a[:, None] == labels).mean(axis=0)
     share_b = (b[:, None] == labels).mean(axis=0)
     if pooled:
@@ -250,6 +250,7 @@ def annotator_kappa(
         certain = expected >= 1
         values[a, b] = math.nan if certain else (observed - expected) / (1 - expected)
         counts[a, b] = len(couples)
+    # Where all labels are one, chance explains everything, and κ is not defined.
     defined = [duo for duo, value in values.items() if not np.isnan(value)]
     if not defined:
         return Kappa(float("nan"), float("nan"), values, counts)

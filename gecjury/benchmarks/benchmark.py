@@ -29,7 +29,6 @@ from gecjury.errors import DataError, InputError, OptionError
 if TYPE_CHECKING:
     from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 
-if TYPE_CHECKING:
     Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
 
 Columns = Mapping[str, Mapping[str, float]]
@@ -157,6 +156,7 @@ class Benchmark:
     @property
     def edits_alone(self) -> bool:
         """True where people judged single edits and nothing else."""
+        # Own benchmarks without judgments of corrections have NaN in the place of human scores.
         columns = (column for kinds in self.human.values() for column in kinds.values())
         unknown = all(math.isnan(score) for column in columns for score in column.values())
         return self.has_verdicts and unknown and not self.judged_whole
@@ -233,37 +233,71 @@ class LoadRequest:
         files = len(self.references) - len(named)
         return "+".join([*named, *([f"{files} given"] if files else [])])
 
+    def corpus(
+        self,
+        sources: Sequence[str],
+        versions: Mapping[str, Version],
+        read_set: Callable[[str], Sequence[Version]] = lambda name: (),
+        *,
+        rows: Sequence[int] | None = None,
+        lines: int = 0,
+        ranked: Sequence[RankedItem] | None = None,
+        **more: Any,
+    ) -> Corpus:
+        """Return the corpus of the systems and references that were asked for.
+
+        Args:
+            sources: its sentences.
+            versions: by system, perhaps also of systems that were not asked for, which annotators
+                saw beside the others.
+            read_set: of `collect_references`.
+            rows: of `collect_references`; all by default.
+            lines: of `collect_references`; by default as many as sentences.
+            ranked: the items of the chosen view; None where nothing was ranked.
+            **more: other attributes of a `Corpus`, which take precedence.
+        """
+        names = self.info.system_sets[self.systems]
+        rows = range(len(sources)) if rows is None else rows
+        attributes: dict[str, Any] = {"reference_name": self.reference_name}
+        if ranked is not None:
+            texts = {name: version.lines for name, version in versions.items()}
+            attributes["groups"] = ranked_groups(ranked, names, texts)
+        return Corpus(
+            tuple(sources),
+            {name: versions[name] for name in names},
+            self.collect_references(read_set, rows, lines or len(sources)),
+            **(attributes | more),
+        )
+
     def benchmark(
         self,
         corpus: Corpus,
-        rows: Sequence[int],
+        *,
         rankings: Mapping[View, tuple[RankedItem, ...]],
         human: Mapping[View, Columns],
+        rows: Sequence[int] | None = None,
         **more: Any,
     ) -> Benchmark:
         """Return the benchmark that was asked for, called and cited as its table row says.
 
         Args:
             corpus: the corpus of the systems asked for.
-            rows: for each of its sentences, the line in the full files.
             rankings: as of a `Benchmark`.
             human: as of a `Benchmark`.
-            **more: other attributes of a `Benchmark`, which take precedence.
+            rows: for each of its sentences, the line in the full files; all by default.
+            **more: other attributes of a `Benchmark`; its sets are those of the table otherwise.
         """
-        attributes = {
-            "name": self.info.name,
-            "view": self.view,
-            "systems": self.systems,
-            "system_sets": self.info.system_sets,
-            "references": corpus.reference_name,
-            "citation": self.info.citation,
-        }
         return Benchmark(
+            name=self.info.name,
             corpus=corpus,
-            sentence_ids=tuple(rows),
             rankings=rankings,
             human=human,
-            **(attributes | more),
+            view=self.view,
+            systems=self.systems,
+            references=corpus.reference_name,
+            sentence_ids=tuple(range(len(corpus)) if rows is None else rows),
+            citation=self.info.citation,
+            **{"system_sets": self.info.system_sets, **more},
         )
 
     def collect_references(
@@ -289,6 +323,7 @@ class LoadRequest:
                 continue
             for version in read_versions(reference, overlaps="keep"):
                 count = len(version.lines)
+                # Of as many lines as the full files those are taken that are loaded.
                 if count == lines:
                     version = version.take(rows)
                 elif count != len(rows):
@@ -324,6 +359,7 @@ def ranked_groups(
         seen: tuple[str, ...] = ()
         if texts is None:
             places = tuple(place for place in places if place)
+        # Whoever judged saw the texts of systems outside the set, too.
         elif not all(places):
             seen = tuple(texts[place[0]][item.sentence] for place in item.groups)
         if any(places):

@@ -132,18 +132,9 @@ def own_folder(name: str) -> str:
     """
     if name not in DATASETS:
         return dataset_files(name)[0].path.partition("/")[0]
+    # The domains of GMEG share a README, which stands first; others list their own folder first.
     start = DATASETS[name][-1] if name.startswith("gmeg-") else DATASETS[name][0]
     return start.rstrip("/") if start.endswith("/") else start.rpartition("/")[0]
-
-
-def cache_folder(cache: str | Path | None = None) -> Path:
-    """Return the user's cache folder for data.
-
-    It is the folder `data` in the folder given, else in `$GECJURY_CACHE`, else in the platform's
-    cache folder for gecjury.
-    """
-    named = cache or os.environ.get("GECJURY_CACHE")
-    return Runtime(cache=Path(named) if named else None).cache_folder("data")
 
 
 def open_data(
@@ -174,7 +165,10 @@ def open_data(
     elif os.environ.get("GECJURY_DATA"):
         origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
     else:
-        return DataFolder(cache_folder(cache), "cache", base, manifest(table))
+        # The option comes before the variable, and that before the platform's usual place.
+        named = cache or os.environ.get("GECJURY_CACHE")
+        place = Runtime(cache=Path(named) if named else None).cache_folder("data")
+        return DataFolder(place, "cache", base, manifest(table))
     if not root.is_dir():
         raise DataError(
             f"{root}: no such folder (from {origin}); "
@@ -260,6 +254,7 @@ class DataFolder:
             DataError: no network, a wrong checksum, a file that cannot be fetched, or an altered
                 file of a folder that is not the cache.
         """
+        # Each state is asked for once: it may mean a checksum of a large file.
         states = {file.path: self.state(file) for file in files}
         wanted = [file for file in files if states[file.path] != "present"]
         for file in wanted:

@@ -109,6 +109,7 @@ def download_all(
                 f"({wrong}); expected http://HOST/... or https://HOST/...: check --url or "
                 "$GECJURY_DATA_URL"
             )
+    # One failure ends all: nothing of the set could be used without the missing file.
     stop = threading.Event()
     todo: queue.SimpleQueue[_Transfer] = queue.SimpleQueue()
     errors: list[BaseException] = []
@@ -403,6 +404,7 @@ def _finish(item: Download, part: Path) -> None:
 @contextlib.contextmanager
 def _progress(downloads: Sequence[Download]) -> Iterator[Callable[[int], None]]:
     """Yield a function that counts bytes: on a bar in a terminal, silently elsewhere."""
+    # In a log a bar would be noise; the note of `DataFolder.fetch` says what comes.
     if not sys.stderr.isatty():
         yield lambda count: None
         return

@@ -283,6 +283,7 @@ def _read_target(line: str, number: int) -> _Target | None:
     corrected: list[str] = []
     marks: list[_Mark] = []
     done = 0
+    # Source and correction share the words between the brackets, and differ within them.
     for match in _MARK.finditer(body):
         plain = body[done : match.start()].split()
         source += plain
@@ -294,6 +295,7 @@ def _read_target(line: str, number: int) -> _Target | None:
         source += mark.old.split()
         corrected += mark.new.split()
         done = match.end()
+    # A sign of markup outside the brackets means that one of them was not understood.
     rest = body[done:].split()
     if any(character in body_part for body_part in rest for character in "[]→"):
         return None
@@ -306,6 +308,7 @@ def _read_mark(match: re.Match[str], start: int) -> _Mark | None:
     """Read one bracket; None if not even its edit is clear."""
     inner: str = match["inner"] if match["open"] is None else match["open"]
     readings = ((re.fullmatch(pattern, inner), fault) for pattern, fault in _READINGS.items())
+    # The proper form comes first; the others each repair one known slip.
     fields, reason = next((reading for reading in readings if reading[0]), (None, ""))
     if fields is None:
         return None

@@ -54,53 +54,26 @@ def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> FloatArray:
     return wins_to_scores(_wins(pairs))
 
 
-def human_trueskill(
-    pairs: JudgmentPairs | JudgedEntries,
-    *,
-    mu: float = 0.0,
-    sigma: float = 0.5,
-    beta: float | None = None,
-    draw_probability: float = 0.25,
-    rng: np.random.Generator | None = None,
-    passes: int = 1,
-) -> FloatArray:
-    """Return TrueSkill over human judgments, each taken once.
+def human_trueskill(pairs: JudgmentPairs | JudgedEntries) -> FloatArray:
+    """Return TrueSkill over human judgments, each taken once, in the order given.
 
     On SEEDA's expanded judgments the scores correlate with the published ones at .998 or more and
-    are at most .064 off (`human_trueskill_sampled`: .005).
+    are at most .064 off (`human_trueskill_sampled`: .005). So wide a performance makes every
+    judgment count alike, and their order hardly matters.
 
     Args:
         pairs: judgments, ties included.
-        mu: mean of a skill before the first judgment.
-        sigma: its standard deviation.
-        beta: standard deviation of a performance; by default sigma · N / 40 for N judgments, the
-            convention of WMT (Sakaguchi et al. 2014). So wide a performance makes every judgment
-            count alike, and their order hardly matters.
-        draw_probability: probability of a draw between equals, which sets the draw margin.
-        rng: source of random orders; by default the judgments come in the order given.
-        passes: number of random orders to average over.
 
     Returns:
         Means of the skills in the order of the pairs' systems.
-
-    Raises:
-        OptionError: several passes without `rng`.
     """
-    if passes < 1 or (rng is None and passes > 1):
-        raise OptionError(f"passes={passes}: expected 1, or more together with rng")
-    if beta is None:
-        beta = sigma * max(len(pairs), 1) / 40
-    game = Game(mu=mu, sigma=sigma, beta=beta, draw_probability=draw_probability)
-    size = len(pairs.systems)
-    means = np.empty((passes, size))
-    for row in means:
-        part = pairs
-        # An order needs all pairs at once; without one entries are taken some at a time.
-        if rng is not None:
-            whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
-            part = whole.select(rng.permutation(len(whole)))
-        row[:], _ = rate(_outcomes(part), size, game)
-    return np.asarray(means.mean(axis=0))
+    means, _ = rate(_outcomes(pairs), len(pairs.systems), _game(max(len(pairs), 1)))
+    return means
+
+
+def _game(judgments: int) -> Game:
+    """Return TrueSkill with the performance of WMT, β = σN/40 (Sakaguchi et al. 2014)."""
+    return Game(beta=Game().sigma * judgments / 40)
 
 
 def _outcomes(pairs: JudgmentPairs | JudgedEntries) -> Iterator[Outcome]:
@@ -111,13 +84,7 @@ def _outcomes(pairs: JudgmentPairs | JudgedEntries) -> Iterator[Outcome]:
 
 
 def human_trueskill_sampled(
-    pairs: JudgmentPairs,
-    rng: np.random.Generator,
-    runs: int = 100,
-    *,
-    mu: float = 0.0,
-    sigma: float = 0.5,
-    draw_probability: float = 0.25,
+    pairs: JudgmentPairs, rng: np.random.Generator, runs: int = 100
 ) -> FloatArray:
     """Return TrueSkill over judgments drawn with matchmaking, averaged over runs, as published.
 
@@ -130,34 +97,29 @@ def human_trueskill_sampled(
         pairs: judgments, ties included; the published columns need all expanded ones.
         rng: source of the draws.
         runs: number of runs; a published column is met within .005 with 100.
-        mu: mean of a skill before the first judgment.
-        sigma: its standard deviation.
-        draw_probability: probability of a draw between equals, which sets the draw margin.
 
     Returns:
         Means of the skills over the runs in the order of the pairs' systems; NaN for a system
         without judgments.
 
     Raises:
-        OptionError: fewer than one run, or no chance of a draw.
+        OptionError: fewer than one run.
     """
     if runs < 1:
         raise OptionError(f"runs={runs}: expected 1 or more")
-    if draw_probability <= 0:
-        raise OptionError(f"draw_probability={draw_probability}: expected more than 0 and below 1")
     draws = len(pairs) + 1
-    beta = sigma * draws / 40
-    game = Game(mu=mu, sigma=sigma, beta=beta, draw_probability=draw_probability)
+    game = _game(draws)
     size = len(pairs.systems)
-    wins = _wins(pairs)
     judged = np.zeros((size, size), dtype=np.int64)
     np.add.at(judged, (pairs.first, pairs.second), 1)
     judged += judged.T
-    won = np.divide(wins, judged, out=np.zeros((size, size)), where=judged > 0)
     met = judged > 0
+    # One of the judgments of two systems at random is an outcome with their shares as chances.
+    won = np.divide(_wins(pairs), judged, out=np.zeros((size, size)), where=met)
+    # A system without judgments can meet nobody: it is kept out of the draws, and has no score.
     absent = ~met.any(axis=1)
-    means = np.full((runs, size), mu)
-    variances = np.full((runs, size), sigma**2)
+    means = np.full((runs, size), game.mu)
+    variances = np.full((runs, size), game.sigma**2)
     variances[:, absent] = -1.0  # Never the least certain.
     if not absent.all():
         _draw_all(means, variances, won, met, game, draws, rng)
@@ -176,13 +138,16 @@ def _draw_all(
 ) -> None:
     """Advance all runs by the given number of draws, in place."""
     runs = np.arange(len(means))
+    # Two performances differ by the noise of both; within the margin they are a draw.
     noise, margin = 2 * game.beta**2, game.margin
     for _ in range(draws):
         first = variances.argmax(axis=1)
         mean, variance = means[runs, first], variances[runs, first]
+        # Matchmaking: near means meet more often, and nobody meets who was never judged together.
         weights = np.exp(-np.abs(means - mean[:, None])) * met[first]
         weights[runs, first] = 0.0
         ladder = weights.cumsum(axis=1)
+        # One number draws the opponent, the other the outcome.
         chance, fate = rng.random((2, len(runs)))
         second = (ladder <= (chance * ladder[:, -1])[:, None]).sum(axis=1)
         chance_won, chance_lost = won[first, second], won[second, first]
@@ -192,6 +157,7 @@ def _draw_all(
         other = variances[runs, second]
         spread = noise + variance + other
         scale = np.sqrt(spread)
+        # The update of two players, as `rate` does one by one (Herbrich et al. 2006).
         v, w = _corrections((mean - means[runs, second]) / scale, margin / scale, outcome)
         w /= spread
         means[runs, first] += variance / scale * v

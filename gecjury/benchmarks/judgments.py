@@ -8,7 +8,6 @@ judgment of texts into judgments of systems.
 from __future__ import annotations
 
 import io
-import math
 import xml.sax.xmlreader
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -152,6 +151,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 if self._of_user and line < 0:
                     remedy += f"; {FIRST_SENTENCE}"
                 self._fail(f"src-id {attrs['src-id']!r} names no sentence", remedy)
+            # A system may be ranked once an item: what was seen is forgotten with the item before.
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
             self._seen, self._groups, self._ranks = set(), [], []
         elif name == "translation":
@@ -315,8 +315,8 @@ class JudgedEntries:
 
     @property
     def cells(self) -> int:
-        """Return the numbers of the entries' cells in a table of items × systems."""
-        return math.prod(self.shape)
+        """Return the number of cells of a table of items × systems."""
+        return len(self.sentence) * len(self.systems)
 
     @property
     def compared(self) -> NDArray[np.bool_]:
@@ -353,6 +353,7 @@ class JudgedEntries:
         sentence, size = self.sentence[self.item], max(len(self.systems), 1)
         place = sentence * size + self.system
         who = self.annotator[self.item] if within else np.zeros(len(place), dtype=np.int64)
+        # Equal places stand together: a part holds all judgments of a system on a sentence.
         order = np.lexsort((np.arange(len(place)), place))
         _, at, counts = np.unique(
             place * max(len(self.annotators), 1) + who, return_inverse=True, return_counts=True
@@ -368,6 +369,7 @@ class JudgedEntries:
         first = np.repeat(firsts, held)
         # Counts on from the entry after each first one.
         second = first + 1 + np.arange(len(first)) - np.repeat(held.cumsum() - held, held)
+        # Nobody could decide between equal texts: such a pair is a tie, or none at all.
         same = self.text[first] == self.text[second]
         if not self.shared:
             first, second, same = first[~same], second[~same], same[~same]
@@ -393,6 +395,7 @@ def _stretches(held: IntArray, label: IntArray, at_once: int) -> Iterator[IntArr
     if not len(held):
         yield np.arange(0)
         return
+    # What has one label must not be torn apart: parts end where the label changes.
     ends = np.flatnonzero(np.append(label[1:] != label[:-1], True)) + 1
     start, done = 0, 0
     while start < len(held):
@@ -419,6 +422,7 @@ def judged_entries(
     if len(index) != len(systems):
         twice = next(system for system in systems if list(systems).count(system) > 1)
         raise OptionError(f"system {twice!r} is named twice: name every system once")
+    # Numbered by first appearance, so that results do not depend on the annotators' names.
     annotators: dict[str, int] = {}
     of_item: list[tuple[int, int]] = []
     rows: list[tuple[int, int, int, int]] = []
@@ -428,8 +432,10 @@ def judged_entries(
         for text, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True)):
             members = [index[system] for system in group if system in index]
             if mode == "unexpanded":
+                # The first of the given systems stands for the text, whatever order the file has.
                 members = [min(members)] if members else []
             entries += [(number, member, rank, text) for member in members]
+        # By system: the earlier one is the first of each pair then.
         rows += sorted(entries)
     item_of, system, rank_of, text_of = np.array(rows, dtype=np.int64).reshape(-1, 4).T.copy()
     sentence, annotator = np.array(of_item, dtype=np.int64).reshape(-1, 2).T.copy()
@@ -485,6 +491,7 @@ def rank_ratings(
     items = []
     for row in range(len(corpus)):
         rated = zip(corpus.names, ratings[:, row].tolist(), strict=True)
+        # Negative, since rank 1 is best and the highest rating is.
         marks = {name: -round(rating, RATING_DIGITS) for name, rating in rated if rating == rating}
         places = ranked_places(marks, corpus, row)
         if not places:

@@ -68,6 +68,7 @@ def load_benchmark(
         DataError: files are missing, altered, not to be fetched or not supplied.
         InputError: a given reference file cannot be used.
     """
+    # All names are checked before a file is looked for: a typing error must not cost a download.
     info = _info(name)
     known_name(f"system set of {info.name}", systems, tuple(info.system_sets))
     chosen = view or info.views[0]
@@ -115,6 +116,7 @@ def _language(
             f"benchmark's file cannot choose: if it is wanted, say --tokens {info.tokens:.60} "
             "(in Python tokens=...)"
         )
+    # With --lang the texts are read as that language is, not as the benchmark's own.
     same = lang is None or language_of(lang).code == info.language
     usual = (info.tokens or None, info.fold or None) if same else (None, None)
     return language_of(lang or info.language, tokens or usual[0], fold or usual[1], tagger)
@@ -133,6 +135,7 @@ def _references(
     info: BenchmarkInfo, references: str | Path | Sequence[str | Path]
 ) -> tuple[str | Path, ...]:
     parts = (references,) if isinstance(references, str | Path) else tuple(references)
+    # `official` is the default, and no wish where the benchmark has no references.
     if not info.reference_sets and parts in ((), ("official",)):
         return ()
     if not parts:

@@ -59,6 +59,7 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
     stretches = _stretches(old, new, marks)
     if stretches is None:
         return None
+    # Places count characters without blanks, which both cuts into tokens leave alike.
     starts = {place: number for number, place in enumerate(accumulate(map(len, before), initial=0))}
     ends = {place: number for number, place in enumerate(accumulate(map(len, after), initial=0))}
 

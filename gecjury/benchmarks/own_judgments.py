@@ -66,6 +66,7 @@ def read_judgments(
     Raises:
         InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
     """
+    # A form is told by the columns that it needs; whatever else there is is refused below.
     forms = "; or ".join(",".join(needed) for needed, _, _ in _FORMS.values())
     expected = f"a header with the columns {forms}"
     table = read_table(path, expected)
@@ -168,11 +169,13 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
     for row in rows:
         sentence = _sentence(row, first, corpus)
         system = place[_system(row, "system", corpus)]
+        # An empty cell is no rating of zero: nothing was said of the correction.
         if not row["score"]:
             empty += 1
             continue
         key = row["aspect"] or "rating", row["annotator"] or _ONE, system, sentence
         scores.setdefault(key, []).append(row.number("score", _LARGEST, _NO_SCORE))
+    # Aspects and annotators stand in the order of the file, so that its rows decide no figure.
     aspects = list(dict.fromkeys(key[0] for key in scores))
     annotators = list(dict.fromkeys(key[1] for key in scores))
     shape = len(annotators), len(names), len(corpus)
@@ -236,6 +239,7 @@ def _rankings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         name = _system(row, "system", corpus)
         rank = row.whole("rank", 1, MOST_RANK)
         key = row["annotator"] or _ONE, row["item"] or f"sentence {sentence + first}"
+        # Rows of an item may stand anywhere in the file; the first one fixes its sentence.
         place, ranks = ranked.setdefault(key, (sentence, {}))
         if place != sentence:
             row.refuse("item", f"an item of one sentence; it ranks sentence {place + first} too")
@@ -309,6 +313,7 @@ def read_own_verdicts(
     for row in table.rows:
         verdict = _verdict(row, corpus, first)
         texts = judged.setdefault((verdict.annotator, verdict.row), {})
+        # Systems with the same text have one correction: their rows agree on it, or contradict.
         target = texts.setdefault(verdict.correction, len(texts) + 1)
         key = (verdict.annotator, verdict.row, target, verdict.start, verdict.end, verdict.new)
         earlier = verdicts.setdefault(key, replace(verdict, target=target))

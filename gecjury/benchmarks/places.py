@@ -42,6 +42,7 @@ class Layout:
             texts: the texts of the corrections given, in their order.
         """
         lines = self._laid(texts, "")
+        # An empty correction is a correction, so that its text cannot tell an empty place.
         made = self._laid([True] * len(texts), False).astype(np.bool_)
         filled = np.where(made, lines, lines[:1])
         return {n: Version(tuple(row)) for n, row in zip(self.names, filled.tolist(), strict=True)}
@@ -74,6 +75,7 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
     counts: list[int] = []
     cells = []
     for source, key in zip(sources, keys, strict=True):
+        # Sources are numbered as they come, so that the order of the file is kept.
         row = rows.setdefault(key, len(rows))
         if row == len(texts):
             texts.append(source)
@@ -92,11 +94,11 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
         layout: the layout of the corrections.
         corrections: in the order in which they were laid out.
     """
-    lines = len(layout.sources)
+    lines = range(len(layout.sources))
     corpus = Corpus(
         layout.sources,
         layout.versions(corrections),
-        request.collect_references(lambda _: (), range(lines), lines),
+        request.collect_references(lambda _: (), lines, len(lines)),
         reference_name=request.reference_name,
     )
     return in_language(corpus, request.language)
@@ -119,5 +121,4 @@ def placed_benchmark(
         "human": {"sentence": {"mean": dict.fromkeys(layout.names, math.nan)}},
         "system_sets": dict.fromkeys(request.info.system_sets, layout.names),
     }
-    rows = range(len(layout.sources))
-    return request.benchmark(corpus, rows, notes=tuple(notes), places=True, **(attributes | more))
+    return request.benchmark(corpus, notes=tuple(notes), places=True, **(attributes | more))

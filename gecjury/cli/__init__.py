@@ -90,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell(f"gecjury: {masked(str(error))}")
         return error.exit_status
     except ModuleNotFoundError as error:
+        # A package that one of ours wanted is an extra that is not installed; any other is a fault.
         extra = _extra_of(error)
         if extra is None:
             return _unforeseen(error)
@@ -192,6 +193,7 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse what no command can do, or what this one would leave undone without a word."""
     from gecjury.errors import OptionError
 
+    # An empty value is mostly a variable of the shell that is not set, not a wish.
     for action in args.parser._actions:
         value = getattr(args, action.dest, None)
         empty = value == "" or (isinstance(value, list) and "" in value)
@@ -219,7 +221,8 @@ def command_parser() -> CommandParser:
         groups=GROUPS,
     )
     parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
-    add_actions(parser, "command", "COMMAND", COMMANDS, _declare)
+    commands = {name: (line, _declare) for name, line in COMMANDS.items()}
+    add_actions(parser, commands, "command", "COMMAND")
     return parser
 
 
@@ -229,7 +232,8 @@ def _declare(parser: CommandParser) -> None:
         studies.declare(parser)
         return
     if actions := studies.actions_of(parser.path):
-        add_actions(parser, "action", "KIND", actions, studies.declare)
+        kinds = {name: (line, studies.declare) for name, line in actions.items()}
+        add_actions(parser, kinds, metavar="KIND")
         return
     module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from gecjury.cli.options import add_options, settings_of
-from gecjury.cli.pages import Server, serve_page
-from gecjury.cli.parsers import CommandParser
+from gecjury.cli.options import settings_of
+from gecjury.cli.parsers import declares
+from gecjury.cli.serve import Server, serve_page
 from gecjury.web import Annotation
 
-
-def add_arguments(parser: CommandParser) -> None:
-    """Declare the command's options."""
-    parser.needs = ("texts", "judges")
-    add_options(parser, Annotation, Server)
+add_arguments = declares(Annotation, Server, needs=("texts", "judges"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
         kept = len(study.journal.answers())
         tell(f"gecjury: {len(study.items)} to judge, {kept} answers so far in {args.output}")
         serve_page(annotate_app(study), listening, args)
+    # Answers are in the journal first: it is complete even where the CSV could not be written.
     study.journal.close()
     now = len(study.journal.answers())
     if study.journal.behind:

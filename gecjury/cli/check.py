@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_files
+from gecjury.cli.inputs import Outputs
+from gecjury.cli.parsers import declares
 
 if TYPE_CHECKING:
     from gecjury.corpus.doctor import Finding
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    add_files(parser)
+add_arguments = declares(Outputs)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,6 +54,7 @@ def print_findings(
     """
     from gecjury.report.result import Column, Result, Table, print_result
 
+    # A table without columns is left out of what people see; JSON has its empty list.
     shown = [Column(key) for key in ("level", "file", "message")] if findings else []
     tables = (
         Table([Column(key) for key in columns], files, "Files", name="files"),

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
-from gecjury.cli.parsers import CommandParser
+from gecjury.cli.parsers import declares
 from gecjury.cli.streams import print_data
+from gecjury.settings import option
 
 
-def add_arguments(parser: CommandParser) -> None:
-    """Declare the names."""
-    parser.add_argument(
-        "names",
-        metavar="METRIC|BENCHMARK",
-        nargs="*",
-        help="metrics and benchmarks, options and all; none: everything that there is",
-    )
+@dataclass(frozen=True, kw_only=True)
+class Cited:
+    """What is cited.
+
+    Attributes:
+        names: metrics and benchmarks, options and all; none: everything that there is.
+    """
+
+    names: tuple[str, ...] = option((), "METRIC|BENCHMARK")
+
+
+add_arguments = declares(Cited)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -87,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
 def _offered(words: Sequence[str]) -> Iterator[str]:
     from gecjury.cli import command_parser
 
+    # The word under the cursor may be empty, and is what is completed.
     *typed, current = words
     parser = command_parser().declared()
     while typed and typed[0] in parser.actions:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.parsers import CommandParser, add_actions
+from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.streams import print_data, tell
 from gecjury.errors import DataError, OptionError
 from gecjury.report.result import Column
 from gecjury.report.tables import print_table
+from gecjury.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFile, DataFolder
@@ -28,66 +30,78 @@ examples:
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fetched:
+    """What is fetched.
+
+    Attributes:
+        names: data sets, or `all` (see `gecjury data list`).
+        url: base of the addresses to fetch from, e.g. a mirror (default: $GECJURY_DATA_URL, then
+            GitHub).
+    """
+
+    names: tuple[str, ...] = option(REQUIRED, "DATASET")
+    url: str | None = option(None, metavar="URL")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """What is verified.
+
+    Attributes:
+        names: data sets (default: all).
+    """
+
+    names: tuple[str, ...] = option((), "DATASET")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """What is located.
+
+    Attributes:
+        name: a data set.
+    """
+
+    name: str = option(REQUIRED, "DATASET")
+
+
 _ACTIONS = {
-    "list": "every data set and where it is",
-    "fetch": "download what is missing",
-    "verify": "check what is there by SHA-256 (exit 1: files missing, 2: files altered)",
-    "path": "print a data set's folder",
+    "list": ("every data set and where it is", declares(needs=("data",))),
+    "fetch": ("download what is missing", declares(Fetched, needs=("data",))),
+    "verify": (
+        "check what is there by SHA-256 (exit 1: files missing, 2: files altered)",
+        declares(Verified, needs=("data",)),
+    ),
+    "path": ("print a data set's folder", declares(Located, needs=("data",))),
 }
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
     parser.epilog = _EPILOG
-    add_actions(parser, "action", "ACTION", _ACTIONS, _declare)
-
-
-def _declare(parser: CommandParser) -> None:
-    """Declare the arguments of an action."""
-    action = parser.path.rpartition(" ")[2]
-    parser.needs = ("data",)
-    meaning = {
-        "list": argparse.SUPPRESS,  # refused with a reason
-        "fetch": "data sets, or `all`",
-        "verify": "data sets (default: all)",
-        "path": "a data set",
-    }
-    parser.add_argument("names", nargs="*", default=[], metavar="DATASET", help=meaning[action])
-    parser.set_defaults(url=None)
-    if action == "fetch":
-        parser.add_argument(
-            "--url",
-            metavar="URL",
-            help="base of the addresses to fetch from, e.g. a mirror (default: $GECJURY_DATA_URL, "
-            "then GitHub)",
-        )
+    add_actions(parser, _ACTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run one action; return the exit status."""
     from gecjury.benchmarks.data_folder import open_data
 
-    action: str = args.action
-    if action in ("fetch", "path") and not args.names:
-        raise OptionError(f"data {action}: name a data set, or `all`; `gecjury data list` has them")
-    if action == "list" and args.names:
-        raise OptionError("data list takes no names; it lists every data set")
-    if action == "path" and (len(args.names) > 1 or args.names == ["all"]):
-        raise OptionError("data path: name exactly one data set")
-    sets = _sets(args.names)
-    if action == "fetch" and args.data:
-        try:
-            Path(args.data).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{args.data}: cannot be made ({error.strerror})") from None
-    folder = open_data(args.data, url=args.url, cache=args.cache)
-    if action == "list":
+    if args.action == "fetch":
+        # Checked before a folder is made for it.
+        sets = _sets(args.names)
+        if args.data:
+            try:
+                Path(args.data).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise DataError(f"{args.data}: cannot be made ({error.strerror})") from None
+        return _fetch(open_data(args.data, url=args.url, cache=args.cache), sets, args.format)
+    folder = open_data(args.data, cache=args.cache)
+    if args.action == "list":
         return _list(folder, args.format)
-    if action == "fetch":
-        return _fetch(folder, sets, args.format)
-    if action == "verify":
-        return _verify(folder, sets, args.format)
-    return _path(folder, args.names[0], args.format)
+    if args.action == "verify":
+        return _verify(folder, _sets(args.names), args.format)
+    return _path(folder, args.name, args.format)
 
 
 def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
@@ -116,8 +130,9 @@ def _list(folder: DataFolder, form: str) -> int:
         rows.append((name, kind, len(files), size, state if present else "missing", licence))
     sample = "Apache-2.0; a sample, never evidence"
     rows.append(("sample", "benchmark", 0, 0.0, "package", sample))
-    columns = [Column(k, digits=1) for k in ("name", "kind", "files", "MB", "found", "licence")]
-    records = [dict(zip([c.key for c in columns], row, strict=True)) for row in rows]
+    keys = ("name", "kind", "files", "MB", "found", "licence")
+    columns = [Column(key, digits=1) for key in keys]
+    records = [dict(zip(keys, row, strict=True)) for row in rows]
     notes = [f"looked for in {folder.root} ({folder.origin})"]
     print_table(columns, records, form, "Data sets", notes)
     return 0
@@ -145,6 +160,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
     worst = 0
     for name, files in sets.items():
         states = {file.path: folder.state(file) for file in files}
+        # An altered file is the graver fault: a missing one is only to be fetched.
         altered = [path for path, state in states.items() if state == "altered"]
         missing = [path for path, state in states.items() if state == "missing"]
         for path in altered:
@@ -160,6 +176,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 def _path(folder: DataFolder, name: str, form: str) -> int:
     from gecjury.benchmarks.data_folder import own_folder
 
+    _sets([name])  # refuses the sample with its reason
     path = folder.root / own_folder(name)
     if not path.is_dir():
         raise DataError(

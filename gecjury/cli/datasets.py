@@ -6,14 +6,14 @@ import argparse
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.cli.inputs import language_from, runtime_from
 from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError
 from gecjury.report.result import Column, Result, Table, print_result
-from gecjury.settings import check, option
+from gecjury.settings import check, option, options_of
 
 if TYPE_CHECKING:
     from gecjury.datasets.run import DatasetScores
@@ -24,7 +24,7 @@ class DatasetOptions:
     """Options that only datasets have.
 
     Attributes:
-        column: which column holds what: id, source, hypothesis (repeat for several), references.
+        columns: which column holds what: id, source, hypothesis (repeat for several), references.
         keep: write rows that fulfil it, e.g. 'green >= .8'.
         output_format: of the scores (default: parquet).
         strict: stop at the first bad row.
@@ -34,7 +34,7 @@ class DatasetOptions:
         num_gpus: GPUs of each worker, with Ray.
     """
 
-    column: tuple[str, ...] = option((), metavar="ROLE=NAME")
+    columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
     keep: str | None = option(None, metavar="CONDITION")
     output_format: Literal["parquet", "jsonl"] | None = None
     strict: bool = False
@@ -66,20 +66,26 @@ def wants_dataset(args: argparse.Namespace) -> bool:
     from gecjury.datasets.files import is_dataset, may_be_dataset
 
     names = [args.source, *args.hypotheses]
-    options, usual = settings_of(DatasetOptions, args), DatasetOptions()
-    typed = [n for n, value in vars(options).items() if value != getattr(usual, n)]
+    typed = _typed(args)
+    # What can only be a dataset decides for all names; what can be both is decided by the options.
     possible = all(map(may_be_dataset, names))
     certain = possible and any(map(is_dataset, names))
     if certain or (possible and (typed or len(names) == 1 or _has_both(names[-1]))):
         _refuse_text_options(args)
         return True
     if typed:
-        flag = typed[0].replace("_", "-")
+        flag = next(one.flags[-1] for one in options_of(DatasetOptions) if one.name in typed)
         raise OptionError(
-            f"--{flag} is for datasets (Parquet, JSON lines, hf:NAME), and {args.source} is a "
-            "text file"
+            f"{flag} is for datasets (Parquet, JSON lines, hf:NAME), and {args.source} is a text "
+            "file"
         )
     return False
+
+
+def _typed(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of datasets that differ from their defaults, by name."""
+    options, usual = settings_of(DatasetOptions, args), DatasetOptions()
+    return {n: value for n, value in vars(options).items() if value != getattr(usual, n)}
 
 
 def _has_both(name: str) -> bool:
@@ -98,14 +104,14 @@ def _has_both(name: str) -> bool:
 
 
 def _refuse_text_options(args: argparse.Namespace) -> None:
-    flags = {"references": "-r", "m2": "--m2", "sentences": "--sentences", "by_type": "--by-type",
-             "worst": "--worst", "html": "--html"}  # fmt: skip
-    for name, flag in flags.items():
+    hints = {
+        "-r": ": references are a column, --column references=NAME",
+        "--sentences": ": the scores of rows go to the folder of -o",
+    }
+    for name in ("references", "m2", "sentences", "by_type", "worst", "html"):
         if getattr(args, name):
-            hint = {
-                "references": ": references are a column, --column references=NAME",
-                "sentences": ": the scores of rows go to the folder of -o",
-            }.get(name, "")
+            flag = "-r" if name == "references" else f"--{name.replace('_', '-')}"
+            hint = hints.get(flag, "")
             raise OptionError(f"{flag} is for text files, and {args.source} is a dataset{hint}")
     if not args.output:
         raise OptionError(f"{args.source} is a dataset: name the folder of its scores with -o DIR")
@@ -115,29 +121,21 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
 
 def run_dataset(args: argparse.Namespace) -> int:
     """Score a dataset into its folder, and print what `score` prints."""
-    from gecjury.cli.progress import RowProgress
+    from gecjury.cli.progress import TerminalProgress
     from gecjury.datasets.run import score_dataset
     from gecjury.scoring.registry import load_all
 
-    scorers, options = load_all(args.metrics), settings_of(DatasetOptions, args)
-    runtime = runtime_from(args)
+    scorers, runtime = load_all(args.metrics), runtime_from(args)
     if not args.quiet:
-        runtime = replace(runtime, progress=RowProgress())
+        runtime = replace(runtime, progress=TerminalProgress(log=True))
     scores = score_dataset(
         [args.source, *args.hypotheses],
         args.output,
         metrics=scorers,
-        columns=options.column,
-        keep=options.keep or "",
-        output_format=options.output_format or "parquet",
-        strict=options.strict,
-        shard_rows=options.shard_rows,
-        engine=options.engine,
-        address=options.address or "auto",
-        num_gpus=options.num_gpus or 0.0,
         language=language_from(args),
         runtime=runtime,
         tell=None if args.quiet else tell,
+        **_typed(args),
     )
     print_result(
         Result(tuple(_tables(scores)), asdict(scores.results), scores.results.notes), args.format

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
+from typing import Literal
 
-from gecjury.cli.parsers import CommandParser
-from gecjury.cli.streams import print_data
+from gecjury.cli.parsers import declares
+from gecjury.cli.streams import write_data
+from gecjury.settings import REQUIRED, option
 
 
-def add_arguments(parser: CommandParser) -> None:
-    """Declare the command's options."""
-    parser.needs = ("texts", "edits")
-    parser.add_argument("source", metavar="SOURCE", help="sentences to correct")
-    parser.add_argument(
-        "corrections",
-        metavar="HYP",
-        nargs="+",
-        help="corrected versions; each becomes an annotator, numbered from 0",
-    )
-    parser.add_argument("-o", "--output", metavar="FILE.m2", help="write M2 here, not to stdout")
-    parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
+@dataclass(frozen=True, kw_only=True)
+class Corrections:
+    """What is compared with its source.
+
+    Attributes:
+        source: sentences to correct.
+        corrections: corrected versions; each becomes an annotator, numbered from 0.
+        output: write M2 here, not to stdout.
+    """
+
+    source: str = option(REQUIRED, "SOURCE")
+    corrections: tuple[str, ...] = option(REQUIRED, "HYP")
+    output: str | None = option(None, "-o", "--output", metavar="FILE.m2")
+    pos: Literal["spacy2", "spacy3"] = "spacy2"
+
+
+add_arguments = declares(Corrections, needs=("texts", "edits"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,43 +35,28 @@ def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
     from gecjury.cli.inputs import language_from, runtime_from
-    from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations
-    from gecjury.corpus.reading import read_sources, read_versions, system_name
-    from gecjury.corpus.tokens import in_language
-    from gecjury.errors import InputError
+    from gecjury.corpus.reading import read_corpus, system_name
     from gecjury.extraction.extract import corpus_edits
     from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table
-    from gecjury.textfiles import write_text
 
     language = language_from(args)
     # An unknown tagger is refused before any file is read.
     extraction_signature(language.tagger, args.pos)
-    sources = read_sources(args.source)
-    systems = {}
-    for number, path in enumerate(args.corrections):
-        versions = read_versions(path)
-        if len(versions) != 1:
-            raise InputError(
-                f"{path}: holds {len(versions)} annotators; give one correction a file"
-            )
-        systems[f"{number} {system_name(path)}"] = versions[0]
-    labels = {"source": args.source}
-    for name, path in zip(systems, args.corrections, strict=True):
-        labels[f"system {name}"] = str(path)
-    corpus = in_language(Corpus(sources, systems, _labels=labels), language)
+    # Two files may have one name, since annotators are told apart by their numbers.
+    systems = {f"{n} {system_name(path)}": path for n, path in enumerate(args.corrections)}
+    corpus = read_corpus(args.source, systems, language=language)
     edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):
         sets = enumerate(lines[row] for lines in edits.systems.values())
         lines_of_row = [line for number, made in sets for line in m2_annotations(made, number)]
         blocks.append(M2Sentence(" ".join(source.split()), tuple(lines_of_row)))
-    text = format_m2(blocks)
-    if args.output:
-        write_text(args.output, text)
+    # The counts by type stand beside a file of M2, or in its place.
+    if args.output or args.format == "table":
+        write_data(format_m2(blocks), args.output)
     if args.format == "table" and not args.output:
-        print_data(text)
         return 0
     rows = []
     for name, lines in edits.systems.items():

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass, replace
 
+from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, tell
+from gecjury.compat.errant_compare import CompareOptions
+from gecjury.settings import REQUIRED, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedFiles:
+    """The files.
+
+    Attributes:
+        hyp: M2 file of a system.
+        ref: M2 file of the references.
+    """
+
+    hyp: str = option(REQUIRED, "-hyp", metavar="HYP")
+    ref: str = option(REQUIRED, "-ref", metavar="REF")
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the options, which are that program's."""
     parser.usage = "%(prog)s [options] -hyp HYP -ref REF"
-    parser.add_argument("-hyp", metavar="HYP", required=True, help="M2 file of a system")
-    parser.add_argument("-ref", metavar="REF", required=True, help="M2 file of the references")
-    parser.add_argument(
-        "-b", "--beta", type=float, default=0.5, metavar="X", help="weight of recall"
-    )
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="show every sentence and pair of annotators"
-    )
+    add_options(parser, ComparedFiles, CompareOptions)
+    # That program takes one of these flags, each without a value.
     unit = parser.add_mutually_exclusive_group()
     for flag, value, words in (
         ("-dt", "tokens", "detection of tokens"),
@@ -27,22 +38,11 @@ def add_arguments(parser: CommandParser) -> None:
         ("-cse", "typed", "correction with its error type"),
     ):
         unit.add_argument(flag, dest="unit", action="store_const", const=value, help=words)
-    parser.add_argument("-single", action="store_true", help="only edits of single tokens")
-    parser.add_argument("-multi", action="store_true", help="only edits of several tokens")
-    parser.add_argument(
-        "-filt", nargs="+", default=[], metavar="TYPE", help="error types that do not count"
-    )
-    parser.add_argument(
-        "-cat",
-        type=int,
-        choices=(1, 2, 3),
-        help="scores by error type: 1 operations (R), 2 main types (NOUN), 3 all (R:NOUN)",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare two files and print what `errant_compare` prints."""
-    from gecjury.compat.errant_compare import CompareOptions, compare_lines
+    from gecjury.compat.errant_compare import compare_lines
     from gecjury.corpus.m2 import read_m2
     from gecjury.errors import OptionError
 
@@ -51,17 +51,10 @@ def run(args: argparse.Namespace) -> int:
             f"--format {args.format}: errant-compare prints as errant_compare does; other formats "
             "are those of `gecjury score -m errant:compat=official`"
         )
-    options = CompareOptions(
-        args.unit or "corrections",
-        args.beta,
-        args.verbose,
-        args.single,
-        args.multi,
-        frozenset(args.filt),
-        args.cat,
-    )
+    options = replace(settings_of(CompareOptions, args), unit=args.unit or "corrections")
     hypothesis, reference = (read_m2(path, overlaps="keep") for path in (args.hyp, args.ref))
     lines = list(compare_lines(hypothesis, reference, options))
+    # It compares whatever stands in the same place; a shifted file must not go unnoticed.
     for number, (mine, gold) in enumerate(zip(hypothesis, reference, strict=True), 1):
         if mine.source.split() != gold.source.split():
             tell(

@@ -32,6 +32,7 @@ def tell_unforeseen(error: BaseException, folder: str | None = None) -> str:
             lines.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             continue
+    # Causes may refer to each other in a circle.
     seen: set[int] = set()
     raised: BaseException | None = error
     while raised is not None and id(raised) not in seen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,29 +15,10 @@ from gecjury.settings import REQUIRED, option
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus, Version
-    from gecjury.corpus.language import Language, LanguageOptions
+    from gecjury.corpus.language import Language
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
-
-
-class _Source(argparse.Action):
-    """The first file; where it may be a dataset, no output has to follow."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        from gecjury.datasets.files import may_be_dataset
-
-        setattr(namespace, self.dest, values)
-        if may_be_dataset(values):
-            for action in parser._actions:
-                if action.dest == "hypotheses":
-                    action.required = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,23 +37,27 @@ class Gold:
 
 @dataclass(frozen=True, kw_only=True)
 class Outputs(Gold):
-    """The outputs of systems.
+    """A source and the outputs of systems.
 
     Attributes:
+        source: sentences to correct: text, M2 or JSON.
         hypotheses: system outputs, called by their file names.
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more. NAME=REF adds it to a set that members of a jury may
             name.
     """
 
+    source: str = option(REQUIRED, "SOURCE")
     hypotheses: tuple[str, ...] = option(REQUIRED, "HYP")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowOutputs(Outputs):
-    """The outputs of systems, or more files of a dataset.
+    """A source and the outputs of systems, or the files of a dataset.
 
     Attributes:
+        source: sentences to correct: text, M2 or JSON; or a dataset: Parquet, JSON lines, a folder
+            or glob of them, hf:NAME[:SPLIT].
         hypotheses: system outputs, called by their file names; or more files.
     """
 
@@ -142,24 +127,6 @@ class Selection:
     unknown_systems: Literal["refuse", "skip"] | None = None
 
 
-def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> None:
-    """Declare SOURCE, HYP..., -r and --m2.
-
-    Args:
-        parser: of the command.
-        datasets: whether a dataset may stand in the place of SOURCE, and more of HYP.
-    """
-    what = "sentences to correct: text, M2 or JSON"
-    more = "; or a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT]"
-    parser.add_argument(
-        "source",
-        metavar="SOURCE",
-        action=_Source if datasets else "store",
-        help=what + (more if datasets else ""),
-    )
-    add_options(parser, RowOutputs if datasets else Outputs)
-
-
 def add_references(parser: argparse.ArgumentParser, use: str) -> None:
     """Declare -r, --m2, --references and --systems of commands that take files or a benchmark.
 
@@ -227,6 +194,7 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
         more = []
         if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
+        # Only what asks a server takes its address; other metrics have no such option.
         asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
         if asks and base_url and "base_url" not in options:
             more.append("base_url=" + base_url.replace(",", "\\,"))
@@ -246,9 +214,11 @@ def present_names(names: Sequence[str]) -> list[str]:
 
 
 def read_files(args: argparse.Namespace) -> Corpus:
-    """Read the files that `add_files` declared."""
+    """Read the files that `Outputs` declares."""
     from gecjury.corpus.reading import read_corpus
 
+    if not args.hypotheses:  # which a dataset does without
+        args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
     return read_corpus(*files, language_from(args))
 
@@ -259,28 +229,21 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     Raises:
         InputError: both are the same file, or NEW holds the edits of several annotators.
     """
-    from dataclasses import replace
     from pathlib import Path
 
-    from gecjury.corpus.reading import read_corpus, read_versions, system_name
-    from gecjury.corpus.tokens import in_language
+    from gecjury.corpus.reading import read_corpus, system_name
     from gecjury.errors import InputError
 
     old, new = Path(args.old), Path(args.new)
+    # A file compared with itself gains and loses nothing, which a gate would let pass.
     if args.old == args.new or (old.is_file() and new.is_file() and old.samefile(new)):
         raise InputError(
             f"OLD and NEW are the same file ({args.old}); name the outputs of two systems"
         )
-    language = language_from(args)
-    rest = (args.references, args.m2, language)
-    if system_name(old) != system_name(new):
-        return read_corpus(args.source, [args.old, args.new], *rest)
     # Outputs of one name are called by their paths.
-    corpus = read_corpus(args.source, [args.old], *rest)
-    (mine,) = corpus.systems.values()
-    versions = read_versions(args.new)
-    both = {args.old: mine, args.new: _single(args.new, versions)}
-    return in_language(replace(corpus, systems=both), language)
+    same = system_name(old) == system_name(new)
+    outputs = {path if same else system_name(path): path for path in (args.old, args.new)}
+    return read_corpus(args.source, outputs, args.references, args.m2, language_from(args))
 
 
 def read_sentence(args: argparse.Namespace) -> Corpus:
@@ -290,7 +253,7 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
         InputError: a file is missing, or has no such line.
     """
     from gecjury.corpus.corpus import Corpus, Version
-    from gecjury.corpus.reading import read_corpus, read_sources, read_versions
+    from gecjury.corpus.reading import read_corpus, read_sources, read_version, read_versions
     from gecjury.corpus.tokens import in_language
     from gecjury.errors import InputError
 
@@ -317,38 +280,19 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
     if args.worst:
         return read_corpus(args.source, [args.hypothesis], references, language=language)
 
-    def versions(text: str) -> list[Version]:
-        # Of M2 one version an annotator.
+    def at_line(text: str, read: Callable[[str], Sequence[Version]]) -> list[Version]:
         if text not in files:
             return [Version((text,))]
-        read = read_versions(text)
-        checked(text, read[0].lines)
-        return [version.take([number - 1]) for version in read]
+        versions = read(text)
+        if not 1 <= number <= (lines := len(versions[0].lines)):
+            raise InputError(f"{text} has {lines} lines; --line {number} is not among them")
+        return [version.take([number - 1]) for version in versions]
 
-    def checked(path: str, lines: tuple[str, ...]) -> str:
-        if not 1 <= number <= len(lines):
-            raise InputError(f"{path} has {len(lines)} lines; --line {number} is not among them")
-        return lines[number - 1]
-
-    hypotheses = versions(args.hypothesis)
-    source = args.source
-    if source in files:
-        source = checked(source, read_sources(source))
-    others = tuple(version for text in references for version in versions(text))
-    hypothesis = _single(args.hypothesis, hypotheses)
-    return in_language(Corpus((source,), {"hypothesis": hypothesis}, others), language)
-
-
-def _single(path: str, versions: Sequence[Version]) -> Version:
-    """Return the one version of a file of hypotheses."""
-    from gecjury.errors import InputError
-
-    if len(versions) != 1:
-        raise InputError(
-            f"{path}: an M2 file of {len(versions)} annotators; "
-            "a hypothesis file holds the edits of one"
-        )
-    return versions[0]
+    (hypothesis,) = at_line(args.hypothesis, lambda path: [read_version(path)])
+    (source,) = at_line(args.source, lambda path: [Version(read_sources(path))])
+    # Of M2 one version an annotator.
+    others = tuple(version for text in references for version in at_line(text, read_versions))
+    return in_language(Corpus(source.lines, {"hypothesis": hypothesis}, others), language)
 
 
 def language_from(args: argparse.Namespace) -> Language:
@@ -356,11 +300,6 @@ def language_from(args: argparse.Namespace) -> Language:
     from gecjury.corpus.language import language_of
 
     return language_of(args.lang or "en", args.tokens, args.fold, args.tagger)
-
-
-def language_options(args: argparse.Namespace) -> LanguageOptions:
-    """Return the options on a benchmark's language, as `load_benchmark` takes them."""
-    return {"lang": args.lang, "tokens": args.tokens, "fold": args.fold, "tagger": args.tagger}
 
 
 def named_benchmark(
@@ -392,7 +331,10 @@ def named_benchmark(
         unknown_systems=getattr(args, "unknown_systems", None),
         data=args.data,
         cache=args.cache,
-        **language_options(args),
+        lang=args.lang,
+        tokens=args.tokens,
+        fold=args.fold,
+        tagger=args.tagger,
     )
 
 
@@ -464,11 +406,13 @@ def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: 
     from gecjury.corpus.corpus import gold_versions
     from gecjury.wording import listed, visible
 
+    # One kind of metric alone cannot disagree with itself.
     by_edits = [scorer.name for scorer in scorers if "gold" in scorer.needs]
     by_text = [scorer.name for scorer in scorers if "references" in scorer.needs]
     if corpus.gold is None or not by_edits or not by_text:
         return
     annotators = gold_versions(corpus.gold)
+    # Compared as sets of texts: another order of annotators is no other correction.
     one, two = (
         {tuple(" ".join(line.split()) for line in version.lines) for version in versions}
         for versions in (annotators, corpus.references)

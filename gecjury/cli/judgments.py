@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
-from gecjury.cli.parsers import CommandParser, add_actions
+from gecjury.cli.parsers import CommandParser, add_actions, declares
+from gecjury.settings import REQUIRED, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replies:
+    """Stored replies.
+
+    Attributes:
+        file: JSON lines.
+    """
+
+    file: str = option(REQUIRED, "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported(Replies):
+    """Stored replies of some stores.
+
+    Attributes:
+        stores: names from `list` (default: all).
+    """
+
+    stores: tuple[str, ...] = option((), "STORE")
+
 
 _ACTIONS = {
-    "list": "the stores in the cache folder",
-    "export": "write stores into one file",
-    "import": "add a file's replies to the stores",
+    "list": ("the stores in the cache folder", declares(needs=("cache",))),
+    "export": ("write stores into one file", declares(Exported, needs=("cache",))),
+    "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
 }
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
-    add_actions(parser, "action", "ACTION", _ACTIONS, _declare)
-
-
-def _declare(parser: CommandParser) -> None:
-    """Declare the arguments of an action."""
-    action = parser.path.rpartition(" ")[2]
-    parser.needs = ("cache",)
-    if action != "list":
-        parser.add_argument("file", metavar="FILE", help="JSON lines")
-    if action == "export":
-        parser.add_argument(
-            "stores", nargs="*", metavar="STORE", help="names from `list` (default: all)"
-        )
+    add_actions(parser, _ACTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,128 +3,177 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from gecjury.cli.check import print_findings
-from gecjury.cli.parsers import CommandParser, add_actions
-from gecjury.cli.streams import print_data
+from gecjury.cli.parsers import CommandParser, add_actions, declares
+from gecjury.cli.streams import write_data
+from gecjury.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.corpus.m2 import M2Sentence
 
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """Files of the same sentences."""
+
+    files: tuple[str, ...] = option(REQUIRED, "FILE.m2")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written(Files):
+    """Files, and what is written of them.
+
+    Attributes:
+        output: write here, not to stdout.
+        overlaps: what becomes of overlapping or unordered edits of one annotator.
+    """
+
+    output: str | None = option(None, "-o", "--output", metavar="FILE")
+    overlaps: Literal["reject", "keep"] = "reject"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Converted(Written):
+    """Files that become one.
+
+    Attributes:
+        annotator: which annotators; repeat for more (default: all).
+    """
+
+    annotator: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Single:
+    """One file, and what is written of it.
+
+    Attributes:
+        output: write here, not to stdout.
+    """
+
+    file: str = option(REQUIRED, "FILE.m2")
+    output: str | None = option(None, "-o", "--output", metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Applied(Single):
+    """A file whose edits are applied.
+
+    Attributes:
+        annotator: which annotator.
+        overlaps: what becomes of overlapping or unordered edits of one annotator.
+    """
+
+    annotator: int = 0
+    overlaps: Literal["reject", "keep"] = "reject"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retyped(Single):
+    """A file whose edits are typed or extracted anew; overlapping ones are kept.
+
+    Attributes:
+        tagger: embedded, none, spacy:NAME, or a spaCy model's name.
+    """
+
+    tagger: str = "embedded"
+    pos: Literal["spacy2", "spacy3"] = "spacy2"
+
+
 _ACTIONS = {
-    "apply": "the corrected sentences of one annotator",
-    "text": "the source sentences",
-    "check": "every problem, with its line; compares sources where several files are given",
-    "convert": "M2 anew: merge files as annotators, or pick annotators",
-    "retype": "M2 with every edit typed by ERRANT's rules, as `errant_m2 -gold`",
-    "reextract": "M2 with edits extracted from the corrected sentences, as `errant_m2 -auto`",
+    "apply": ("the corrected sentences of one annotator", declares(Applied)),
+    "text": ("the source sentences", declares(Written)),
+    "check": (
+        "every problem, with its line; compares sources where several files are given",
+        declares(Files),
+    ),
+    "convert": ("M2 anew: merge files as annotators, or pick annotators", declares(Converted)),
+    "retype": (
+        "M2 with every edit typed by ERRANT's rules, as `errant_m2 -gold`",
+        declares(Retyped, needs=("edits",)),
+    ),
+    "reextract": (
+        "M2 with edits extracted from the corrected sentences, as `errant_m2 -auto`",
+        declares(Retyped, needs=("edits",)),
+    ),
 }
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
-    add_actions(parser, "action", "ACTION", _ACTIONS, _declare)
-
-
-def _declare(parser: CommandParser) -> None:
-    """Declare the arguments of an action."""
-    action = parser.path.rpartition(" ")[2]
-    parser.add_argument("files", metavar="FILE.m2", nargs="+")
-    if action == "check":
-        return
-    if action in ("apply", "convert"):
-        parser.add_argument(
-            "--annotator",
-            type=int,
-            action="append",
-            help="which annotator (default: 0)"
-            if action == "apply"
-            else "which annotators; repeat for more (default: all)",
-        )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to stdout")
-    if action in ("retype", "reextract"):  # both keep overlapping edits
-        parser.needs = ("edits",)
-        parser.add_argument(
-            "--tagger",
-            default="embedded",
-            help="embedded, none, spacy:NAME, or a spaCy model's name",
-        )
-        parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
-        return
-    parser.add_argument(
-        "--overlaps",
-        choices=("reject", "keep"),
-        default="reject",
-        help="what becomes of overlapping or unordered edits of one annotator",
-    )
+    add_actions(parser, _ACTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one action."""
-    from gecjury.corpus.gold import join_annotators
-    from gecjury.corpus.m2 import M2Sentence, format_m2, read_m2
-    from gecjury.errors import InputError
-    from gecjury.textfiles import read_text
-
     if args.action == "check":
         return _check(args)
-    if args.action in ("retype", "reextract"):
-        return _typed_anew(args)
-    corpora = [read_m2(path, overlaps=args.overlaps) for path in args.files]
-    if args.action == "text":
-        return _write(args, "".join(f"{b.source}\n" for blocks in corpora for b in blocks))
-    if args.action == "apply":
-        if len(corpora) != 1:
-            raise InputError(f"m2 apply takes one file, got {len(corpora)}")
-        annotator = args.annotator[0] if args.annotator else 0
-        annotators = sorted({a for block in corpora[0] for a in block.annotators})
-        if annotators and annotator not in annotators:
-            raise InputError(
-                f"{args.files[0]}: no annotator {annotator}; the file has "
-                f"{', '.join(map(str, annotators))}"
-            )
-        return _write(args, "".join(f"{block.text(annotator)}\n" for block in corpora[0]))
-    for path, blocks in zip(args.files[1:], corpora[1:], strict=True):
-        _same_sources(args.files[0], corpora[0], path, blocks)
-    blocks = join_annotators(corpora, silent=True)
-    if args.annotator is not None:
-        blocks = tuple(
-            M2Sentence(b.source, tuple(a for a in b.annotations if a.annotator in args.annotator))
-            for b in blocks
+    makers = {"apply": _corrected, "text": _sources, "convert": _converted}
+    write_data(makers.get(args.action, _typed_anew)(args), args.output)
+    return 0
+
+
+def _corrected(args: argparse.Namespace) -> str:
+    """Return the sentences as one annotator corrected them."""
+    from gecjury.corpus.m2 import read_m2
+    from gecjury.errors import InputError
+
+    blocks = read_m2(args.file, overlaps=args.overlaps)
+    annotators = sorted({a for block in blocks for a in block.annotators})
+    if annotators and args.annotator not in annotators:
+        raise InputError(
+            f"{args.file}: no annotator {args.annotator}; the file has "
+            f"{', '.join(map(str, annotators))}"
         )
-    text = format_m2(blocks)
-    if len(args.files) == 1 and not read_text(args.files[0]).endswith("\n\n"):
+    return "".join(f"{block.text(args.annotator)}\n" for block in blocks)
+
+
+def _sources(args: argparse.Namespace) -> str:
+    """Return the sentences as they were before correction."""
+    from gecjury.corpus.m2 import read_m2
+
+    files = (read_m2(path, overlaps=args.overlaps) for path in args.files)
+    return "".join(f"{block.source}\n" for blocks in files for block in blocks)
+
+
+def _converted(args: argparse.Namespace) -> str:
+    """Return all files as one, each with annotators of its own, or some of these."""
+    from gecjury.corpus.gold import join_annotators
+    from gecjury.corpus.m2 import M2Sentence, format_m2, read_m2
+    from gecjury.textfiles import read_text
+
+    files = [read_m2(path, overlaps=args.overlaps) for path in args.files]
+    for path, blocks in zip(args.files, files, strict=True):
+        _same_sources(args.files[0], files[0], path, blocks)
+    joined = join_annotators(files, silent=True)
+    # Numbers go on from file to file: those of the second follow the last of the first.
+    if args.annotator is not None:
+        joined = tuple(
+            M2Sentence(b.source, tuple(a for a in b.annotations if a.annotator in args.annotator))
+            for b in joined
+        )
+    text = format_m2(joined)
+    if len(files) == 1 and not read_text(args.files[0]).endswith("\n\n"):
         # Some files end without the blank line; converting one must change nothing unasked.
         text = text.removesuffix("\n")
-    return _write(args, text)
+    return text
 
 
-def _typed_anew(args: argparse.Namespace) -> int:
-    """Give a file's edits ERRANT's types, or extract them anew."""
+def _typed_anew(args: argparse.Namespace) -> str:
+    """Return a file's edits with ERRANT's types, or extracted anew."""
     from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.m2 import format_m2, read_m2
-    from gecjury.errors import InputError
     from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
     from gecjury.extraction.taggers import extraction_signature
 
-    if len(args.files) != 1:
-        raise InputError(f"m2 {args.action} takes one file, got {len(args.files)}")
     # An unknown tagger is refused before any file is read.
     extraction_signature(args.tagger, args.pos)
-    blocks = read_m2(args.files[0], overlaps="keep")
+    blocks = read_m2(args.file, overlaps="keep")
     make = retyped_blocks if args.action == "retype" else reextracted_blocks
-    return _write(args, format_m2(make(blocks, args.tagger, args.pos, runtime_from(args))))
-
-
-def _write(args: argparse.Namespace, text: str) -> int:
-    from gecjury.textfiles import write_text
-
-    if args.output:
-        write_text(args.output, text)
-    else:
-        print_data(text)
-    return 0
+    return format_m2(make(blocks, args.tagger, args.pos, runtime_from(args)))
 
 
 def _same_sources(

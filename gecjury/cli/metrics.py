@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell
+from gecjury.settings import option
 
 if TYPE_CHECKING:
     from gecjury.report.result import Table
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    parser.add_argument(
-        "names",
-        metavar="METRIC",
-        nargs="*",
-        help="only these metrics, with every option: its default, its values, what it does",
-    )
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """What is listed.
+
+    Attributes:
+        names: only these metrics, with every option: its default, its values, what it does.
+    """
+
+    names: tuple[str, ...] = option((), "METRIC")
+
+
+add_arguments = declares(Listed)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,6 +60,7 @@ def _row(name: str) -> dict[str, Any]:
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
     from gecjury.scoring.signature import Signature
 
+    # A list must not end at the first metric whose package is missing.
     try:
         scorer_type = scorer_class(name)
         scorer = load(name)
@@ -65,6 +73,7 @@ def _row(name: str) -> dict[str, Any]:
             raise
         row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
         return row | {"error": str(error)}
+    # What has to be named by an option is a need like texts and models.
     named = [f"{what} ({option}=…)" for option, what in scorer_type.must_name.items()]
     signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
     options = options_of(scorer)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+from typing import TypeVar
 
 from gecjury.errors import OptionError
 
+N = TypeVar("N", int, float)
 _LARGEST = 2**63 - 1
 
 
 def whole(text: str) -> int:
     """A whole number that fits 64 bits, as an option's type."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"invalid int value: {text!r:.60}{_quoted(text)}"
-        ) from None
+    number = _read(text, int)
     if abs(number) > _LARGEST:
         raise argparse.ArgumentTypeError(f"{text:.30}... is too large; expected at most {_LARGEST}")
     return number
@@ -25,12 +22,7 @@ def whole(text: str) -> int:
 
 def decimal(text: str) -> float:
     """A finite number, as an option's type."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"invalid float value: {text!r:.60}{_quoted(text)}"
-        ) from None
+    number = _read(text, float)
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text:.30} is no finite number; expected one")
     return number
@@ -55,6 +47,12 @@ def two_prices(text: str) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-def _quoted(text: str) -> str:
-    """Return a hint on quotation marks that a word processor put around a number."""
-    return "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""
+def _read(text: str, kind: type[N]) -> N:
+    """Return a number; the error has a hint on quotation marks that a word processor put there."""
+    try:
+        return kind(text)
+    except ValueError:
+        hint = "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""
+        raise argparse.ArgumentTypeError(
+            f"invalid {kind.__name__} value: {text!r:.60}{hint}"
+        ) from None

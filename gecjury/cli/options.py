@@ -32,7 +32,8 @@ def add_options(
                 continue
             if heading and heading not in groups:
                 groups[heading] = parser.add_argument_group(heading)
-            groups.get(heading, parser).add_argument(*_names(option), **_how(option))
+            names = option.flags if option.flags[0].startswith("-") else (option.name,)
+            groups.get(heading, parser).add_argument(*names, **_how(option))
 
 
 def settings_of(settings: type[T], args: argparse.Namespace) -> T:
@@ -61,10 +62,6 @@ def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
     declared = [option for one in settings for option in options_of(one)]
     usual = {option.name: args.parser.get_default(option.name) for option in declared}
     refuse_unread(declared, vars(args), usual)
-
-
-def _names(option: Option) -> tuple[str, ...]:
-    return option.flags if option.flags[0].startswith("-") else (option.name,)
 
 
 def _named(option: Option) -> dict[str, str]:
@@ -96,4 +93,9 @@ def _how(option: Option) -> dict[str, Any]:
     elif option.many:
         # argparse would append to a default; settings know it themselves.
         how |= {"action": "append", "default": None if default else default}
+    usual = how["default"]
+    usual = " ".join(map(str, usual)) if isinstance(usual, list) else usual
+    if usual not in (None, "") and "default" not in how["help"]:
+        told = f"default: {usual}".replace("%", "%%")
+        how["help"] = f"{how['help']} ({told})" if how["help"] else told
     return how

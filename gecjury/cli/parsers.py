@@ -123,7 +123,6 @@ class CommandParser(argparse.ArgumentParser):
         self.path = path
         self.actions: Mapping[str, CommandParser] = {}
         self.needs: tuple[Need, ...] = ()
-        self.above: CommandParser | None = None
         self.presets: Mapping[str, Mapping[str, object]] = {}
         self._declare = declare
         self._groups = groups or {}
@@ -135,7 +134,6 @@ class CommandParser(argparse.ArgumentParser):
             declare(self)
             if not self.actions:
                 self._add_shared()
-                self._tell_defaults()
                 self.set_defaults(parser=self)
         return self
 
@@ -143,24 +141,11 @@ class CommandParser(argparse.ArgumentParser):
         """Declare what the command shares with others; the rest has its default."""
         readers = {"", *self.needs, *(n for need in self.needs for n in _IMPLIED.get(need, ()))}
         for shared in options_of(Shared):
+            # What reads options need not ask whether the command has them.
             # A command may have an option of its own by the name of one that it does not share.
             if shared.reader not in readers and shared.flags[0] not in self._option_string_actions:
                 self.set_defaults(**{shared.name: shared.default})
         add_options(self, Shared, wanted=lambda shared: shared.reader in readers)
-
-    def _tell_defaults(self) -> None:
-        """Say the default of every option that takes a value, where its help does not."""
-        for action in self._actions:
-            value = action.default
-            if isinstance(value, list):
-                value = " ".join(map(str, value))
-            if isinstance(value, bool) or value in (None, "", argparse.SUPPRESS):
-                continue
-            if action.help is argparse.SUPPRESS or not action.option_strings:
-                continue
-            if "default" not in (action.help or ""):
-                words = f"default: {value}".replace("%", "%%")
-                action.help = f"{action.help} ({words})" if action.help else words
 
     def parse_known_args(  # type: ignore[override]  # argparse's has overloads
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -173,6 +158,7 @@ class CommandParser(argparse.ArgumentParser):
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
         parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
+        # Parsed once more, now that it is known which recipe's values are the defaults.
         if self.presets and parsed[0].recipe:
             # As defaults, a recipe's values give way to options that were typed.
             self.set_defaults(**self.presets[parsed[0].recipe])
@@ -226,11 +212,11 @@ class CommandParser(argparse.ArgumentParser):
         Args:
             flag: as typed, such as `--device`.
         """
-        program = self
-        while program.above is not None:
-            program = program.above
-        paths = [parser.path for parser in leaves(program) if parser.reads(flag)]
+        from gecjury.cli import command_parser
+
+        paths = [parser.path for parser in leaves(command_parser()) if parser.reads(flag)]
         command = self.path.partition(" ")[0]
+        # Another action of the same command is likelier meant than another command.
         beside = [path for path in paths if path.startswith(f"{command} ")]
         return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
 
@@ -271,17 +257,35 @@ Declare = Callable[[CommandParser], None]
 """Adds a command's arguments to its parser."""
 
 
+def declares(*settings: type, needs: tuple[Need, ...] = (), epilog: str | None = None) -> Declare:
+    """Return what declares the arguments of a command or action that is all settings.
+
+    Args:
+        *settings: dataclasses; see `gecjury.cli.options.add_options`.
+        needs: which shared options it reads.
+        epilog: ends its help.
+    """
+
+    def declare(parser: CommandParser) -> None:
+        parser.needs, parser.epilog = needs, epilog
+        add_options(parser, *settings)
+
+    return declare
+
+
 def add_actions(
-    parser: CommandParser, dest: str, metavar: str, actions: Mapping[str, str], declare: Declare
+    parser: CommandParser,
+    actions: Mapping[str, tuple[str, Declare]],
+    dest: str = "action",
+    metavar: str = "ACTION",
 ) -> None:
     """Give a command actions with arguments and help of their own.
 
     Args:
         parser: of the command.
+        actions: by name a line for help, and what adds the arguments to its parser.
         dest: attribute that holds the action's name.
         metavar: what help calls an action.
-        actions: by name a line for help.
-        declare: adds the arguments of one of them, whose path names it.
     """
     commands = parser.add_subparsers(dest=dest, metavar=metavar, required=True)
     parser.actions = {
@@ -293,10 +297,8 @@ def add_actions(
             path=f"{parser.path} {name}".strip(),
             declare=declare,
         )
-        for name, summary in actions.items()
+        for name, (summary, declare) in actions.items()
     }
-    for action in parser.actions.values():
-        action.above = parser
 
 
 def leaves(parser: CommandParser) -> Iterator[CommandParser]:

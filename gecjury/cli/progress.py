@@ -30,13 +30,20 @@ class _TerminalBar:
 
 
 class TerminalProgress:
-    """Bars drawn with rich on a terminal; a task done within two seconds leaves no trace."""
+    """Bars drawn with rich on a terminal; a task done within two seconds leaves no trace.
+
+    Args:
+        log: whether elsewhere, as in a log, there is a line a minute.
+    """
+
+    def __init__(self, *, log: bool = False) -> None:
+        self._log = log
 
     @contextmanager
     def task(self, description: str, total: float | None = None) -> Iterator[Bar]:
         """Open a bar; see `gecjury.runtime.Progress`."""
         if not sys.stderr.isatty():
-            yield SilentBar()
+            yield _LineBar(description, total) if self._log else SilentBar()
             return
         from rich.console import Console
         from rich.progress import (
@@ -60,6 +67,7 @@ class TerminalProgress:
             transient=True,
         )
         bar = _TerminalBar(display, display.add_task(visible(description), total=total, note=""))
+        # Short work leaves no trace: a timer draws the bar, and the end of the work cancels it.
         timer = threading.Timer(_DELAY_SECONDS, display.start)
         timer.daemon = True
         timer.start()
@@ -67,6 +75,7 @@ class TerminalProgress:
             yield bar
         finally:
             timer.cancel()
+            # The timer may be starting the display at this moment.
             timer.join()
             if display.live.is_started:
                 display.stop()
@@ -110,16 +119,3 @@ def _time_of(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-class RowProgress(TerminalProgress):
-    """Bars on a terminal; elsewhere, as in a log, a line a minute."""
-
-    @contextmanager
-    def task(self, description: str, total: float | None = None) -> Iterator[Bar]:
-        """Open a bar; see `gecjury.runtime.Progress`."""
-        if sys.stderr.isatty():
-            with super().task(description, total) as bar:
-                yield bar
-        else:
-            yield _LineBar(description, total)

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import socket
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gecjury.cli.options import add_options, settings_of
-from gecjury.cli.pages import Server, serve_page
-from gecjury.cli.parsers import CommandParser
-from gecjury.settings import option
+from gecjury.cli.options import settings_of
+from gecjury.cli.parsers import declares
+from gecjury.cli.streams import tell
+from gecjury.settings import check, option
+
+if TYPE_CHECKING:
+    from gecjury.web.guards import PageGuard
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Where a page is served.
+
+    Attributes:
+        port: port of 127.0.0.1 (default: the first free one from 8765 on).
+        no_browser: open no browser, only tell the address.
+    """
+
+    port: int | None = option(None, metavar="N", least=1, most=65_535)
+    no_browser: bool = False
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +48,7 @@ class Shown:
     scores: str | None = option(None, metavar="DIR")
 
 
-def add_arguments(parser: CommandParser) -> None:
-    """Declare the command's options."""
-    parser.needs = ("texts", "models")
-    add_options(parser, Shown, Server)
+add_arguments = declares(Shown, Server, needs=("texts", "models"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,3 +65,19 @@ def run(args: argparse.Namespace) -> int:
         )
         serve_page(trying_app(desk), listening, args)
     return 0
+
+
+def serve_page(app: PageGuard, listening: socket.socket, args: argparse.Namespace) -> None:
+    """Tell the address with its secret, and answer until the program is interrupted.
+
+    Args:
+        app: the pages.
+        listening: from `listen`, before anything is read: a port that is taken costs nothing then.
+        args: as `Server` declares them.
+    """
+    from gecjury.web.running import serve_pages
+
+    def ready(address: str) -> None:
+        tell(f"gecjury: open {address} (end with Ctrl-C)")
+
+    serve_pages(app, listening, ready, not args.no_browser)

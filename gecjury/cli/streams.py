@@ -37,6 +37,16 @@ def print_data(text: str) -> None:
     print(visible(text, lines=True) if sys.stdout.isatty() else text, end="")
 
 
+def write_data(text: str, path: str | None) -> None:
+    """Write data to a file, or print it where none is named."""
+    if not path:
+        print_data(text)
+        return
+    from gecjury.textfiles import write_text
+
+    write_text(path, text)
+
+
 class _ClosedOutput(io.TextIOBase):
     """A stdout that was closed before the program began: nothing can be written to it."""
 
@@ -58,6 +68,7 @@ def hold_streams() -> None:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    # Python leaves None in the place of a stream that was closed when it started.
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115  # pathlib is slow; never closed
     if sys.stdout is None:

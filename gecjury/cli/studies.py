@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import (
+    Outputs,
+    RowOutputs,
     Selection,
     Sentence,
     TwoOutputs,
-    add_files,
     add_metrics,
     add_references,
     benchmark_or_files,
@@ -63,6 +65,14 @@ STUDIES = {
 }
 """The class of each study's settings, by command, or by command and action."""
 
+_FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
+    "files": (Outputs, read_files),
+    "files or dataset": (RowOutputs, read_files),
+    "two outputs": (TwoOutputs, read_two_outputs),
+    "sentence": (Sentence, read_sentence),
+}
+"""What studies of files take: their arguments, and what reads these."""
+
 
 def study_of(command: str) -> type[Study]:
     """Import the class of a study.
@@ -101,16 +111,13 @@ def declare(parser: CommandParser) -> None:
     datasets = study.takes == "files or dataset"
     parser.needs = study.needs
     parser.epilog = study.epilog
+    # Commands of files alone never look for benchmark data, and have no --data.
     if study.takes in ("benchmark", "either", "m2"):
         parser.needs += ("data",)
     if study.what:
         parser.add_argument("metrics", metavar="METRIC", nargs=1, help=study.what)
-    if study.takes == "files" or datasets:
-        add_files(parser, datasets=datasets)
-    elif study.takes == "two outputs":
-        add_options(parser, TwoOutputs)
-    elif study.takes == "sentence":
-        add_options(parser, Sentence)
+    if study.takes in _FILES:
+        add_options(parser, _FILES[study.takes][0])
     elif study.takes == "benchmark":
         parser.add_argument("inputs", metavar="benchmark", nargs=1, help=study.data)
     elif study.takes in ("either", "m2"):
@@ -121,6 +128,7 @@ def declare(parser: CommandParser) -> None:
         parser.set_defaults(metrics=())
     elif not study.what:
         add_metrics(parser, study.metrics)
+    # What a study is about comes before how its data is chosen and its result kept.
     add_options(parser, study)
     if study.takes in ("benchmark", "sample"):
         add_options(parser, Selection)
@@ -135,6 +143,8 @@ def declare(parser: CommandParser) -> None:
         parser.add_argument(study.draws, dest="figure", metavar="FILE", help=kinds)
     if datasets:
         add_dataset_options(parser)
+        # A dataset may stand alone; of text files the reader misses the outputs.
+        next(a for a in parser._actions if a.dest == "hypotheses").required = False
     parser.set_defaults(run=run)
 
 
@@ -145,6 +155,7 @@ def run(args: argparse.Namespace) -> int:
     study = settings_of(study_of(args.parser.path), args)
     if study.takes == "files or dataset" and wants_dataset(args):
         return run_dataset(args)
+    # Where a figure cannot be drawn, nobody should learn it after hours of scoring.
     figure = getattr(args, "figure", None)
     if figure:
         from gecjury.report.figures import check_figure
@@ -154,7 +165,9 @@ def run(args: argparse.Namespace) -> int:
         args.metrics = usual[0]
         if usual[1]:
             tell(usual[1])
+    # Files of scores stand in the place of texts and metrics at once.
     scores = _scores_alone(args, study)
+    # Data is read by a function, so that a wrong metric is told before any file is opened.
     work = Work.of(
         study,
         lambda: None if scores else _data(args, study),
@@ -165,9 +178,11 @@ def run(args: argparse.Namespace) -> int:
     )
     if study.takes == "benchmark":
         work = replace(work, further=lambda name: named_benchmark(args, name, study.view))
+    # Everything that can be refused is refused before a model or a service is asked.
     study.check(work)
     if study.takes in ("files", "files or dataset", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
+    # A dry run ends here: what follows would write files or send requests.
     if work.runtime.dry_run:
         print_plans(study.plans(work))
         return 0
@@ -176,6 +191,7 @@ def run(args: argparse.Namespace) -> int:
         check_page(page)
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
+    # Checks are over: from here on time and money are spent.
     result = study.run(work)
     if page:
         from gecjury.textfiles import write_text
@@ -230,12 +246,8 @@ def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
 
 
 def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark | None:
-    if study.takes in ("files", "files or dataset"):
-        return read_files(args)
-    if study.takes == "sentence":
-        return read_sentence(args)
-    if study.takes == "two outputs":
-        return read_two_outputs(args)
+    if study.takes in _FILES:
+        return _FILES[study.takes][1](args)
     if study.takes in ("benchmark", "sample"):
         name = args.inputs[0] if study.takes == "benchmark" else "sample"
         return named_benchmark(args, name, study.view)

@@ -85,8 +85,8 @@ A run that was killed goes on where it stopped when the same command is given ag
 def add_arguments(parser: CommandParser) -> None:
     """Declare the targets."""
     parser.epilog = _EPILOG
-    targets = {name: target.summary for name, target in TARGETS.items()}
-    add_actions(parser, "target", "TARGET", targets, _declare)
+    targets = {name: (target.summary, _declare) for name, target in TARGETS.items()}
+    add_actions(parser, targets, "target", "TARGET")
 
 
 def _declare(parser: CommandParser) -> None:
@@ -99,7 +99,9 @@ def _declare(parser: CommandParser) -> None:
     parser.needs = target.needs
     parser.epilog = module.EPILOG
     parser.add_argument("inputs", nargs="+", metavar="DATA", help=target.data)
-    parser.add_argument("-o", "--output", metavar="PATH", help=target.output)
+    # It must be known where the model goes before anything is trained.
+    required = name != "weights"
+    parser.add_argument("-o", "--output", metavar="PATH", required=required, help=target.output)
     if target.metrics:
         add_metrics(parser, target.metrics)
     add_options(parser, *module.OPTIONS)
@@ -117,37 +119,30 @@ def _module(target: str) -> ModuleType:
 
 def run(args: argparse.Namespace) -> int:
     """Train or search; results on stdout."""
-    from gecjury.scoring.registry import missing_extra
-
-    if args.target == "jury":
-        _module("jury").train(args)
-        return 0
-    # It must be known where the model goes before anything is trained.
-    if args.target != "weights" and not args.output:
-        raise OptionError(f"train {args.target}: name the folder for the model with -o DIR")
-    if args.output and Path(args.output).is_file():
-        raise OptionError(f"{args.output} is a file; -o names a folder for the model or scores")
-    try:
-        return _train(args)
-    except ModuleNotFoundError as error:
-        raise missing_extra("training", "refless", error) from None
-
-
-def _train(args: argparse.Namespace) -> int:
     from gecjury.cli.options import refuse_useless, settings_of
     from gecjury.cli.train_recipes import RECIPES, refuse_without_detector
     from gecjury.cli.train_watching import Watching, job_options, print_training
+    from gecjury.scoring.registry import missing_extra
 
     module = _module(args.target)
-    if args.target not in RECIPES:
-        refuse_useless(args, *module.OPTIONS)
+    # A jury is one file and needs no training of models: the checks below are not its own.
+    if args.target == "jury":
         module.train(args)
         return 0
-    # Whatever is wrong with the options is said before a file is read.
-    refuse_without_detector(args)
-    refuse_useless(args, *module.OPTIONS, Watching)
-    if getattr(args, "detection", None) and "detection" not in args.intermediate:
-        # Labelled text is learnt from in a step, which nobody has to name.
-        args.intermediate = ["detection", *args.intermediate]
-    recipe = settings_of(module.OPTIONS[-1], args)
-    return print_training(args, module.train(args, recipe, job_options(args)))
+    if args.output and Path(args.output).is_file():
+        raise OptionError(f"{args.output} is a file; -o names a folder for the model or scores")
+    try:
+        # Whatever is wrong with the options is said before a file is read.
+        if args.target not in RECIPES:
+            refuse_useless(args, *module.OPTIONS)
+            module.train(args)
+            return 0
+        refuse_without_detector(args)
+        refuse_useless(args, *module.OPTIONS, Watching)
+        if getattr(args, "detection", None) and "detection" not in args.intermediate:
+            # Labelled text is learnt from in a step, which nobody has to name.
+            args.intermediate = ["detection", *args.intermediate]
+        recipe = settings_of(module.OPTIONS[-1], args)
+        return print_training(args, module.train(args, recipe, job_options(args)))
+    except ModuleNotFoundError as error:
+        raise missing_extra("training", "refless", error) from None

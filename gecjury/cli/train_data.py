@@ -167,17 +167,17 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
                 f"warning: {name} is of another language ({language}) than what is trained ({code})"
             )
     train = read_labelled(names, lambda: data_folder(args), language=code)
+    # Tokens that are all right, or all wrong, teach a detector nothing.
     refuse_one_class(train, ", ".join(names))
     # A dev part that nobody names may stand beside the training part, as MultiGED's do.
+    places = [place for place in map(dev_beside, names) if place is not None]
     if args.detection_dev:
-        place = [args.detection_dev]
-        dev = read_labelled(place, lambda: data_folder(args), part="dev", language=code)
+        places = [args.detection_dev]
+    dev = read_labelled(places, lambda: data_folder(args), part="dev", language=code)
+    if args.detection_dev:
         refuse_one_class(dev, args.detection_dev)
-        shown = args.detection_dev
-    else:
-        beside = [place for place in map(dev_beside, names) if place is not None]
-        dev = read_labelled(beside, lambda: data_folder(args), part="dev", language=code)
-        shown = ", ".join(beside) if beside else "a tenth held out"
+    shown = ", ".join(places) or "a tenth held out"
+    # What a model is later tried on must not be learnt from.
     train, dev = _without_tested(args, train, dev)
     count = f"{len(dev)} sentences" if dev else "drawn by sentence"
     tell(f"detection learns from {len(train)} sentences; dev part: {shown} ({count})")

@@ -40,8 +40,6 @@ def train(args: argparse.Namespace) -> None:
 
     members = _members(args.metrics)
     settings = settings_of(JuryTraining, args)
-    if not args.output:
-        raise OptionError("train jury: name the file for the jury with -o FILE.json")
     if Path(args.output).is_dir():
         raise OptionError(f"{args.output} is a folder; a jury is one file: -o FILE.json")
     # Scoring may take hours: a place that cannot be written is told before it.
@@ -84,6 +82,7 @@ def _collect(
 ) -> list[TrainingPairs]:
     from gecjury.jury.pairs import collect_pairs
 
+    # Hashes suffice to leave sentences out.
     excluded = _excluded(args, settings.exclude)
     parts = []
     for name in args.inputs:
@@ -145,6 +144,7 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
         Column("worth_error", "± s.e.", 4),
         Column("scored", "pairs scored"),
     ]
+    # The heaviest member first, whichever way it counts.
     rows: list[dict[str, Any]] = sorted(
         record["members"], key=lambda row: abs(row["weight"]), reverse=True
     )

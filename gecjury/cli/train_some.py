@@ -258,6 +258,7 @@ def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> Inte
             f"en-ewt: {error}; or name text of your own with --parallel SOURCE,REF and --clean FILE"
         ) from None
     rated = read_rated_sets(args.data, args.cache) if "ratings" in steps else []
+    # A step's text leaks as well as that of the training itself.
     texts = [text for c in corrections for text in (c.source, c.text())]
     warn_of_leaks(args, texts, "the parallel text")
     return IntermediateData(corrections, clean, rated, labelled, language.code)

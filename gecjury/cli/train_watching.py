@@ -90,6 +90,7 @@ def print_training(args: argparse.Namespace, result: Result) -> int:
     from gecjury.report.figures import learning_curves
     from gecjury.textfiles import read_json
 
+    # Of several processes one prints: the others have the same result.
     if not is_main_process():
         return 0
     path = Path(args.output) / HISTORY_FILE

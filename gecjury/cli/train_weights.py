@@ -30,6 +30,7 @@ def train(args: argparse.Namespace) -> None:
     benchmark = load_benchmark(
         args.inputs[0], systems=search.systems, view=search.human, data=args.data, cache=args.cache
     )
+    # The three aspects are scored once; every combination of weights is a sum of their columns.
     scorer = load("some", model=search.model or "")
     table = score_with_files(scorer, benchmark.corpus, args.output, runtime_from(args))
     rows = search_weights(
@@ -40,6 +41,7 @@ def train(args: argparse.Namespace) -> None:
     measure = (
         "Kendall τ over judged pairs" if search.level == "sentence" else "Pearson over systems"
     )
+    # The first row is best by the judgments searched; those held out only say what it is worth.
     best = rows[0]
     option = f"alpha={best['alpha']:g},beta={best['beta']:g},gamma={best['gamma']:g}"
     notes = [f"{measure}; use with -m some:model={search.model},{option}"]

@@ -15,6 +15,7 @@ from typing import Literal
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.errant import count_edits, count_types
+from gecjury.settings import option
 
 Unit = Literal["tokens", "spans", "corrections", "typed"]
 """Criteria of a match: tokens to be changed, their spans, the corrections too, or the types
@@ -39,26 +40,28 @@ _Categories = dict[str, list[int]]
 class CompareOptions:
     """The options of `errant_compare`.
 
+    With β = 0 the F-score is precision wherever something is recalled, and 0 elsewhere.
+
     Attributes:
-        unit: the unit compared, a `Unit`.
-        beta: weight of recall; 0 gives precision wherever something is recalled, and 0 elsewhere.
-        verbose: show every sentence with every pair of annotators.
-        single: leave out edits of several tokens.
-        multi: leave out edits of one token.
+        unit: the unit compared.
+        beta: weight of recall.
+        verbose: show every sentence and pair of annotators.
+        single: only edits of single tokens.
+        multi: only edits of several tokens.
         left_out: error types that do not count.
-        categories: 1: scores by operation, 2: by main type, 3: by full type, None: none of them.
+        categories: scores by error type: 1 operations (R), 2 main types (NOUN), 3 all (R:NOUN).
 
     Raises:
         OptionError: a β that no F-score has.
     """
 
-    unit: Unit = "corrections"
-    beta: float = 0.5
-    verbose: bool = False
-    single: bool = False
-    multi: bool = False
-    left_out: frozenset[str] = frozenset()
-    categories: Literal[1, 2, 3] | None = None
+    unit: Unit = option("corrections", hidden=True)
+    beta: float = option(0.5, "-b", "--beta", metavar="X")
+    verbose: bool = option(False, "-v", "--verbose")
+    single: bool = option(False, "-single")
+    multi: bool = option(False, "-multi")
+    left_out: tuple[str, ...] = option((), "-filt", metavar="TYPE", several=True)
+    categories: Literal[1, 2, 3] | None = option(None, "-cat")
 
     def __post_init__(self) -> None:
         if not 0 <= self.beta <= 1e100:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypedDict
 
 from gecjury.errors import OptionError, known_name, nearest
 
@@ -102,15 +101,6 @@ _NO_BLANK = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
 
 ENGLISH = Language()
 """English, whose texts are read as they are."""
-
-
-class LanguageOptions(TypedDict, total=False):
-    """A user's settings of a language, as `load_benchmark` takes them; see `language_of`."""
-
-    lang: str | None
-    tokens: str | None
-    fold: str | None
-    tagger: str | None
 
 
 def language_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +40,17 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
     return _read_reference(path, overlaps=overlaps)[0]
 
 
+def read_version(path: str | Path) -> Version:
+    """Read a hypothesis as `read_versions` does: of M2 it has the edits of one annotator."""
+    versions = read_versions(path)
+    if len(versions) != 1:
+        raise InputError(
+            f"{path}: an M2 file of {len(versions)} annotators; "
+            "a hypothesis file holds the edits of one"
+        )
+    return versions[0]
+
+
 def _read_reference(
     path: str | Path, *, overlaps: str = "reject"
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
@@ -72,7 +83,7 @@ def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, 
 
 def read_corpus(
     source: str | Path,
-    hypotheses: Sequence[str | Path],
+    hypotheses: Sequence[str | Path] | Mapping[str, str | Path],
     references: Sequence[str | Path] = (),
     gold: str | Path | None = None,
     language: Language = ENGLISH,
@@ -85,7 +96,7 @@ def read_corpus(
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
             or M2, whose S lines are taken.
-        hypotheses: one file a system.
+        hypotheses: one file a system, which is called by its file's name unless names are given.
         references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
             references of that name; see `Corpus.with_references`.
         gold: M2 file with the annotators' edits. Where it is not given, M2 files among the
@@ -100,21 +111,17 @@ def read_corpus(
     """
     systems: dict[str, Version] = {}
     labels = {"source": str(source)}
-    for path in hypotheses:
-        name = system_name(path)
+    outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
+    if isinstance(hypotheses, Mapping):
+        outputs = hypotheses.items()
+    for name, path in outputs:
         label = f"system {name}"
         if name in systems:
             raise InputError(
                 f"system {name} is named twice ({labels[label]} and {path}): "
                 "a system is called by its file name, so rename one of the two"
             )
-        versions = read_versions(path)
-        if len(versions) != 1:
-            raise InputError(
-                f"{path}: an M2 file of {len(versions)} annotators; "
-                "a hypothesis file holds the edits of one"
-            )
-        systems[name] = versions[0]
+        systems[name] = read_version(path)
         labels[label] = str(path)
     sources = read_sources(source)
     lists: list[Version] = []

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.table import View
@@ -57,6 +57,10 @@ _GJG15_HUMAN: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 _SEEDA_FILES: Mapping[View, str] = MappingProxyType({"edit": "edit", "sentence": "sent"})
 _COLUMNS = {"trueskill": "TS", "expected-wins": "EW"}
+_PUBLISHED_NOTE = (
+    "official-as-published: where annotator 1 has no line although both annotators agree (88 of "
+    "1,312 lines), the second reference is the source, as in published tables"
+)
 _CONTEXT_NOTE = (
     "contexts are the neighbouring lines of the whole test set, as the annotators saw them; "
     "they cross the borders of essays, which the files do not mark"
@@ -69,6 +73,7 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     every = info.system_sets["all"]
     # The corrections of every system: an item is judged as the annotator saw it.
     outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in every}
+    # The benchmark holds both views, whichever of them the corpus follows.
     judged = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
     columns = {
         view: {kind: f"SEEDA/scores/human/{short}_{part}.txt" for kind, short in _COLUMNS.items()}
@@ -79,6 +84,7 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     files = [*outputs.values(), *judged.values(), *scores, subset, *_reference_files(request)]
     paths = folder.paths(files, wanted_by="seeda")
     full = read_lines(paths[outputs["INPUT"]])
+    # SEEDA does not number its sentences: the lines of the subset are found by their text.
     wanted = set(read_lines(paths[subset]))
     rows = [i for i, line in enumerate(full) if request.whole or line in wanted]
     row_of = {line: row for row, line in enumerate(rows)}
@@ -99,10 +105,10 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     corpus = _corpus(request, blocks, rows, versions, rankings[request.view])
     return request.benchmark(
         corpus,
-        rows,
+        rows=rows,
         rankings=rankings,
         human=human,
-        notes=_notes(request, _CONTEXT_NOTE),
+        notes=_notes(request),
         directed_kappa=True,
         _verdicts=functools.partial(_read_verdicts, folder),
     )
@@ -118,10 +124,9 @@ def load_gjg15(request: LoadRequest) -> Benchmark:
         [*outputs.values(), judgments, *_reference_files(request)], wanted_by="gjg15"
     )
     blocks = read_m2(paths[_OFFICIAL])
-    sources = [block.source for block in blocks]
     rankings: dict[View, tuple[RankedItem, ...]] = {
         "sentence": read_rankings(
-            paths[judgments], first_line=0, lines=len(sources), systems=info.system_sets["all"]
+            paths[judgments], first_line=0, lines=len(blocks), systems=info.system_sets["all"]
         )
     }
     # Some files end every line in blanks or in \r\n.
@@ -129,18 +134,16 @@ def load_gjg15(request: LoadRequest) -> Benchmark:
         name: Version(tuple(line.rstrip() for line in read_lines(paths[path])))
         for name, path in outputs.items()
     }
-    rows = range(len(sources))
-    corpus = _corpus(request, blocks, rows, versions, rankings["sentence"])
+    corpus = _corpus(request, blocks, range(len(blocks)), versions, rankings["sentence"])
     human: Columns = {
         kind: {name: scores[column] for name, scores in _GJG15_HUMAN.items()}
         for kind, column in (("trueskill", 1), ("expected-wins", 0))
     }
     return request.benchmark(
         corpus,
-        rows,
         rankings=rankings,
         human={"sentence": human},
-        notes=_notes(request, _CONTEXT_NOTE),
+        notes=_notes(request),
         directed_kappa=True,
     )
 
@@ -153,22 +156,22 @@ def _corpus(
     items: Sequence[RankedItem],
 ) -> Corpus:
     """Return the corpus of some lines of the test set; `versions` may hold other systems, too."""
-    names = request.info.system_sets[request.systems]
-    taken = {name: version.take(rows) for name, version in versions.items()}
     full = [block.source for block in blocks]
+    # One empty line at either end, so that every line has two neighbours.
     framed = ["", *full, ""]
 
     def read_set(name: str) -> list[Version]:
         return [v.take(rows) for v in _reference_set(request.folder, name, blocks)]
 
-    return Corpus(
-        tuple(full[row] for row in rows),
-        {name: taken[name] for name in names},
-        request.collect_references(read_set, rows, len(full)),
+    return request.corpus(
+        [full[row] for row in rows],
+        {name: version.take(rows) for name, version in versions.items()},
+        read_set,
+        rows=rows,
+        lines=len(full),
+        ranked=items,
         gold=tuple(blocks[row] for row in rows),
         contexts=tuple((framed[row], framed[row + 2]) for row in rows),
-        groups=ranked_groups(items, names, {name: taken[name].lines for name in taken}),
-        reference_name=request.reference_name,
         reference_sets={
             name: functools.partial(read_set, name) for name in request.info.reference_sets
         },
@@ -222,11 +225,7 @@ def _read_verdicts(folder: DataFolder) -> Verdicts:
     return read_edit_verdicts(folder.root / step)
 
 
-def _notes(request: LoadRequest, *more: str) -> tuple[str, ...]:
+def _notes(request: LoadRequest) -> tuple[str, ...]:
     if "official-as-published" in request.references:
-        more = (
-            "official-as-published: where annotator 1 has no line although both annotators agree "
-            "(88 of 1,312 lines), the second reference is the source, as in published tables",
-            *more,
-        )
-    return more
+        return _PUBLISHED_NOTE, _CONTEXT_NOTE
+    return (_CONTEXT_NOTE,)

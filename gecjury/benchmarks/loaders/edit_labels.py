@@ -81,6 +81,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
             else:
                 reason = "an edit without a label: left out"
                 problems.append(left_out(row.line, token_edit.edit.correction, reason))
+        # A mark between tokens alone, such as a second blank, changes no token.
         used = {number for token_edit in made for number in token_edit.marks}
         reason = "changes blanks that part no tokens: no edit of tokens, left out"
         problems += [
@@ -88,6 +89,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
             for number, edit in enumerate(marked)
             if number not in used
         ]
+    # The label of the whole correction is a judgment of its own, beside those of its edits.
     values = layout.words([row["label"] for row in rows])
     labels = CorrectionLabels(values=values, true=_TRUE, false=_FALSE, others=_OTHERS)
     counts = Counter(row["label"] for row in rows)

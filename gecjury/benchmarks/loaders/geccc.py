@@ -67,6 +67,7 @@ def read_geccc(folder: DataFolder, split: GecccSplit) -> GecccSentences:
     known_name("split of GECCC", split, get_args(GecccSplit))
     names = {part: f"GECCC/data/{split}/sentence.{part}" for part in _FILES}
     paths = folder.paths([*names.values(), _META], wanted_by="geccc")
+    # The texts as written, and the same as tokens with edits: `m2` is not cut from `input`.
     lines = {part: read_lines(paths[names[part]]) for part in ("input", "gold", "meta")}
     m2 = read_m2(paths[names["m2"]])
     domain_of = {

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.rows import Row, read_table
 from gecjury.errors import DataError, InputError
 from gecjury.textfiles import read_lines
@@ -41,17 +41,15 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     paths = _locate(request, [*files.values(), *tables.values()], split, domain)
     texts = {name: Version(tuple(read_lines(paths[path]))) for name, path in files.items()}
     sources = texts["source"].lines
-    rows = range(len(sources))
-    corpus = Corpus(
+    # With their number, since two sets are called official.
+    official = f"official-{len(references)}"
+    corpus = request.corpus(
         sources,
-        {name: texts[name] for name in names},
-        request.collect_references(
-            lambda _: [texts[name] for name in references], rows, len(sources)
+        texts,
+        lambda _: [texts[name] for name in references],
+        reference_name=(
+            official if request.references == ("official",) else request.reference_name
         ),
-        # With their number, since two sets are called official.
-        reference_name=f"official-{len(references)}"
-        if request.references == ("official",)
-        else request.reference_name,
         reference_sets={"official": lambda: [texts[name] for name in references]},
     )
     published = _corpus_scores(paths[tables["corpus"]])
@@ -60,7 +58,6 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     mean = {n: _of(published, n, paths[tables["corpus"]]) for n in info.system_sets["all"]}
     return request.benchmark(
         corpus,
-        rows,
         rankings={"sentence": rank_ratings(segment, corpus)},
         human={"sentence": {"mean": mean}},
         notes=(

@@ -17,7 +17,7 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
 from gecjury.benchmarks.human_scores import human_columns, human_trueskill_sampled
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.rows import read_table
 from gecjury.errors import DataError
 from gecjury.textfiles import read_lines
@@ -50,14 +50,12 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     }
     taken = {name: version.take(rows) for name, version in texts.items()}
     shown = {name: version.lines for name, version in taken.items()}
-    corpus = Corpus(
-        tuple(source[row] for row in rows),
-        {name: taken[name] for name in names},
-        request.collect_references(
-            lambda _: [_version(paths[name]).take(rows) for name in _REFERENCES[1:]],
-            rows,
-            len(source),
-        ),
+    corpus = request.corpus(
+        [source[row] for row in rows],
+        taken,
+        lambda _: [_version(paths[name]).take(rows) for name in _REFERENCES[1:]],
+        rows=rows,
+        lines=len(source),
         # A group shows what annotators saw only if the outputs of all systems are there.
         groups=ranked_groups(items, names, shown if len(shown) == len(every) else None),
         reference_name=(
@@ -66,7 +64,7 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     )
     return request.benchmark(
         corpus,
-        rows,
+        rows=rows,
         rankings={"sentence": items},
         human={"sentence": _human(items, every)},
         notes=_notes(names),
@@ -108,6 +106,7 @@ def _read_items(path: Path, line_of: Mapping[str, int]) -> tuple[RankedItem, ...
     for row in read_table(path, texts=True).rows:
         segment, judge = row["srcIndex"], row["judgeId"]
         ranks = {row[f"system{n}Id"]: int(row[f"system{n}rank"]) for n in (1, 2)}
+        # Pairs of the five come from one ranking each, which is put together again.
         if _EXTRA in ranks:
             alone.append(_item(f"{segment}.{_EXTRA}", line_of[segment], judge, ranks))
         else:

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import judged_entries, read_rankings
 from gecjury.benchmarks.own_judgments import (
@@ -142,6 +142,7 @@ def load_own(request: LoadRequest) -> Benchmark:
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
     files = (layout.source, layout.outputs, layout.references, layout.gold)
+    # All systems are read, also those outside the set: annotators saw their corrections.
     whole = read_corpus(*files, language=request.language)
     names = info.system_sets[request.systems]
     skip = (request.unknown_systems or layout.described.unknown_systems) == "skip"
@@ -149,40 +150,32 @@ def load_own(request: LoadRequest) -> Benchmark:
         view: _read_judgments(file, whole, layout.described.first_sentence, skip)
         for view, file in layout.judgments.items()
     }
-    edits_alone: tuple[str, ...] = ()
+    notes = [note for judgments in judged.values() for note in judgments.notes]
     if layout.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
-        edits_alone = _edits_alone(judged, layout, names)
-        judged = {}
+        notes, judged = _edits_alone(judged, layout, names), {}
+    # Better said here than by tables in which nothing is compared.
     for view, judgments in judged.items():
         _check_overlap(judgments, names, layout.judgments[view], request.systems)
     rated = next((judgments.raters for judgments in judged.values() if judgments.raters), {})
+    # Ratings are of all systems; the corpus has those of the chosen set, in its order.
     rows = [whole.names.index(name) for name in names]
     raters = {aspect: table[:, rows] for aspect, table in rated.items()}
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
-    corpus = Corpus(
+    corpus = request.corpus(
         whole.sources,
-        {name: whole.systems[name] for name in names},
-        request.collect_references(lambda _: whole.references, range(len(whole)), len(whole)),
+        whole.systems,
+        lambda _: whole.references,
+        ranked=judged[request.view].items if judged else None,
         gold=whole.gold,
-        groups=ranked_groups(
-            judged[request.view].items, names, {n: v.lines for n, v in whole.systems.items()}
-        )
-        if judged
-        else None,
-        reference_name=request.reference_name,
         source_text=whole.source_text,
     )
     corpus = in_language(corpus, request.language)
     return request.benchmark(
         corpus,
-        range(len(whole)),
         rankings={view: judgments.items for view, judgments in judged.items()},
         human={view: _human(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
-        notes=(
-            *(edits_alone or (note for judgments in judged.values() for note in judgments.notes)),
-            *_elsewhere(layout, info.path),
-        ),
+        notes=(*notes, *_elsewhere(layout, info.path)),
         segment_scores=np.mean(list(ratings.values()), axis=0) if ratings else None,
         ratings=ratings if len(ratings) > 1 else {},
         raters=raters,
@@ -207,19 +200,18 @@ def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
 
 
 def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJudgments:
+    """Read a file of judgments, a table or XML."""
     if path.suffix.lower() != ".xml":
         return read_judgments(path, corpus, first, skip_unknown=skip)
-    unknown = Counter[str]() if skip else None
+    unknown = Counter[str]()
     items = read_rankings(
         path,
         first_line=1 if first else 0,
         lines=len(corpus),
         systems=corpus.names,
         of_user=True,
-        unknown=unknown,
+        unknown=unknown if skip else None,
     )
-    if not unknown:
-        return OwnJudgments(items)
     kept = sum(len(group) for item in items for group in item.groups)
     notes = left_out(path, kept + unknown.total(), kept, unknown, corpus.names)
     return OwnJudgments(items, notes=notes)
@@ -248,18 +240,19 @@ def _check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chose
 
 def _edits_alone(
     judged: Mapping[View, OwnJudgments], layout: FolderLayout, names: Sequence[str]
-) -> tuple[str, ...]:
+) -> list[str]:
     """Return notes on the levels that are missing where single edits alone can be compared."""
-    left_out = tuple(
+    files = ", ".join(f"judgments{kind}" for kind in _KINDS)
+    notes = [
+        "single edits alone are compared; the system and sentence levels need judgments of whole "
+        f"corrections of two systems or more ({files})"
+    ]
+    notes += [
         f"{layout.judgments[view].name}: none of {len(judgments.items)} judged sentences (counted "
         f"by annotator) has judgments of two of the systems {', '.join(names)}: left out"
         for view, judgments in judged.items()
-    )
-    return (
-        "single edits alone are compared; the system and sentence levels need judgments of whole "
-        f"corrections of two systems or more ({', '.join(f'judgments{kind}' for kind in _KINDS)})",
-        *left_out,
-    )
+    ]
+    return notes
 
 
 def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
@@ -325,6 +318,7 @@ def _read_toml(path: Path) -> Description:
 
 
 def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
+    # Resolved, since a folder may be named `.`.
     name = table.name or root.resolve().name
     if name in BENCHMARKS:
         raise InputError(
@@ -338,6 +332,7 @@ def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
             "by its name"
         )
     _check_sets(table.system_sets, [system_name(file) for file in outputs], where)
+    # Tried here, so that a wrong code is an error of the table and not of the command line.
     try:
         language = language_of(table.language or "en", table.tokens or None, table.fold or None)
     except OptionError as error:
@@ -420,37 +415,35 @@ def _files(root: Path, named: str | Sequence[str], key: str, where: Path) -> tup
 
 def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
     """Return the files of judgments by view; none may be there where edits have verdicts."""
-    if not table.judgments:
-        stems: dict[View, str] = {"edit": "judgments_edit", "sentence": "judgments_sentence"}
-        by_view = {view: _one_of_kind(root, stem, where) for view, stem in stems.items()}
-        plain = _one_of_kind(root, "judgments", where)
-        both = {view: path for view, path in by_view.items() if path is not None}
-        if plain is not None and both:
-            raise InputError(f"{where}: {plain.name} and {both.popitem()[1].name}: keep one kind")
-        if plain is None and not both:
-            have = [path.name for path in _visible(root)]
-            near = [name for name in have if name.lower().startswith("judg")]
-            if table.verdicts and not near:
-                return {}
-            hint = f" (there is {near[0]}: another name or ending)" if near else ""
+    if table.judgments:
+        named = table.judgments
+        if isinstance(named, str):
+            named = {"sentence": named}
+        if not set(named) <= set(_VIEWS):
             raise InputError(
-                f"{where}: no judgments{hint}; expected {_SHAPE}; where single edits alone were "
-                f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
+                f"{where}: judgments is {named!r:.60}; expected a file name, or a table with edit "
+                "and sentence"
             )
-        return both if plain is None else {"sentence": plain}
-    files = table.judgments
-    if isinstance(files, str):
-        files = {"sentence": files}
-    if not set(files) <= set(_VIEWS):
+        files = {v: _file(root, named[v], "judgments", where) for v in _VIEWS if v in named}
+        for path in files.values():
+            if path is None or path.suffix.lower() not in _KINDS:
+                raise InputError(f"{path or root}: expected judgments as {', '.join(_KINDS)}")
+    else:
+        files = {view: _one_of_kind(root, f"judgments_{view}", where) for view in _VIEWS}
+    paths = {view: path for view, path in files.items() if path is not None}
+    # A table's own names take the place of the usual ones altogether.
+    plain = None if table.judgments else _one_of_kind(root, "judgments", where)
+    if plain is not None and paths:
+        raise InputError(f"{where}: {plain.name} and {paths.popitem()[1].name}: keep one kind")
+    if plain is not None:
+        return {"sentence": plain}
+    near = [path.name for path in _visible(root) if path.name.lower().startswith("judg")]
+    if not paths and (near or not table.verdicts):
+        hint = f" (there is {near[0]}: another name or ending)" if near else ""
         raise InputError(
-            f"{where}: judgments is {files!r:.60}; expected a file name, or a table with edit and "
-            "sentence"
+            f"{where}: no judgments{hint}; expected {_SHAPE}; where single edits alone were "
+            f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
         )
-    paths: dict[View, Path] = {}
-    for view in (view for view in _VIEWS if view in files):
-        path = paths[view] = _file(root, files[view], "judgments", where) or root
-        if path.suffix.lower() not in _KINDS:
-            raise InputError(f"{path}: expected judgments as {', '.join(_KINDS)}")
     return paths
 
 

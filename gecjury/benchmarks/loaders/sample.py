@@ -6,11 +6,11 @@ import importlib.resources
 from collections.abc import Sequence
 from pathlib import Path
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.benchmarks.table import View
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Version
 from gecjury.textfiles import read_lines
 
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
@@ -19,7 +19,7 @@ _VIEWS: tuple[View, ...] = ("edit", "sentence")
 def load_sample(request: LoadRequest) -> Benchmark:
     """Load the sample, which is never evidence, for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
-    names, every = info.system_sets[request.systems], info.system_sets["all"]
+    every = info.system_sets["all"]
     # Everything is read inside the context: a zipped package has its files on disk there alone.
     with importlib.resources.as_file(
         importlib.resources.files("gecjury.benchmarks") / "sample"
@@ -37,21 +37,17 @@ def load_sample(request: LoadRequest) -> Benchmark:
         references = [_version(folder / f"reference{number}.txt") for number in range(3)]
         versions = {name: _version(folder / "outputs" / f"{name}.txt") for name in every}
         contexts = _contexts(folder / "documents.tsv", sources)
-    rows = range(len(sources))
-    corpus = Corpus(
+    # What annotators of the view saw decides the groups, in sets of fewer systems as well.
+    corpus = request.corpus(
         sources,
-        {name: versions[name] for name in names},
-        request.collect_references(lambda _: references, rows, len(sources)),
+        versions,
+        lambda _: references,
+        ranked=rankings[request.view],
         contexts=contexts,
-        groups=ranked_groups(
-            rankings[request.view], names, {name: v.lines for name, v in versions.items()}
-        ),
-        reference_name=request.reference_name,
         reference_sets={"official": lambda: references},
     )
     return request.benchmark(
         corpus,
-        rows,
         rankings=rankings,
         human={view: _human(items, every) for view, items in rankings.items()},
         notes=("a sample ranked by rule, never evidence about a metric",),

@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import OptionError
 from gecjury.stats.counts import defined_mean
@@ -43,6 +43,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     info = request.info
     names = info.system_sets[request.systems]
     _check_references(request, names)
+    # Both raters' files are fetched at once; the second rated a part, and tells of agreement.
     files = [f"{_FOLDER}/balanced_{level}/{rater}.json" for rater in _RATERS for level in _LEVELS]
     paths = request.folder.paths(files, wanted_by=info.name)
     read = {
@@ -50,25 +51,22 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         for rater in _RATERS
     }
     entries = read[_RATERS[0]]
-    corpus = Corpus(
-        tuple(_tidy(entry["original"]) for entry in entries),
+    corpus = request.corpus(
+        [_tidy(entry["original"]) for entry in entries],
         {name: _outputs(entries, name) for name in names},
-        request.collect_references(
-            lambda name: _reference_set(entries, name), range(len(entries)), len(entries)
-        ),
-        reference_name=request.reference_name,
+        lambda name: _reference_set(entries, name),
     )
     corpus = in_language(corpus, request.language)
     raters = {
         aspect: np.stack([_ratings(read[rater], names, rater, key) for rater in _RATERS])
         for aspect, key in _ASPECTS.items()
     }
+    # The first rater's alone, as in the paper.
     ratings = {aspect: table[0] for aspect, table in raters.items()}
     # Nobody judged an output as a whole, so the three aspects weigh alike; one missing, none.
     mean: FloatArray = np.mean(list(ratings.values()), axis=0)
     return request.benchmark(
         corpus,
-        range(len(entries)),
         rankings={"sentence": rank_ratings(mean, corpus)},
         human={
             "sentence": {

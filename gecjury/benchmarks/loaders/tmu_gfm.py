@@ -14,7 +14,7 @@ import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.splits import split_sources
@@ -41,12 +41,8 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         by_source.setdefault(row["source"].strip(), []).append(row)
     sentences, incomplete = _complete(by_source, names)
     sources = tuple(source for source, _ in sentences)
-    corpus = Corpus(
-        sources,
-        {n: Version(tuple(made[n]["output"].strip() for _, made in sentences)) for n in names},
-        request.collect_references(lambda _: (), range(len(sources)), len(sources)),
-        reference_name=request.reference_name,
-    )
+    texts = {n: Version(tuple(made[n]["output"].strip() for _, made in sentences)) for n in names}
+    corpus = request.corpus(sources, texts)
     raters = {
         aspect: np.array(
             [[_ratings(made[n], column) for _, made in sentences] for n in names]
@@ -58,7 +54,6 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
     mean = np.mean(list(ratings.values()), axis=0)
     return request.benchmark(
         corpus,
-        range(len(sources)),
         rankings={"sentence": rank_ratings(mean, corpus)},
         human={"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
         notes=(

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from gecjury.benchmarks.loaders.geccc import CorrectedSentences
 from gecjury.benchmarks.marked_edits import Mark, token_edits
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.corpus.m2 import M2Sentence, m2_annotations
 from gecjury.errors import DataError, MissingExtraError, install_hint, known_name
 
 UaGecPart = Literal["test", "train"]
@@ -82,7 +82,7 @@ def read_ua_gec(
                 continue
             block = M2Sentence(
                 " ".join(tokens[row]),
-                tuple(a for at, edit in enumerate(edits) for a in _annotations(edit or (), at)),
+                tuple(a for at, edit in enumerate(edits) for a in m2_annotations(edit or (), at)),
             )
             references = tuple(document.target_sentences[row] for document in annotated)
             sentences.append((source, references, block, name))
@@ -114,7 +114,7 @@ def _edits(document: Any) -> list[Edit] | None:
         new = annotation.top_suggestion if annotation.suggestions else annotation.source_text
         before = len("".join(text[: annotation.start].split()))
         marks.append(Mark(before, text[annotation.start : annotation.end], new or ""))
-        types.append(str(annotation.meta.get("error_type", "")))
+        types.append(str(annotation.meta.get("error_type", "")) or "UNK")
     made = token_edits(
         " ".join(document.source_sentences_tokenized),
         " ".join(document.target_sentences_tokenized),
@@ -132,6 +132,7 @@ def _of_sentence(
 
     An insertion between two sentences belongs to the one that it ends.
     """
+    # Edits count tokens of the document; a sentence begins after those of all before it.
     starts = list(accumulate(map(len, tokens), initial=0))
     start, end = starts[row], starts[row + 1]
     inner = []
@@ -147,12 +148,3 @@ def _of_sentence(
             return None
         inner.append(replace(edit, start=edit.start - start, end=edit.end - start))
     return inner
-
-
-def _annotations(edits: Sequence[Edit], annotator: int) -> list[M2Annotation]:
-    if not edits:
-        return [M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator)]
-    return [
-        M2Annotation(e.start, e.end, e.type or "UNK", e.correction, annotator=annotator)
-        for e in edits
-    ]

@@ -101,8 +101,6 @@ def test_what_is_told_of_entries_is_what_is_told_of_pairs(seed: int) -> None:
     assert count_repeats(pairs)[0] > 3
     for score in (human_trueskill, human_expected_wins):
         assert score(entries).tolist() == score(pairs).tolist()
-    shuffled = (human_trueskill(e, rng=np.random.default_rng(1)) for e in (entries, pairs))
-    assert len({tuple(each) for each in shuffled}) == 1
     compared = np.isin(np.arange(len(SYSTEMS)), [pairs.first, pairs.second])
     assert entries.compared.tolist() == compared.tolist()
 

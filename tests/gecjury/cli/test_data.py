@@ -125,16 +125,26 @@ def test_the_real_folder_is_right(data_dir: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fetch"], "name a data set, or `all`"),
         (["fetch", "jfelg"], "did you mean jfleg"),
-        (["list", "seeda"], "takes no names"),
-        (["path", "all"], "exactly one"),
+        (["path", "all"], "no data set is called 'all'"),
         (["fetch", "sample"], "comes with the package"),
     ],
 )
 def test_wrong_use(arguments: list[str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         run(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["fetch"], "required: DATASET"), (["list", "seeda"], "seeda"), (["path", "gug", "x"], "x")],
+)
+def test_a_missing_name_or_one_too_many(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(*arguments)
+    assert message in capsys.readouterr().err
 
 
 def test_path_of_what_is_not_there() -> None:

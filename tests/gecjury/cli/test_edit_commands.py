@@ -209,8 +209,9 @@ def test_m2_retyped_and_reextracted(
         "A 3 4|||R:OTHER|||phrase ,|||REQUIRED|||-NONE-|||0",
     ]
     for action in ("retype", "reextract"):
-        _, err = run(capsys, "m2", action, str(gold), str(gold), status=2)
-        assert f"m2 {action} takes one file, got 2" in err
+        with pytest.raises(SystemExit, match="2"):
+            run(capsys, "m2", action, str(gold), str(gold))
+        assert f"gecjury m2 {action}: {str(gold)!r} is one word too many" in capsys.readouterr().err
         _, err = run(capsys, "m2", action, "gone.m2", "--tagger", "en_nothing_sm", status=2)
         assert "en_nothing_sm" in err
 

@@ -117,7 +117,7 @@ def test_progress_is_a_line_a_minute_in_a_log(
 
     now = 0.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
-    with progress.RowProgress().task("rows", 10_000) as bar:
+    with progress.TerminalProgress(log=True).task("rows", 10_000) as bar:
         bar.advance(4_000)  # done by an earlier run
         for _ in range(10):
             now += 20

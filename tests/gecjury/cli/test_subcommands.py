@@ -107,7 +107,11 @@ def test_help_tells_what_the_command_reads(
 
 def test_every_default_is_there_whether_it_is_declared_or_not() -> None:
     """What reads options finds all that are shared, so that no command is a special case."""
-    for path, words in (("check", ["s", "h"]), ("m2 text", ["f"]), ("train some", ["x"])):
+    for path, words in (
+        ("check", ["s", "h"]),
+        ("m2 text", ["f"]),
+        ("train some", ["x", "-o", "y"]),
+    ):
         args = command_parser().parse_args([*path.split(), *words])
         assert (args.device, args.batch_size, args.cache) == ("auto", 64, None)
         assert (args.dry_run, args.no_cache, args.format) == (False, False, "table")

@@ -152,7 +152,6 @@ def test_the_grid_s_table_marks_the_chosen_combination(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["some", "r.tsv"], "name the folder for the model with -o DIR"),
         (["some", "r.tsv", "x.tsv", "-o", "out"], "takes one set of ratings"),
         (["some", "r.tsv", "-o", "out", "--column", "colour=x"], "'colour' is no role"),
         (
@@ -579,10 +578,11 @@ def test_a_recipe_sets_options_and_gives_way_to_those_typed() -> None:
             assert {key: getattr(args, key) for key in values} == values
             assert chosen_recipe(args) == name
     # Before the recipe or after it, and also where the value is the option's own default.
-    args = parsed("some", "x", "--within", "0", "--recipe", "small", "--encoder", "bert-base-cased")
+    typed = ["--within", "0", "--recipe", "small", "--encoder", "bert-base-cased"]
+    args = parsed("some", "x", "-o", "y", *typed)
     assert (args.within, args.encoder, args.intermediate_epochs) == (0, "bert-base-cased", 1)
     assert chosen_recipe(args) == "small, but for --encoder, --within"
-    assert parsed("some", "x").intermediate == []
+    assert parsed("some", "x", "-o", "y").intermediate == []
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,6 @@ def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: 
     ("argv", "words"),
     [
         (["sample", "-o", "j.json"], ["-m"]),
-        (["sample", "-m", "green"], ["-o FILE.json"]),
         (["sample", "-m", "green", "-o", "j.json", "--like-references", "official"], ["--like"]),
         (["sample", "-m", "grene", "-o", "j.json"], ["grene", "green"]),
         (["sample", "-m", "jury", "-o", "j.json"], ["cannot be a member"]),

@@ -251,12 +251,8 @@ def test_sampling_updates_as_the_closed_form_does() -> None:
 
 def test_human_trueskill_refuses_wrong_settings() -> None:
     pairs = expand_pairs([RankedItem("1", 0, "x", (("A",), ("B",)), (1, 2))], ["A", "B"])
-    with pytest.raises(OptionError, match="together with rng"):
-        human_trueskill(pairs, passes=3)
     with pytest.raises(OptionError, match="runs=0"):
         human_trueskill_sampled(pairs, np.random.default_rng(0), runs=0)
-    with pytest.raises(OptionError, match="draw_probability=0"):
-        human_trueskill_sampled(pairs, np.random.default_rng(0), draw_probability=0.0)
 
 
 def test_where_nothing_is_preferred_no_skill_moves() -> None:
