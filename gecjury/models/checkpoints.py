@@ -296,31 +296,6 @@ def _changed(name: str, file: Path) -> Checkpoint:
     )
 
 
-def change_of(file: Path) -> dict[str, Any]:
-    """Return the arrays of a change by name.
-
-    Raises:
-        InputError: the file is damaged, or was made of another release of the packaged encoder.
-    """
-    from safetensors import safe_open
-
-    base = resolve(EMBEDDED).identity
-    try:
-        with safe_open(file, framework="np") as tensors:
-            made_of = (tensors.metadata() or {}).get("base", "")
-            arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
-    except Exception as error:  # safetensors has an error class of its own
-        raise InputError(
-            f"{file}: damaged ({error!s:.200}); copy or train the model anew"
-        ) from None
-    if made_of != base:
-        raise InputError(
-            f"{file}: changes {made_of:.60}, and the packaged encoder here is {base}; install the "
-            "release that the model was trained with, or train it anew"
-        )
-    return arrays
-
-
 def _stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
 

@@ -18,9 +18,6 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import InputError, OptionError
-from gecjury.models.changes import save_change
-from gecjury.models.checkpoints import EMBEDDED, resolve
-from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
 from gecjury.refless.nets.features import (
@@ -31,7 +28,7 @@ from gecjury.refless.nets.features import (
     piece_counter,
 )
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
-from gecjury.refless.nets.probe import fit_probe, save_probe, states_layer
+from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
@@ -41,6 +38,7 @@ from gecjury.refless.nets.regressor import (
     tokenise,
 )
 from gecjury.refless.nets.trainable import output_layer
+from gecjury.refless.training.compact import POINTS, RANK, layers_read, save_change
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.steps.intermediate import IntermediateData
@@ -48,11 +46,6 @@ from gecjury.refless.training.trainer import LearningTask, fit, is_main_process,
 from gecjury.refless.training.watching import Watch, kept_record
 from gecjury.stats.correlation import spearman
 from gecjury.textfiles import write_text
-
-# Chosen on the dev part of TMU-GFM among ranks 4, 8, 16 and 200 or 400 points: more of either
-# gave nothing. See docs/measured/packaged-models.md.
-_RANK = 8
-_POINTS = 200
 
 _CURVE = (1 / 8, 1 / 4, 1 / 2)
 """Shares of the training rows that a learning curve of kernel regression has, beside all."""
@@ -292,7 +285,7 @@ def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str,
         job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
         within=recipe.within, paired=recipe.read_source,
         shares=_CURVE if job.drawn is not None else (), language=recipe.language,
-        most=_POINTS if recipe.compact else 0,
+        most=POINTS if recipe.compact else 0,
     )  # fmt: skip
     if is_main_process():
         save_probe(probe, folder, half=recipe.compact)
@@ -305,9 +298,8 @@ def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str,
 def _keep_change(encoder: str, place: Path) -> str:
     """Write what the steps altered in the packaged encoder, in the layers that are read."""
     if is_main_process():
-        config = read_config(resolve(EMBEDDED))
         with output_errors(place):
-            save_change(encoder, place, rank=_RANK, layers=states_layer(config.num_hidden_layers))
+            save_change(encoder, place, rank=RANK, layers=layers_read())
     wait_for_all()
     return str(place)
 
