@@ -109,7 +109,6 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False)
     """
     from transformers import AutoTokenizer
 
-    quiet_transformers()
     _check_json(checkpoint, "tokenizer_config.json")
     try:
         with _panics_as_errors():
@@ -280,7 +279,6 @@ def read_network(
     import torch
     import transformers
 
-    quiet_transformers()
     options |= {"config": config, "output_loading_info": True}
     with loading_errors(checkpoint):
         if checkpoint.safe:

@@ -21,7 +21,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import Repository, inside, repository, resolve
+from gecjury.models.checkpoints import inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
@@ -183,7 +183,7 @@ def open_bundle(
         DataError: the hub cannot be reached, or the download was cut off.
     """
     check_dtype(dtype, pick_device(device))
-    folder = _repository(location).folder
+    folder, _ = _repository(location)
     manifest = _manifest(folder) or _foreign(folder, location)
     return assemble(folder, manifest, max_length, device, location, dtype)
 
@@ -239,11 +239,11 @@ def bundle_identity(location: str) -> dict[str, str]:
         `weights`, and with kernel regression `encoder` and `base`, where these lie elsewhere; where
         fine-tuned models have a part as well, `kernel`, its shares by aspect.
     """
-    trained = _repository(location)
-    manifest = _manifest(trained.folder)
-    identity = {"weights": trained.identity}
+    folder, weights = _repository(location)
+    manifest = _manifest(folder)
+    identity = {"weights": weights}
     if manifest is not None:
-        names = _encoders_elsewhere(trained.folder, manifest)
+        names = _encoders_elsewhere(folder, manifest)
         identity |= {key: resolve(name).identity for key, name in names.items()}
         if shares := [f"{aspect}:{share:g}" for aspect, share in manifest.shares.items()]:
             identity["kernel"] = "+".join(shares)
@@ -307,7 +307,7 @@ def assemble(
     )
 
 
-def _repository(location: str) -> Repository:
+def _repository(location: str) -> tuple[Path, str]:
     if location.startswith((".", "/", "~")) and not Path(location).expanduser().is_dir():
         raise InputError(
             f"{location}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
