@@ -142,19 +142,17 @@ class IMPARA(MeanScorer):
     def _similarity(
         self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
     ) -> FloatArray:
-        """Cosine of each source and hypothesis, every distinct sentence encoded once."""
-        rows: dict[str, int] = {}
-        left = [rows.setdefault(text, len(rows)) for text in sources]
-        right = [rows.setdefault(text, len(rows)) for text in hypotheses]
+        """Return the cosine of each source and hypothesis."""
         spec = EncoderSpec(encoder, max_length=self.max_length, dtype=self.dtype)
-        vectors = load_encoder(spec, runtime).encode(list(rows)).vectors.astype(np.float64)
+        texts = [*sources, *hypotheses]
+        vectors = load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
         if not np.isfinite(vectors).all():
             raise InputError(
                 f"the encoder {encoder} gives no numbers: its weights are damaged; copy it anew"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1.0)
-        cosines: FloatArray = np.einsum("ij,ij->i", vectors[left], vectors[right])
+        cosines: FloatArray = np.einsum("ij,ij->i", *np.split(vectors, 2))
         return cosines.round(6)
 
 

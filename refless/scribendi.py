@@ -72,15 +72,12 @@ class Scribendi(Scorer):
         changed = [
             row for row, (s, h) in enumerate(zip(sources, hypotheses, strict=True)) if s != h
         ]
-        rows: dict[str, int] = {}
-        left = [rows.setdefault(sources[row], len(rows)) for row in changed]
-        right = [rows.setdefault(hypotheses[row], len(rows)) for row in changed]
+        texts = [side[row] for side in (sources, hypotheses) for row in changed]
+        likely = mean_log_probabilities(self.model, texts, runtime, self.dtype)
         english = corpus.language.code == "en"
-        likely = mean_log_probabilities(self.model, list(rows), runtime, self.dtype)
         scores = np.zeros(len(sources))
-        for row, source, hypothesis in zip(changed, left, right, strict=True):
-            better = likely[hypothesis] > likely[source]
-            near = better and self._near(sources[row], hypotheses[row], english)
+        for row, before, after in zip(changed, *np.split(likely, 2), strict=True):
+            near = after > before and self._near(sources[row], hypotheses[row], english)
             scores[row] = 1.0 if near else -1.0
         return Statistics(scores[pair_of], notes=english_model_notes(self.model, corpus))
 

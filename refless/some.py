@@ -126,30 +126,31 @@ class SOME(WeighedAspects):
         """
         bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
         notes = bundle.origin.notes(corpus)
-        texts, pairs, text_of, pair_of = distinct_pairs(corpus)
-        of_quality = bundle.aspects == (QUALITY,)
-        if of_quality:
-            self._refuse_weights()
-        aspects = (QUALITY,) if of_quality else ASPECTS
-        values = np.empty((len(corpus.systems), len(corpus), len(aspects)))
-        for column, aspect in enumerate(aspects):
+        weights = (self.alpha, self.beta, self.gamma)
+        aspects: tuple[str, ...] = ASPECTS
+        if bundle.aspects == (QUALITY,):
+            aspects = bundle.aspects
+            if weights != USUAL_WEIGHTS:
+                raise OptionError(
+                    f"some: {self.model} rates one aspect, {QUALITY}, which has no weights: leave "
+                    "out alpha, beta and gamma"
+                )
+        for aspect, weight in zip(aspects, weights, strict=False):
             # An aspect without weight needs no model.
-            if aspect not in bundle.aspects:
-                if (self.alpha, self.beta, self.gamma)[column]:
-                    raise OptionError(
-                        f"some: {self.model} has no model of {aspect}, whose weight is not 0; take "
-                        f"-m {metric_for(self.model, bundle.aspects)}"
-                    )
-                values[:, :, column] = 0.0
+            if weight and aspect not in bundle.aspects:
+                raise OptionError(
+                    f"some: {self.model} has no model of {aspect}, whose weight is not 0; take "
+                    f"-m {metric_for(self.model, bundle.aspects)}"
+                )
+        texts, pairs, text_of, pair_of = distinct_pairs(corpus)
         predicted = bundle.predict(texts, pairs, runtime)
+        # Aspects without a model stay 0, which their weight of 0 makes harmless.
+        values = np.zeros((*text_of.shape, len(aspects)))
+        low, high = bundle.scale
         for column, aspect in enumerate(aspects):
             if aspect in predicted:
                 rows = pair_of if aspect in bundle.pair_aspects else text_of
-                values[:, :, column] = predicted[aspect][rows]
-        # Aspects without a model stay 0, which their weight of 0 makes harmless.
-        low, high = bundle.scale
-        present = [c for c, aspect in enumerate(aspects) if aspect in predicted]
-        values[:, :, present] = (values[:, :, present] - low) / (high - low)
+                values[:, :, column] = (predicted[aspect][rows] - low) / (high - low)
         notes += [
             f"{name}: {count} hypotheses are empty, and nothing empty was trained on: what a "
             "regressor says of them means nothing"
@@ -157,14 +158,6 @@ class SOME(WeighedAspects):
             if (count := sum(not line.strip() for line in version.lines))
         ]
         return Statistics(values, notes=tuple(notes))
-
-    def _refuse_weights(self) -> None:
-        """Refuse weights of aspects that a model of quality does not have."""
-        if (self.alpha, self.beta, self.gamma) != USUAL_WEIGHTS:
-            raise OptionError(
-                f"some: {self.model} rates one aspect, {QUALITY}, which has no weights: leave out "
-                "alpha, beta and gamma"
-            )
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return weighted sums, systems × sentences; of a model of quality its ratings."""

@@ -14,6 +14,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.hub import hub_dataset
 from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.leakage import normalise
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
@@ -93,6 +94,18 @@ class Annotations:
             names=tuple(self.names[row] for row in chosen) if self.names else (),
             raters={aspect: table[chosen] for aspect, table in self.raters.items()},
         )
+
+    @property
+    def keys(self) -> list[str]:
+        """Return what tells each row's source from others: normalised, the output without one."""
+        return [normalise(s or o) for s, o in zip(self.sources, self.outputs, strict=True)]
+
+    @property
+    def groups(self) -> IntArray:
+        """Return the number of each row's source, in the order in which they first come."""
+        numbers: dict[str, int] = {}
+        rows = [numbers.setdefault(key, len(numbers)) for key in self.keys]
+        return np.array(rows, dtype=np.int64)
 
     @property
     def print(self) -> str:

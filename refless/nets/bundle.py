@@ -16,8 +16,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
@@ -98,14 +96,18 @@ class Bundle:
         Returns:
             T or P numbers an aspect.
         """
-        # Only aspects that both ways predict are mixed; the others have one prediction.
-        tuned, fitted = self.parts(texts, pairs, runtime, aspects)
-        mixed = {
+        return self.mixed(*self.parts(texts, pairs, runtime, aspects))
+
+    def mixed(
+        self, tuned: Mapping[str, FloatArray], fitted: Mapping[str, FloatArray]
+    ) -> dict[str, FloatArray]:
+        """Return ratings with both ways weighed where both predict an aspect; see `parts`."""
+        both = {
             aspect: (1 - share) * tuned[aspect] + share * fitted[aspect]
             for aspect, share in self.shares.items()
             if aspect in tuned and aspect in fitted
         }
-        return tuned | fitted | mixed
+        return {**tuned, **fitted, **both}
 
     def parts(
         self,
@@ -136,7 +138,7 @@ class Bundle:
         """Return mean ratings of the members, with what features add."""
         # Where the regressions read pairs, there is a rating a pair of the hypothesis as well.
         paired = self.probe is not None and self.probe.paired
-        lone = list(dict.fromkeys(pairs[1])) if paired else list(texts)
+        lone = pairs[1] if paired else texts
         sums: dict[str, FloatArray] = {}
         counts: Counter[str] = Counter()
         for member in self.members:
@@ -157,10 +159,6 @@ class Bundle:
                 means[aspect] = means[aspect] + linear(
                     aspect_features(aspect, lone, pairs, count, self.origin.language)
                 )
-        if paired:
-            place = {text: row for row, text in enumerate(lone)}
-            rows = np.array([place[text] for text in pairs[1]], dtype=np.int64)
-            means = {a: v if a in PAIRED else v[rows] for a, v in means.items()}
         return means
 
 

@@ -58,8 +58,7 @@ class KernelModel:
 
     def arrays(self) -> dict[str, FloatArray]:
         """Everything as arrays, for a file."""
-        named = {key: getattr(self, key) for key in _ARRAYS}
-        return {**named, "bias": np.array([self.bias])}
+        return {**vars(self), "bias": np.array([self.bias])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> KernelModel:
@@ -80,6 +79,11 @@ class KernelModel:
 
 
 _ARRAYS = ("mean", "deviation", "factor", "points", "weights")
+
+
+def joined(blocks: Sequence[Block]) -> FloatArray:
+    """Return the columns of all blocks side by side, as 64-bit numbers."""
+    return np.concatenate([values for values, _ in blocks], axis=1).astype(np.float64)
 
 
 def fit_kernel(
@@ -107,7 +111,7 @@ def fit_kernel(
     Returns:
         The model, and the dev `score` with the `penalty` and `width` chosen.
     """
-    inputs = np.concatenate([values for values, _ in blocks], axis=1).astype(np.float64)
+    inputs = joined(blocks)
     factor = np.concatenate(
         [np.full(values.shape[1], (weight / values.shape[1]) ** 0.5) for values, weight in blocks]
     )
@@ -119,17 +123,14 @@ def fit_kernel(
     near, far = _distances(points, points), _distances(others, points)
     bias = float(ratings[train].mean())
     members = None if groups is None else groups[train]
-    best: tuple[float, float, float, FloatArray] | None = None
+    tried: list[tuple[float, float, float, FloatArray]] = []
     for width in WIDTHS:
         kernel, across = np.exp(-width * near), np.exp(-width * far)
         for penalty in PENALTIES:
             weights = _solve(kernel, ratings[train] - bias, penalty, members, within)
             rho = spearman(ratings[dev], across @ weights)
-            rho = -1.0 if np.isnan(rho) else rho
-            if best is None or rho > best[0]:
-                best = (rho, penalty, width, weights)
-    assert best is not None  # both grids have entries
-    score, penalty, width, weights = best
+            tried.append((-1.0 if np.isnan(rho) else rho, penalty, width, weights))
+    score, penalty, width, weights = max(tried, key=lambda trial: trial[0])
     root = width**0.5
     model = KernelModel(mean, deviation, factor * root, points * root, weights, bias)
     return model, {"score": score, "penalty": penalty, "width": width}
@@ -141,12 +142,14 @@ def _solve(
     """Weights of the training rows: (W K + penalty · I)⁻¹ W y with W = I + within · centring."""
     from scipy.linalg import solve
 
+    ridge = penalty * np.eye(len(kernel))
+    weights: FloatArray
     if groups is None or within == 0:
-        ridge = kernel + penalty * np.eye(len(kernel))
-        weights: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)
-        return weights
-    left = kernel + within * _deviations(kernel, groups) + penalty * np.eye(len(kernel))
-    weights = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
+        weights = solve(kernel + ridge, centred, assume_a="pos", overwrite_a=True)
+    else:
+        # Differences within a source weigh more: the matrix is no longer symmetric.
+        left = kernel + within * _deviations(kernel, groups) + ridge
+        weights = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
     return weights
 
 

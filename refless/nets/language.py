@@ -78,13 +78,11 @@ def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
     """Mean log probability of each sequence's pieces but the first."""
     import torch
 
-    width = max(map(len, batch))
-    ids = torch.zeros((len(batch), width), dtype=torch.long)
-    mask = torch.zeros((len(batch), width), dtype=torch.long)
-    for row, pieces in enumerate(batch):
-        ids[row, : len(pieces)] = torch.tensor(pieces)
-        mask[row, : len(pieces)] = 1
-    ids, mask = ids.to(network.device), mask.to(network.device)
+    pieces = [torch.tensor(ids) for ids in batch]
+    ids, mask = (
+        torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(network.device)
+        for rows in (pieces, [torch.ones_like(ids) for ids in pieces])
+    )
     with torch.inference_mode():
         logits = network(ids, attention_mask=mask).logits[:, :-1].float()
         losses = torch.nn.functional.cross_entropy(

@@ -6,6 +6,7 @@ each aspect and seed, and kernel regression. Figures and card are in `evaluation
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Mapping
@@ -34,10 +35,9 @@ from gecjury.refless.nets.regressor import (
 from gecjury.refless.nets.trainable import output_layer
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
-from gecjury.refless.training.steps.intermediate import IntermediateData
+from gecjury.refless.training.steps.intermediate import IntermediateData, rank_figures
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
-from gecjury.stats.correlation import spearman
 from gecjury.textfiles import write_text
 
 _CURVE = (1 / 8, 1 / 4, 1 / 2)
@@ -183,19 +183,14 @@ def _train_model(
                 examples.append({**one, "labels": [values.get(a, np.nan) for a in shared]})
 
     def evaluate(model: Any) -> dict[str, float]:
-        figures = {}
+        totals, ratings = [], []
         for group, encoded in inputs.items():
-            dev = [encoded[row] for row in split.dev]
-            outputs = predict(model, tokenizer, dev, job.runtime)
-            # A diverged model must not pass for one without correlation, which counts as 0.
-            if not np.isfinite(outputs).all():
-                return {"score": float("nan")}
-            for place, (aspect, column) in enumerate(zip(aspects, columns, strict=True)):
-                if aspect in group:
-                    total = outputs[:, place] + added[split.dev, column]
-                    rho = spearman(data.ratings[split.dev, column], total)
-                    figures[aspect] = 0.0 if np.isnan(rho) else rho
-        return {"score": float(np.mean(list(figures.values()))), **figures}
+            outputs = predict(model, tokenizer, [encoded[row] for row in split.dev], job.runtime)
+            for aspect in group:
+                column = data.aspects.index(aspect)
+                totals.append(outputs[:, aspects.index(aspect)] + added[split.dev, column])
+                ratings.append(data.ratings[split.dev, column])
+        return rank_figures(totals, ratings, itertools.chain(*inputs))
 
     task = LearningTask(
         model=model,

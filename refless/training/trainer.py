@@ -27,7 +27,7 @@ from gecjury.refless.nets.trainable import (
     recompute_layers,
 )
 from gecjury.refless.training.recipe import Loss, TrainSettings
-from gecjury.refless.training.watching import Watch, reporters, resumed_step
+from gecjury.refless.training.watching import Watch, dev_figures, reporters, resumed_step
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
@@ -119,14 +119,9 @@ def fit(
     # The model that is returned is saved and tried as any other: its layers are whole again.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
-    # The Trainer's log mixes losses and dev figures; ours are marked by `eval_`.
-    history = tuple(
-        {key.removeprefix("eval_"): value for key, value in entry.items()}
-        for entry in trainer.state.log_history
-        if "eval_score" in entry
-    )
+    history = dev_figures(trainer.state.log_history)
     best = max(history, key=lambda entry: entry["score"]) if history else {}
-    return Fit(trainer.model, best, history)
+    return Fit(trainer.model, best, tuple(history))
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:

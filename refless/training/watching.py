@@ -74,11 +74,7 @@ class History:
             for entry in log
             if "loss" in entry
         ]
-        dev = [
-            {key.removeprefix("eval_"): value for key, value in e.items()}
-            for e in log
-            if "eval_score" in e
-        ]
+        dev = dev_figures(log)
         # Of equal scores the first epoch, as the Trainer keeps it.
         best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
         self.content["models"][model] = {
@@ -100,6 +96,15 @@ class History:
         write_text(self.path, json.dumps(self.content, indent=1))
         if self.drawn is not None:
             self.drawn(self.content)
+
+
+def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """Return the dev figures among all that the Trainer has logged, where `eval_` marks them."""
+    return [
+        {key.removeprefix("eval_"): value for key, value in entry.items()}
+        for entry in log
+        if "eval_score" in entry
+    ]
 
 
 def held_memory() -> float:

@@ -241,7 +241,8 @@ def figures_beside(
         the mean of the others.
     """
     mean = data.ratings[:, data.aspects.index(QUALITY)]
-    draws = _draws(data)
+    sources = data.groups
+    draws = sentence_counts(int(sources.max()) + 1, _RESAMPLES, _SEED)[:, sources]
     named = {MODEL: predicted, **_counts(data, language)}
     rows = [_row(name, "mean rating", values, mean, draws) for name, values in named.items()]
     ratings = data.raters.get(QUALITY)
@@ -249,9 +250,9 @@ def figures_beside(
         return rows
     sums, rated = np.nansum(ratings, axis=1), (~np.isnan(ratings)).sum(axis=1)
     for number, single in enumerate(ratings.T, 1):
-        left = rated - ~np.isnan(single)
+        # A row that no other rater rated divides 0 by 0, and is left out.
         with np.errstate(invalid="ignore"):
-            others = np.where(left > 0, (sums - np.nan_to_num(single)) / left, np.nan)
+            others = (sums - np.nan_to_num(single)) / (rated - ~np.isnan(single))
         of = "mean of the other raters"
         rows.append(_row(f"rater {number}", of, single, others, draws))
     return rows
@@ -299,14 +300,6 @@ def _tokens(sides: Sequence[Sequence[str]], language: str) -> tuple[list[list[li
     except MissingExtraError:
         return [[list(text) for text in texts] for texts in sides], "characters"
     return [[line.split() for line in lines] for lines in cut], "tokens"
-
-
-def _draws(data: Annotations) -> FloatArray:
-    """Return how often each row stands in each resample of the sources, draws × rows."""
-    keys = [normalise(source) for source in data.sources]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    group = np.array([numbers[key] for key in keys])
-    return sentence_counts(len(numbers), _RESAMPLES, _SEED)[:, group]
 
 
 def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) -> BesideRow:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -295,13 +295,26 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
 
     def evaluate(model: Any) -> dict[str, float]:
         outputs = predict(model, tokenizer, encoded[:held], step.runtime)
-        if not np.isfinite(outputs).all():
-            return {"score": float("nan")}
-        scores = []
-        for column in range(heads):
-            labelled = ~np.isnan(labels[:held, column])
-            rho = spearman(labels[:held, column][labelled], outputs[labelled, column])
-            scores.append(0.0 if np.isnan(rho) else rho)
-        return {"score": float(np.mean(scores))}
+        return {"score": rank_figures(outputs.T, labels[:held].T)["score"]}
 
     return model, examples, evaluate
+
+
+def rank_figures(
+    outputs: Iterable[FloatArray], ratings: Iterable[FloatArray], names: Iterable[str] = ()
+) -> dict[str, float]:
+    """Return Spearman of each head by name, 0 where it is undefined, and their mean as `score`.
+
+    A model that diverged must not pass for one without correlation: its score is NaN.
+
+    Args:
+        outputs: of each head, one a row.
+        ratings: for each head, NaN for rows without one.
+        names: of the heads.
+    """
+    figures = []
+    for values, wanted in zip(outputs, ratings, strict=True):
+        if not np.isfinite(values).all():
+            return {"score": float("nan")}
+        figures.append(float(np.nan_to_num(spearman(wanted, values))))
+    return {"score": float(np.mean(figures)), **dict(zip(names, figures, strict=False))}
