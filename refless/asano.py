@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,15 +39,10 @@ class Asano(WeighedAspects):
     """
 
     name: ClassVar[str] = "asano"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     paper: ClassVar[str] = "Asano et al. 2017"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
     version: ClassVar[int] = 2
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = ""
     language_model: str = "openai-community/gpt2"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,13 +14,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import (
-    EMBEDDED,
-    inside,
-    named_within,
-    resolve,
-    weights_identity,
-)
+from gecjury.models.checkpoints import EMBEDDED, inside, named_within, resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.precision import DType, check_dtype, placed
@@ -33,14 +27,14 @@ from gecjury.refless.nets.manifest import (
 )
 from gecjury.refless.nets.pooled import open_pooled
 from gecjury.refless.nets.regressor import Regressor
-from gecjury.refless.some import distinct_pairs
+from gecjury.refless.some import ModelScorer, distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)
-class IMPARA(MeanScorer):
+class IMPARA(ModelScorer, MeanScorer):
     """Quality of the hypothesis if it keeps the source's meaning, else 0 (Maeda et al. 2022).
 
     sigmoid(QE(hypothesis)) where cos(Enc(source), Enc(hypothesis)) ≥ `threshold`, with means of
@@ -60,13 +54,9 @@ class IMPARA(MeanScorer):
     """
 
     name: ClassVar[str] = "impara"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
     paper: ClassVar[str] = "Maeda et al. 2022"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = ""
     encoder: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,14 +15,13 @@ from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
-from gecjury.refless.some import distinct_pairs
+from gecjury.refless.some import ModelScorer, distinct_pairs
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
 
 @dataclass(frozen=True)
-class Scribendi(Scorer):
+class Scribendi(ModelScorer):
     """1, 0 or −1 a sentence, summed over the corpus (Islam and Magnani 2021).
 
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
@@ -38,15 +37,11 @@ class Scribendi(Scorer):
     """
 
     name: ClassVar[str] = "scribendi"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
     paper: ClassVar[str] = "Islam and Magnani 2021"
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub. 3: texts without a word
     # are alike.
     version: ClassVar[int] = 3
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = "openai-community/gpt2"
     threshold: float = 0.8

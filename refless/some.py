@@ -23,14 +23,24 @@ from gecjury.refless.nets.bundle import (
     open_bundle,
 )
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
 
-class WeighedAspects(MeanScorer):
+class ModelScorer(Scorer):
+    """A metric whose networks read texts as they are written, on any device."""
+
+    family: ClassVar[str] = "refless"
+    reads: ClassVar[Literal["tokens", "text"]] = "text"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
+
+
+class WeighedAspects(ModelScorer, MeanScorer):
     """A metric that weighs grammaticality, fluency and meaning."""
 
     part_names: ClassVar[tuple[str, ...]] = ASPECTS
+    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     alpha: float
     beta: float
     gamma: float
@@ -84,14 +94,9 @@ class SOME(WeighedAspects):
     """
 
     name: ClassVar[str] = "some"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
     tuning: ClassVar[Mapping[str, str]] = {
         "aggregate": "mean",
         "searched": "weights",

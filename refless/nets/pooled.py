@@ -74,18 +74,22 @@ def _encoder(checkpoint: Checkpoint, config: Any) -> Any:
     return network
 
 
-def fresh_pooled(location: str, names: Sequence[str]) -> Any:
-    """An encoder with a fresh head on the mean of its states.
+def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Any:
+    """Load an encoder with a fresh head on the mean of its states.
 
     Args:
         location: folder or hub name, or `embedded`.
         names: of the outputs.
+        seed: that the head is drawn by.
 
     Raises:
         GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
     """
+    from transformers import set_seed
+
     checkpoint = resolve(location)
     config = read_config(checkpoint, **head_config(names))
+    set_seed(seed)
     return _joined(_encoder(checkpoint, config), len(names))
 
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from gecjury.arrays import Float32Array, FloatArray
 from gecjury.corpus.splits import Split
-from gecjury.errors import InputError
 from gecjury.models.checkpoints import Checkpoint, inside, named_within, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
@@ -223,15 +222,7 @@ def fit_probe(
         The regressions; for each aspect the dev score and what was chosen by it; and, with
         `shares`, for each aspect the dev score by rows learnt from, all rows among them.
 
-    Raises:
-        InputError: pairs are to be read, but there is no source.
     """
-    pairs = [aspect for aspect in data.aspects if aspect in PAIRED]
-    if (pairs or paired) and not all(data.sources):
-        raise InputError(
-            f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads them: "
-            "name the column of the sources (--column source=...)"
-        )
     # The reader needs to know how inputs are read, which a probe without regressions says as well.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
     groups = data.groups

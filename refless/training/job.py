@@ -22,13 +22,7 @@ from gecjury.refless.training.recipe import BaseRecipe, Intermediate, Recipe
 from gecjury.refless.training.steps.detection import detection_keys
 from gecjury.refless.training.steps.intermediate import IntermediateData, Step, run_intermediate
 from gecjury.refless.training.trainer import is_main_process
-from gecjury.refless.training.watching import (
-    HISTORY_FILE,
-    History,
-    Ledger,
-    Watch,
-    check_reporting,
-)
+from gecjury.refless.training.watching import HISTORY_FILE, History, Ledger, Watch, check_reporting
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
 

@@ -49,10 +49,17 @@ def train_some(job: Job) -> Report:
 
     Raises:
         OptionError: the folder holds another model, or checkpoints of another run.
-        InputError, DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
+        InputError: ratings are of pairs, and there is no source.
+        DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
         `gecjury.refless.nets.regressor`.
     """
     recipe, run = job.recipe, _run_print(job)
+    paired = [aspect for aspect in job.data.aspects if aspect in PAIRED]
+    if (paired or recipe.read_source) and not all(job.data.sources):
+        raise InputError(
+            f"{paired[0] if paired else '--read-source'} is of pairs of source and output: name "
+            "the column of the sources (--column source=...)"
+        )
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
     watch = job.watch()
@@ -157,11 +164,8 @@ def _train_model(
     marker = work / "finished.json"
     if marker.exists():
         return dict(kept_record(Mapping[str, float], marker))
-    from transformers import set_seed
-
-    set_seed(settings.seed)
     tokenizer = load_tokenizer(start)
-    model = load_model(start, aspects)
+    model = load_model(start, aspects, seed=seed)
     columns = [data.aspects.index(aspect) for aspect in aspects]
     # The model learns what the features leave over, since their part is added to its outputs.
     targets = data.ratings[:, columns] - added[:, columns]
@@ -232,11 +236,6 @@ def _inputs(
     if alone:
         inputs[alone] = tokenise(tokenizer, data.outputs, None, max_length)
     if compared:
-        if not any(data.sources):
-            raise InputError(
-                f"{compared[0]} is rated of pairs: name the column of the sources "
-                "(--column source=...)"
-            )
         inputs[compared] = tokenise(tokenizer, data.sources, data.outputs, max_length)
     return inputs
 

@@ -27,7 +27,7 @@ from gecjury.refless.nets.trainable import (
     recompute_layers,
 )
 from gecjury.refless.training.recipe import Loss, TrainSettings
-from gecjury.refless.training.watching import Watch, dev_figures, reporters, resumed_step
+from gecjury.refless.training.watching import Watch, dev_figures, reporters
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
@@ -112,7 +112,7 @@ def fit(
     watch = watch if is_main_process() else None
     with runtime.progress.task(task.label, None) as bar:
         trainer = _build_trainer(task, settings, folder, runtime, bar, watch)
-        for callback in () if watch is None else reporters(watch, resumed_step(last)):
+        for callback in () if watch is None else reporters(watch, last):
             trainer.add_callback(callback)
         with output_errors(folder):
             trainer.train(resume_from_checkpoint=last)

@@ -224,25 +224,27 @@ def check_reporting(names: Sequence[str]) -> None:
             )
 
 
-def reporters(watch: Watch, step: int) -> list[Any]:
+def reporters(watch: Watch, checkpoint: str | None) -> list[Any]:
     """Return callbacks of transformers' Trainer for what it is to report to.
 
     Args:
         watch: says to what, and where logs lie.
-        step: that a broken run goes on from; what it logged after it is taken back.
+        checkpoint: that a broken run goes on from; what it logged after it is taken back.
 
     Raises:
         OutputError: the folder for logs cannot be written.
     """
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
+    # A checkpoint's name ends in its step.
+    after = int(checkpoint.rpartition("-")[2]) + 1 if checkpoint else None
     callbacks = []
     for name in watch.report_to:
         if name == "tensorboard":
             # A writer of our own, since the place and what is taken back are options of it alone.
             with output_errors(watch.logs):
                 watch.logs.mkdir(parents=True, exist_ok=True)
-                writer = _summary_writer()(str(watch.logs), purge_step=step + 1 if step else None)
+                writer = _summary_writer()(str(watch.logs), purge_step=after)
             callbacks.append(INTEGRATION_TO_CALLBACK[name](writer))
         else:
             callbacks.append(INTEGRATION_TO_CALLBACK[name]())
@@ -255,8 +257,3 @@ def _summary_writer() -> Any:
     except ImportError:
         from tensorboardX import SummaryWriter
     return SummaryWriter
-
-
-def resumed_step(checkpoint: str | None) -> int:
-    """Return the step that a checkpoint's name says; 0 without one."""
-    return int(checkpoint.rpartition("-")[2]) if checkpoint else 0

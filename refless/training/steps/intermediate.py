@@ -126,10 +126,6 @@ def run_intermediate(step: Step) -> dict[str, float]:
 
 def learn(step: Step) -> tuple[Fit, Any]:
     """Train the model of a step; returns it with its dev figures, and its tokenizer."""
-    from transformers import set_seed
-
-    # Fresh heads are drawn while the model is loaded, before `fit` sets the seed.
-    set_seed(step.settings.seed)
     tokenizer = load_tokenizer(step.start)
     prepare = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[step.kind]
     model, examples, evaluate = prepare(step, tokenizer)
@@ -156,7 +152,7 @@ def _held_out(count: int) -> int:
 def _labelled_detection(step: Step, tokenizer: Any, text: LabelledText) -> Prepared:
     settings = step.settings
     text = with_dev(text, settings.seed)
-    model = load_model(step.start, LABELS, kind="word-pieces")
+    model = load_model(step.start, LABELS, seed=settings.seed, kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return labelled_figures(model, tokenizer, text.dev, settings, step.runtime)
@@ -187,7 +183,8 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     refuse_few(len(examples), "sentences to learn error detection from")
     held = _held_out(len(examples))
     dev, rest = examples[:held], examples[held:]
-    model = load_model(step.start, ("kept", "edited"), kind="word-pieces")
+    seed = step.settings.seed
+    model = load_model(step.start, ("kept", "edited"), seed=seed, kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return {"score": _average_precision(model, tokenizer, dev)}
@@ -215,7 +212,7 @@ def _ranking(step: Step, tokenizer: Any) -> Prepared:
     pairs = ranked_pairs(step.data.corrections, rng, max(len(step.data.corrections), 1))
     refuse_few(len(pairs), "pairs to learn ranking from")
     held = _held_out(len(pairs))
-    model = load_model(step.start, ("rank",))
+    model = load_model(step.start, ("rank",), seed=step.settings.seed)
     examples = pair_examples(tokenizer, pairs[held:], step.settings.max_length)
 
     def evaluate(model: Any) -> dict[str, float]:
@@ -287,7 +284,7 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
     encoded = tokenise(tokenizer, [texts[row] for row in order], None, step.settings.max_length)
     held = _held_out(len(encoded))
     outputs = [f"{rated.aspects[0]}-{n}" for n, rated in enumerate(step.data.rated)]
-    model = load_model(step.start, outputs)
+    model = load_model(step.start, outputs, seed=step.settings.seed)
     examples = [
         {**inputs, "labels": label.tolist()}
         for inputs, label in zip(encoded[held:], labels[held:], strict=True)
