@@ -34,10 +34,6 @@ class _Pooled:
         """The encoder, under transformers' name for it."""
         return self.encoder
 
-    def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """As the encoder's."""
-        self.encoder.gradient_checkpointing_enable(**options)
-
     def forward(self, input_ids: Any, attention_mask: Any, **others: Any) -> Any:
         """Outputs, batch × outputs, as `logits`."""
         from transformers.modeling_outputs import SequenceClassifierOutput

@@ -101,13 +101,14 @@ def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> fl
         tuned: predictions of fine-tuned models.
         fitted: predictions of the kernel regression.
     """
-    best = (-np.inf, 0.5)
-    for tenths in (5, 4, 6, 3, 7, 2, 8, 1, 9, 0, 10):
+
+    def order(tenths: int) -> float:
         share = tenths / 10
         rho = spearman(ratings, (1 - share) * tuned + share * fitted)
-        if rho > best[0]:
-            best = (rho, share)
-    return best[1]
+        return -np.inf if np.isnan(rho) else rho
+
+    # Of equals the first is taken.
+    return max((5, 4, 6, 3, 7, 2, 8, 1, 9, 0, 10), key=order) / 10
 
 
 def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, float]:
