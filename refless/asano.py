@@ -72,12 +72,7 @@ class Asano(WeighedAspects):
         values = np.zeros((*text_of.shape, 3))
         notes: list[str] = []
         if self.alpha:
-            if not self.model:
-                raise OptionError(
-                    "asano: no grammaticality model is named. Train one with `gecjury train some "
-                    "gug -o my-gug --encoder embedded` and score with -m asano:model=my-gug, or "
-                    "leave it out with alpha=0"
-                )
+            self.refuse_unnamed("some gug", "; or leave grammaticality out with alpha=0")
             bundle = open_bundle(self.model, device=runtime.device, dtype=self.dtype)
             if "grammaticality" not in bundle.aspects:
                 raise OptionError(

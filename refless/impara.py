@@ -23,6 +23,7 @@ from gecjury.refless.nets.manifest import (
     IMPARA_POOLED_FORMAT,
     ImparaManifest,
     Origin,
+    folder_of,
     read_manifest,
 )
 from gecjury.refless.nets.pooled import open_pooled
@@ -94,12 +95,7 @@ class IMPARA(ModelScorer, MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; details say how often the filter decided."""
-        if not self.model:
-            raise OptionError(
-                "impara: no model is named, and the authors' was not released. Train one, e.g. "
-                "`gecjury train impara jfleg gmeg-dev -o my-impara --recipe small`, and "
-                "score with -m impara:model=my-impara"
-            )
+        self.refuse_unnamed("impara jfleg gmeg-dev")
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
         ranker, origin = _open(self.model, self.max_length, runtime.device, self.dtype)
@@ -180,12 +176,7 @@ def _manifest(location: str) -> ImparaManifest | None:
     Raises:
         InputError: no such folder, or not an IMPARA model.
     """
-    folder = Path(location).expanduser()
+    folder = folder_of(location, "impara jfleg gmeg-dev")
     if not folder.is_dir():
-        if location.startswith((".", "/", "~")):
-            raise InputError(
-                f"{location}: no such folder. Train a model with `gecjury train impara jfleg "
-                f"gmeg-dev -o {location}`, or correct the path"
-            )
         return None
     return read_manifest(folder, ImparaManifest, (IMPARA_FORMAT, IMPARA_POOLED_FORMAT))

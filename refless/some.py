@@ -16,7 +16,6 @@ from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import ASPECTS, QUALITY
 from gecjury.refless.nets.bundle import (
     USUAL_WEIGHTS,
-    Bundle,
     bundle_identity,
     bundle_models,
     metric_for,
@@ -34,6 +33,24 @@ class ModelScorer(Scorer):
     reads: ClassVar[Literal["tokens", "text"]] = "text"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
+    model: str
+
+    def refuse_unnamed(self, train: str, otherwise: str = "") -> None:
+        """Refuse to score without a trained model.
+
+        Args:
+            train: what trains one: target and data of `gecjury train`.
+            otherwise: what else one may do.
+
+        Raises:
+            OptionError: none is named.
+        """
+        if not self.model:
+            raise OptionError(
+                f"{self.name}: no model is named, and none is distributed. Train one, e.g. "
+                f"`gecjury train {train} -o my-model --recipe small`, and score with "
+                f"-m {self.name}:model=my-model{otherwise}"
+            )
 
 
 class WeighedAspects(ModelScorer, MeanScorer):
@@ -129,6 +146,7 @@ class SOME(WeighedAspects):
 
         Of a model of quality, systems × sentences × 1.
         """
+        self.refuse_unnamed("some tmu-gfm")
         bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
         notes = bundle.origin.notes(corpus)
         weights = (self.alpha, self.beta, self.gamma)
@@ -190,15 +208,7 @@ class SOME(WeighedAspects):
         return {key: cast(float, best[key]) for key in ("alpha", "beta", "gamma")}
 
 
-@lru_cache(maxsize=2)
-def _open(model: str, max_length: int, device: str, dtype: DType) -> Bundle:
-    if not model:
-        raise OptionError(
-            "some: no model is named, and none is distributed. Train one, e.g. "
-            "`gecjury train some tmu-gfm -o my-some --recipe small`, and score with "
-            "-m some:model=my-some"
-        )
-    return open_bundle(model, max_length, device, dtype)
+_open = lru_cache(maxsize=2)(open_bundle)
 
 
 def distinct_pairs(

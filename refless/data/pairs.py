@@ -142,13 +142,13 @@ def read_parallel(
             for source, references in parts:
                 corrections += _read_texts(paths[source], [paths[r] for r in references])
         else:
-            source, *references = name.split(",")
+            source, *others = name.split(",")
             if not Path(source).exists():
                 raise OptionError(
                     f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_LANGUAGES)}) nor "
                     "files; expected an M2 file or SOURCE,REF[,REF...]"
                 )
-            read = _read_texts(source, references, language) if references else _read_m2(source)
+            read = _read_texts(source, others, language) if others else _read_m2(source)
             corrections += read
     if not any(correction.edits for correction in corrections):
         raise InputError(

@@ -30,6 +30,7 @@ from gecjury.refless.nets.manifest import (
     Member,
     Origin,
     SomeManifest,
+    folder_of,
     read_manifest,
 )
 from gecjury.refless.nets.probe import Probe, open_probe
@@ -306,11 +307,7 @@ def assemble(
 
 
 def _repository(location: str) -> tuple[Path, str]:
-    if location.startswith((".", "/", "~")) and not Path(location).expanduser().is_dir():
-        raise InputError(
-            f"{location}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
-            f"-o {location} --recipe small`, or correct the path"
-        )
+    folder_of(location, "some tmu-gfm")
     return repository(location)
 
 
