@@ -100,6 +100,7 @@ class IMPARA(ModelScorer, MeanScorer):
         encoder = "" if threshold is None else self._encoder()
         ranker, origin = _open(self.model, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
+        # One output ranks by differences alone; the sigmoid makes it a score from 0 to 1.
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
         notes = origin.notes(corpus)
         if threshold is None:

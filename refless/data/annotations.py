@@ -295,6 +295,7 @@ def _collect(
         if columns.split and name not in ("train", "dev", "test"):
             elsewhere += 1
             continue
+        # Texts are checked before ratings: a row without a rating must still be a whole row.
         output = _text(row, columns.output, language)
         source = _text(row, columns.source, language) if columns.source else ""
         single = [_row_ratings(row, cells, scale) for cells in columns.aspects.values()]

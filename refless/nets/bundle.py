@@ -284,6 +284,7 @@ def assemble(
     """Load what a manifest lists; see `open_bundle`."""
     length = max_length or manifest.max_length
     language = manifest.language
+    # Weights stand for features by their place alone: of another count they are another version's.
     for aspect, linear in manifest.features.items():
         count = len(aspect_names(aspect, language))
         if len(linear.weights) != count:

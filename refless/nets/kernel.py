@@ -112,6 +112,7 @@ def fit_kernel(
         The model, and the dev `score` with the `penalty` and `width` chosen.
     """
     inputs = joined(blocks)
+    # A block weighs the same however many columns it has: γ is shared out among them.
     factor = np.concatenate(
         [np.full(values.shape[1], (weight / values.shape[1]) ** 0.5) for values, weight in blocks]
     )
@@ -124,6 +125,7 @@ def fit_kernel(
     bias = float(ratings[train].mean())
     members = None if groups is None else groups[train]
     tried: list[tuple[float, float, float, FloatArray]] = []
+    # Distances are computed once: a width only scales them.
     for width in WIDTHS:
         kernel, across = np.exp(-width * near), np.exp(-width * far)
         for penalty in PENALTIES:

@@ -52,6 +52,7 @@ def mean_log_probabilities(
     device = pick_device(runtime.device)
     checkpoint = resolve(model, packaged=False)
     tokenizer, network = _open(checkpoint, device, dtype)
+    # A first word has a probability only after something: what begins texts, or else ends them.
     start = tokenizer.bos_token or tokenizer.eos_token or ""
     encoded = tokenizer(
         [start + text for text in texts], truncation=True, max_length=tokenizer.model_max_length

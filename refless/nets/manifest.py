@@ -209,6 +209,7 @@ class Origin:
             )
         if not self.keys:
             return notes
+        # Systems' outputs are no evidence of leakage: a corrector may write what was trained on.
         texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
         shared = [text for text in texts if sentence_key(text) in self.keys]
         if shared:

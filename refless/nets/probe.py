@@ -111,6 +111,7 @@ class _Reader:
         Yields:
             Each aspect, and its blocks with their weights.
         """
+        # Aspects share encoders, layers and texts; dicts keep each once, in the order of asking.
         wanted: dict[str, dict[int, None]] = {}
         texts: dict[str, dict[str, None]] = {}
         for aspect, (sources, outputs) in inputs.items():

@@ -124,6 +124,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     with watch.ledger.stage("training"):
         place = job.work if job.steps is None else job.work / "ranker"
         result = fit(task, settings, place, job.runtime, watch.of("ranker"))
+    # Computed once for accuracy and worth, by the best epoch's model.
     reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
         {"part": part, "accuracy": pair_accuracy(values), "pairs": len(values)}

@@ -143,6 +143,7 @@ class TrainingJob:
         keys = {sentence_key(text) for text in texts if text}
         # A detector has learnt from sentences, too, which the model thereby knows.
         keys |= detection_keys(labelled, self.recipe.detector)
+        # The manifest comes last: a folder without it is no finished model, and is gone on with.
         write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
         write_text(self.folder / "README.md", card)
         kept = {name: value for name, value in {**record, **common}.items() if value is not None}

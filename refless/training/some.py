@@ -133,6 +133,7 @@ def _fine_tune(
     added = additions(job.data, linear, tokenizer, language)
     trained: dict[str, Mapping[str, float]] = {}
     members = []
+    # Features are fitted once: all models learn what the same ones leave over.
     for seed in recipe.seeds:
         for aspects in [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]:
             # The only model of all stands in the top folder itself.

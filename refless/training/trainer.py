@@ -222,6 +222,8 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         data_seed=settings.seed,
         bf16=settings.bf16,
         use_cpu=pick_device(runtime.device) == "cpu",
+        # An epoch is what is saved, tried and gone on from; two checkpoints are the best and the
+        # last.
         eval_strategy="epoch",
         save_strategy="epoch",
         save_total_limit=2,
@@ -229,8 +231,10 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         metric_for_best_model="score",
         greater_is_better=True,
         logging_steps=10,
+        # Services are told by callbacks of our own, and our bar stands in for theirs.
         report_to=[],
         disable_tqdm=True,
+        # Examples are dicts of our own making, whose keys no signature of a model lists.
         remove_unused_columns=False,
         dataloader_pin_memory=False,
         ddp_find_unused_parameters=False,

@@ -151,6 +151,7 @@ class Ledger:
         """Write what has been done so far: it will not be done again."""
         if self._running is None:
             return
+        # What follows is counted from here, so that a stage may be marked after every epoch.
         name, wall, processor = self._running
         self._running = (name, time.perf_counter(), time.process_time())
         stage = self.stages.setdefault(name, {"seconds": 0.0, "processor": 0.0, "gigabytes": 0.0})

@@ -82,6 +82,7 @@ def rated_pairs(
     for row, source in enumerate(sources):
         if source:
             rows_by_source.setdefault(normalise(source), []).append(row)
+    # Means over raters that are equal but for the last bit are a tie, and no pair.
     rounded = settled(ratings)
     pairs = [
         (first, second) if rounded[first] > rounded[second] else (second, first)

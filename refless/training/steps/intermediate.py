@@ -267,6 +267,7 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
     texts: list[str] = []
     rows: list[FloatArray] = []
     for column, rated in enumerate(step.data.rated):
+        # Sets differ in their scales: each is learnt in deviations from its own mean.
         values = rated.ratings[:, 0]
         deviation = float(values.std()) or 1.0
         # Equal sentences with different ratings (by different sources) are one example.
