@@ -47,7 +47,7 @@ class ModelScorer(Scorer):
         """
         if not self.model:
             raise OptionError(
-                f"{self.name}: no model is named, and none is distributed. Train one, e.g. "
+                f"{self.name}: no model is named. Train one, e.g. "
                 f"`gecjury train {train} -o my-model --recipe small`, and score with "
                 f"-m {self.name}:model=my-model{otherwise}"
             )

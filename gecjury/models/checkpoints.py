@@ -60,11 +60,6 @@ class Checkpoint:
     identity: str
     weights: tuple[Path, ...]
 
-    @property
-    def safe(self) -> bool:
-        """True if the weights are safetensors."""
-        return all(path.suffix == ".safetensors" for path in self.weights)
-
 
 def resolve(name: str, revision: str | None = None, *, packaged: bool = True) -> Checkpoint:
     """Find a checkpoint; one on the hub is downloaded where the hub's cache does not have it.

@@ -281,7 +281,8 @@ def read_network(
 
     options |= {"config": config, "output_loading_info": True}
     with loading_errors(checkpoint):
-        if checkpoint.safe:
+        # A folder's weights are all of one kind.
+        if checkpoint.weights[0].suffix == ".safetensors":
             network, report = getattr(transformers, _CLASSES[kind]).from_pretrained(
                 checkpoint.folder, use_safetensors=True, trust_remote_code=False, **options
             )

@@ -95,17 +95,27 @@ class Annotations:
             raters={aspect: table[chosen] for aspect, table in self.raters.items()},
         )
 
-    @property
-    def keys(self) -> list[str]:
-        """Return what tells each row's source from others: normalised, the output without one."""
-        return [normalise(s or o) for s, o in zip(self.sources, self.outputs, strict=True)]
-
-    @property
     def groups(self) -> IntArray:
-        """Return the number of each row's source, in the order in which they first come."""
+        """Return the number of each row's source, from 0; rows without one are their own."""
         numbers: dict[str, int] = {}
-        rows = [numbers.setdefault(key, len(numbers)) for key in self.keys]
-        return np.array(rows, dtype=np.int64)
+        keys = [normalise(s or o) for s, o in zip(self.sources, self.outputs, strict=True)]
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+
+    def check_sources(self, paired: bool) -> None:
+        """Refuse rows without a source where an aspect is rated or read with it.
+
+        Args:
+            paired: whether --read-source asks for it.
+
+        Raises:
+            InputError: names the aspect and the remedy.
+        """
+        pairs = [aspect for aspect in self.aspects if aspect in PAIRED]
+        if (pairs or paired) and not all(self.sources):
+            raise InputError(
+                f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads "
+                "them: name the column of the sources (--column source=...)"
+            )
 
     @property
     def print(self) -> str:

@@ -13,6 +13,7 @@ from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.autojqe import AUTOJQE_FILES
 from gecjury.corpus.language import language_of
+from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split, split_sources
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations, Scale, joined, read_annotations
@@ -74,7 +75,7 @@ def join_parts(
                 f"the {name} file rates {', '.join(part.aspects)}, the train file "
                 f"{', '.join(train.aspects)}: all parts must rate the same"
             )
-        keys[name] = set(part.keys)
+        keys[name] = {normalise(s or o) for s, o in zip(part.sources, part.outputs, strict=True)}
     for first, second in (("train", "dev"), ("train", "test"), ("dev", "test")):
         shared = keys[first] & keys[second]
         if shared:
@@ -148,8 +149,9 @@ def split_by_source(data: Annotations, seed: int = 0) -> Split:
     Raises:
         InputError: a part would hold fewer than two rows.
     """
-    keys = data.keys
-    return _checked(split_sources(keys, seed), f"{len(data)} rows of {len(set(keys))} sources")
+    keys = [source or output for source, output in zip(data.sources, data.outputs, strict=True)]
+    sources = len(set(data.groups()))
+    return _checked(split_sources(keys, seed), f"{len(data)} rows of {sources} sources")
 
 
 def split_as_named(data: Annotations) -> Split:

@@ -124,15 +124,17 @@ def fit_kernel(
     near, far = _distances(points, points), _distances(others, points)
     bias = float(ratings[train].mean())
     members = None if groups is None else groups[train]
-    tried: list[tuple[float, float, float, FloatArray]] = []
-    # Distances are computed once: a width only scales them.
+    best: tuple[float, float, float, FloatArray] | None = None
     for width in WIDTHS:
         kernel, across = np.exp(-width * near), np.exp(-width * far)
         for penalty in PENALTIES:
             weights = _solve(kernel, ratings[train] - bias, penalty, members, within)
             rho = spearman(ratings[dev], across @ weights)
-            tried.append((-1.0 if np.isnan(rho) else rho, penalty, width, weights))
-    score, penalty, width, weights = max(tried, key=lambda trial: trial[0])
+            rho = -1.0 if np.isnan(rho) else rho
+            if best is None or rho > best[0]:
+                best = (rho, penalty, width, weights)
+    assert best is not None  # both grids have entries
+    score, penalty, width, weights = best
     root = width**0.5
     model = KernelModel(mean, deviation, factor * root, points * root, weights, bias)
     return model, {"score": score, "penalty": penalty, "width": width}
@@ -144,14 +146,12 @@ def _solve(
     """Weights of the training rows: (W K + penalty · I)⁻¹ W y with W = I + within · centring."""
     from scipy.linalg import solve
 
-    ridge = penalty * np.eye(len(kernel))
-    weights: FloatArray
     if groups is None or within == 0:
-        weights = solve(kernel + ridge, centred, assume_a="pos", overwrite_a=True)
-    else:
-        # Differences within a source weigh more: the matrix is no longer symmetric.
-        left = kernel + within * _deviations(kernel, groups) + ridge
-        weights = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
+        ridge = kernel + penalty * np.eye(len(kernel))
+        weights: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)
+        return weights
+    left = kernel + within * _deviations(kernel, groups) + penalty * np.eye(len(kernel))
+    weights = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
     return weights
 
 

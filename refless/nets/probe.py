@@ -96,8 +96,7 @@ class _Reader:
     def __init__(self, probe: Probe, runtime: Runtime) -> None:
         self.probe = probe
         self.runtime = runtime
-        # By encoder and layer the row of each text, and the vectors.
-        self._tables: dict[tuple[str, int], tuple[dict[str, int], Float32Array]] = {}
+        self._tables: dict[tuple[str, int], _Table] = {}
         self._made: dict[tuple[tuple[str, ...], ...], FloatArray] = {}
 
     def read(
@@ -164,9 +163,9 @@ class _Reader:
         """The encoders and layers whose states an aspect reads."""
         probe = self.probe
         if aspect == "meaning":
-            return [(probe.base, _layers(resolve(probe.base)))]
+            return [(probe.base, _layers(probe.base))]
         names = dict.fromkeys((probe.encoder, probe.base))
-        return [(name, round(2 / 3 * _layers(resolve(name)))) for name in names]
+        return [(name, round(2 / 3 * _layers(name))) for name in names]
 
     def _states(self, place: tuple[str, int], texts: Sequence[str]) -> FloatArray:
         """Means over word pieces of the states of a layer."""
@@ -186,9 +185,17 @@ class _Reader:
         return self._made[key]
 
 
+_Table = tuple[dict[str, int], Float32Array]
+"""The row of each text, and the vectors."""
+
+
 @lru_cache(maxsize=8)
-def _layers(checkpoint: Checkpoint) -> int:
+def _layers_of(checkpoint: Checkpoint) -> int:
     return int(read_config(checkpoint).num_hidden_layers)
+
+
+def _layers(name: str) -> int:
+    return _layers_of(resolve(name))
 
 
 def fit_probe(
@@ -226,7 +233,7 @@ def fit_probe(
     """
     # The reader needs to know how inputs are read, which a probe without regressions says as well.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
-    groups = data.groups
+    groups = data.groups()
     blocks_of = reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}

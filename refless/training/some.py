@@ -18,7 +18,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import OptionError
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
 from gecjury.refless.nets.features import Linear, additions, fit_features
@@ -54,12 +54,7 @@ def train_some(job: Job) -> Report:
         `gecjury.refless.nets.regressor`.
     """
     recipe, run = job.recipe, _run_print(job)
-    paired = [aspect for aspect in job.data.aspects if aspect in PAIRED]
-    if (paired or recipe.read_source) and not all(job.data.sources):
-        raise InputError(
-            f"{paired[0] if paired else '--read-source'} is of pairs of source and output: name "
-            "the column of the sources (--column source=...)"
-        )
+    job.data.check_sources(recipe.read_source)
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
     watch = job.watch()

@@ -241,7 +241,7 @@ def figures_beside(
         the mean of the others.
     """
     mean = data.ratings[:, data.aspects.index(QUALITY)]
-    sources = data.groups
+    sources = data.groups()
     draws = sentence_counts(int(sources.max()) + 1, _RESAMPLES, _SEED)[:, sources]
     named = {MODEL: predicted, **_counts(data, language)}
     rows = [_row(name, "mean rating", values, mean, draws) for name, values in named.items()]

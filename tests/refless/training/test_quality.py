@@ -140,7 +140,7 @@ def test_without_sources_quality_cannot_be_learnt(folder: Path) -> None:
     for changes in ({"kernel": True, "fine_tune": False}, {"kernel": False, "fine_tune": False}):
         recipe = replace(given.recipe, **changes, features=False)  # type: ignore[arg-type]
         other = replace(given, data=alone, recipe=recipe, folder=folder / "other")
-        with pytest.raises(InputError, match="quality is of pairs"):
+        with pytest.raises(InputError, match="quality is rated of pairs"):
             train_some(other)
 
 
