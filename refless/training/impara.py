@@ -196,8 +196,7 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
 
     for part, wanted in sizes.items():
         pairs[part] = ranked_pairs(parts[part], rng, max(wanted, LEAST), encode)
-        why = f"pairs for {part}: sentences need two or more edits"
-        refuse_few(len(pairs[part]), why)
+        refuse_few(len(pairs[part]), f"pairs for {part}: sentences need two or more edits")
     return pairs
 
 

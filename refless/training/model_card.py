@@ -111,18 +111,14 @@ def _parts(folder: Path) -> str:
         if name == "logs":
             lines.append("- `logs/`: what TensorBoard shows of the training")
             continue
-        weights = any(path.glob("*.safetensors"))
-        if (path / "config.json").exists() and weights:
-            about = f"a transformers model ({_architecture(path)}), weights in safetensors"
+        if (path / "config.json").exists() and any(path.glob("*.safetensors")):
+            config = read_json(path / "config.json", "a model's configuration")
+            kinds = ", ".join(config.get("architectures") or [str(config.get("model_type"))])
+            about = f"a transformers model ({kinds}), weights in safetensors"
         else:
             about = ", ".join(sorted(entry.name for entry in path.iterdir()))
         lines.append(f"- `{name}/`: {about}")
     return "\n".join(lines)
-
-
-def _architecture(folder: Path) -> str:
-    config = read_json(folder / "config.json", "a model's configuration")
-    return ", ".join(config.get("architectures") or [str(config.get("model_type"))])
 
 
 def model_card(

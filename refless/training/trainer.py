@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.errors import DataError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
-from gecjury.refless.nets.regressor import output_errors, padded
+from gecjury.refless.nets.regressor import Inputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
     freeze_embeddings,
     freeze_lowest,
@@ -32,7 +32,6 @@ from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
 Objective = Literal["regression", "ranking", "detection"]
-Example = Mapping[str, Any]
 
 Evaluate = Callable[[Any], Mapping[str, float]]
 """Gives dev figures of a model; `score` decides which checkpoint is best (higher is better)."""
@@ -56,7 +55,7 @@ class LearningTask:
 
     model: Any
     tokenizer: Any
-    examples: Sequence[Example]
+    examples: Sequence[Inputs]
     evaluate: Evaluate
     objective: Objective = "regression"
     label: str = "training"
@@ -395,11 +394,11 @@ class EpochOrder:
             yield from batch.tolist()
 
 
-def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example]], Any]:
+def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]], Any]:
     """A function that pads examples into a batch; pairs become better ones, then worse ones."""
     import torch
 
-    def collate(examples: Sequence[Example]) -> dict[str, Any]:
+    def collate(examples: Sequence[Inputs]) -> dict[str, Any]:
         if objective == "ranking":
             both = [e["better"] for e in examples] + [e["worse"] for e in examples]
             batch = dict(padded(tokenizer, both))
@@ -418,7 +417,7 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example
     return collate
 
 
-def length_of(example: Example) -> int:
+def length_of(example: Inputs) -> int:
     """Word pieces of an example; of a pair those of the longer sentence."""
     if "better" in example:
         return max(len(example[side]["input_ids"]) for side in ("better", "worse"))

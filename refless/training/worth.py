@@ -248,13 +248,13 @@ def figures_beside(
     ratings = data.raters.get(QUALITY)
     if ratings is None:
         return rows
-    sums, rated = np.nansum(ratings, axis=1), (~np.isnan(ratings)).sum(axis=1)
-    for number, single in enumerate(ratings.T, 1):
-        # A row that no other rater rated divides 0 by 0, and is left out.
-        with np.errstate(invalid="ignore"):
-            others = (sums - np.nan_to_num(single)) / (rated - ~np.isnan(single))
-        of = "mean of the other raters"
-        rows.append(_row(f"rater {number}", of, single, others, draws))
+    rated = ~np.isnan(ratings)
+    sums = np.nansum(ratings, axis=1, keepdims=True) - np.nan_to_num(ratings)
+    # A row that no other rater rated divides 0 by 0, and is left out.
+    with np.errstate(invalid="ignore"):
+        others = sums / (rated.sum(axis=1, keepdims=True) - rated)
+    for number, (single, rest) in enumerate(zip(ratings.T, others.T, strict=True), 1):
+        rows.append(_row(f"rater {number}", "mean of the other raters", single, rest, draws))
     return rows
 
 

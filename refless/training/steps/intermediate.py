@@ -112,11 +112,12 @@ def run_intermediate(step: Step) -> dict[str, float]:
         Dev figures of the step, of which the one with its name chose the epoch: average precision
         (F0.5 where text is labelled, beside `detection_scores`), accuracy or mean Spearman.
     """
-    path, model_folder = step.folder / "score.json", step.folder / "model"
-    if not (model_folder / "model.safetensors").exists():
+    path = step.folder / "score.json"
+    # The score is written last: where it stands, the model is whole.
+    if not path.exists():
         result, tokenizer = learn(step)
         if is_main_process():
-            save_model(result.model, tokenizer, model_folder)
+            save_model(result.model, tokenizer, step.folder / "model")
             best = result.best
             figures = step_figures(step.kind, best) if step.labelled else {step.kind: best["score"]}
             write_text(path, json.dumps(figures))
