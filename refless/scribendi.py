@@ -64,9 +64,8 @@ class Scribendi(ModelScorer):
         """The scores, systems × sentences."""
         _, (sources, hypotheses), _, pair_of = distinct_pairs(corpus)
         # Unchanged hypotheses score 0 by definition: no model reads them.
-        changed = [
-            row for row, (s, h) in enumerate(zip(sources, hypotheses, strict=True)) if s != h
-        ]
+        pairs = enumerate(zip(sources, hypotheses, strict=True))
+        changed = [row for row, (source, hypothesis) in pairs if source != hypothesis]
         texts = [side[row] for side in (sources, hypotheses) for row in changed]
         likely = mean_log_probabilities(self.model, texts, runtime, self.dtype)
         english = corpus.language.code == "en"

@@ -61,9 +61,8 @@ def mean_log_probabilities(
     def compute(places: list[int]) -> FloatArray:
         means = np.full((len(places), 1), np.nan)
         lengths = [len(encoded[place]) for place in places]
-        for batch in runtime.track(
-            padded_batches(lengths, runtime.batch_size), f"{model}: probabilities"
-        ):
+        batches = padded_batches(lengths, runtime.batch_size)
+        for batch in runtime.track(batches, f"{model}: probabilities"):
             kept = [row for row in batch if lengths[row] > 1]
             if kept:
                 means[kept, 0] = _score(network, [encoded[places[row]] for row in kept])

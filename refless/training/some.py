@@ -227,12 +227,10 @@ def _inputs(
 ) -> dict[tuple[str, ...], list[dict[str, Any]]]:
     """Tokenised rows by the aspects that read them: lone hypotheses, or pairs (`PAIRED`)."""
     inputs = {}
-    alone = tuple(aspect for aspect in aspects if aspect not in PAIRED)
-    compared = tuple(aspect for aspect in aspects if aspect in PAIRED)
-    if alone:
-        inputs[alone] = tokenise(tokenizer, data.outputs, None, max_length)
-    if compared:
-        inputs[compared] = tokenise(tokenizer, data.sources, data.outputs, max_length)
+    sides = ((data.outputs, None, False), (data.sources, data.outputs, True))
+    for first, second, paired in sides:
+        if group := tuple(aspect for aspect in aspects if (aspect in PAIRED) == paired):
+            inputs[group] = tokenise(tokenizer, first, second, max_length)
     return inputs
 
 

@@ -38,7 +38,7 @@ class WeightSearch:
 
     model: str | None = option(None, metavar="DIR")
     level: WeightsFor = "sentence"
-    share: float = option(1.0, metavar="X", needs={"level system": ()})
+    share: float = option(1.0, metavar="X", above=0, most=1, needs={"level system": ()})
     human: View | None = None
     systems: str = "base"
     seed: int = option(0, least=0, most=2**32 - 1, needs={"level system": ()})
@@ -78,11 +78,9 @@ def search_weights(
         paper's are taken.
 
     Raises:
-        OptionError: the share is not in (0, 1].
+        OptionError: the scores are of a SOME of one aspect.
         InputError: the benchmark has no judged pairs of its systems.
     """
-    if not 0 < share <= 1:
-        raise OptionError(f"share {share:g}: expected more than 0 and at most 1")
     if values.shape[2] != len(PAPER_WEIGHTS[level]):
         raise OptionError("a SOME of one aspect has no weights to search: score with it as it is")
     if level == "system":
