@@ -227,9 +227,12 @@ def _extraction() -> ModuleType:
 def extraction_parts(language: Language = ENGLISH) -> dict[str, str]:
     """Return what decides edits beside the texts; empty where none can be extracted."""
     try:
-        return dict(_extraction().extraction_signature(language.tagger))
+        _extraction()
     except MissingExtraError:
         return {}
+    from gecjury.extraction.taggers import extraction_signature
+
+    return extraction_signature(language.tagger)
 
 
 _BACKTICKS = re.compile(r"`{3,}")

@@ -93,6 +93,11 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
     return _local(name, folder)
 
 
+def is_folder(name: str) -> bool:
+    """Return whether a model's name means a folder of this machine, which `embedded` never does."""
+    return name != EMBEDDED and Path(name).expanduser().is_dir()
+
+
 def repository(name: str) -> tuple[Path, str]:
     """Find a folder of models, or a repository of the hub, which is downloaded where need be.
 

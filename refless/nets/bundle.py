@@ -46,7 +46,9 @@ from gecjury.refless.nets.probe import Probe, open_probe
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.runtime import Runtime
 
-PACKAGED = {name: Path(__file__).parents[1] / "packaged" / name for name in ("features",)}
+PACKAGED = {
+    name: Path(__file__).parents[1] / "packaged" / name for name in ("embedded", "features")
+}
 """Trained models that come with the package, by name."""
 
 USUAL_WEIGHTS = (0.55, 0.43, 0.02)

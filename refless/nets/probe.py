@@ -19,7 +19,7 @@ import numpy as np
 
 from gecjury.arrays import Float32Array, FloatArray
 from gecjury.corpus.splits import Split
-from gecjury.models.checkpoints import Checkpoint, inside, named_within, resolve
+from gecjury.models.checkpoints import Checkpoint, inside, is_folder, named_within, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
 from gecjury.models.precision import DType
@@ -77,7 +77,7 @@ class Probe:
     def record(self, folder: Path) -> Kernel:
         """Return what the manifest of a folder says; encoders in it are named from there."""
         encoder, base = (
-            Path(name).relative_to(folder).as_posix() if Path(name).is_dir() else name
+            Path(name).relative_to(folder).as_posix() if is_folder(name) else name
             for name in (self.encoder, self.base)
         )
         return Kernel(tuple(self.models), encoder, base, self.paired)

@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise
+from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
@@ -143,7 +143,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         effort = watch.ledger.rounded()
         card = _card(job, pairs, report, detected, effort)
         encoder = recipe.encoder
-        if Path(encoder).is_dir():
+        if is_folder(encoder):
             # One that lies only on this machine goes with the model, which names it.
             with output_errors(job.folder / _ENCODER):
                 shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)

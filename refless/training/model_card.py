@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gecjury.models.checkpoints import is_folder
 from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.pooled import HEAD_FILE
 from gecjury.refless.nets.probe import KERNEL_FILE
@@ -155,7 +156,7 @@ def model_card(
     """
     base = job.recipe.encoder
     # Hubs link the base model by its name, which a folder of this machine has not.
-    hub = not Path(base).is_dir() and ("/" in base or base.startswith("bert-"))
+    hub = not is_folder(base) and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
     head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
     head += ["pipeline_tag: text-classification", f"tags: [gecjury, {metric}, gec, evaluation]"]

