@@ -105,7 +105,7 @@ def test_the_packaged_model_is_small_and_names_its_command() -> None:
     folder = PACKAGED["embedded"]
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 2_000_000
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "gecjury train some tmu-gfm --recipe small" in card
+    assert "gecjury train some tmu-gfm -o small --recipe small" in card
     assert '"compact": true' in card
 
 
