@@ -14,12 +14,16 @@ FEW = Resampling(resamples=20, permutations=100)
 
 def test_a_comparison_shows_its_main_table() -> None:
     result = gecjury.compare("sample", ["green", "gleu:n=3"], Compare(resampling=FEW))
-    title, _, heads, _, first, *_ = str(result).splitlines()
+    lines = str(result).splitlines()
+    assert tuple(lines[: len(result.verdict)]) == result.verdict
+    title, _, heads, _, first, second, *_ = lines[len(result.verdict) :]
     assert title.startswith("SAMPLE, NOT EVIDENCE: sample, ")
-    assert heads.split()[:4] == ["metric", "family", "human", "r"]
-    assert first.split()[:4] == ["green", "[1]", "refbased", "edit"]
-    best = result.comparison.results[0].system.pearson
-    assert f"{best:.3f}".removeprefix("0") + " [" in first
+    assert heads.split()[:4] == ["metric", "family", "r", "SPA"]
+    # The best metric stands first, whatever the order of the command line.
+    by_value = sorted(result.comparison.results, key=lambda result: -result.system.pearson)
+    for line, one in zip((first, second), by_value, strict=True):
+        assert line.split()[:2] == [one.label.partition(":")[0], "refbased"]
+        assert f"{one.system.pearson:.3f}".removeprefix("0") + " [" in line
     assert repr(result) == "<Comparison on sample (edit): green, gleu:n=3>"
     page = result._repr_html_()
     assert page.startswith("<table><caption>SAMPLE, NOT EVIDENCE")

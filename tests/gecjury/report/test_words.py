@@ -7,7 +7,7 @@ from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
 from gecjury.report.page.tables import extents_of
-from gecjury.report.page.words import (
+from gecjury.report.words import (
     Standing,
     edit_statement,
     headline,
