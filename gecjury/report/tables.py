@@ -12,7 +12,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
-_LEAST_P = 0.0001  # a smaller p-value is not printed as a number
+LEAST_P = 0.0001  # a smaller p-value is not printed as a number
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # into a pipe or a file, where no terminal says how wide it is
 
@@ -146,7 +146,7 @@ def _text(row: Record, column: Column, table: Table) -> str:
     """Return a cell for people, with its interval if it has one: `.912 [.84, .96]`."""
     value = column.cell(row)
     cell = _cell(value, column.digits)
-    if column.p_value and value is not None and value < _LEAST_P:
+    if column.p_value and value is not None and value < LEAST_P:
         cell = "< .0001"
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
@@ -429,18 +429,65 @@ def _markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def crossed(table: Table, *keys: str) -> Table:
+    """Return scores of systems as papers show them: a system a row, a metric a column.
+
+    Args:
+        table: with the columns `system`, `metric` and those of values.
+        *keys: of the values; where a metric has several, each has a column.
+    """
+    columns = {column.key: column for column in table.columns}
+    heads: dict[str, Column] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for row in table.rows:
+        record = rows.setdefault(row["system"], {"system": row["system"]})
+        for key in (key for key in keys if key in row):
+            column, place = columns[key], f"{row['metric']} {key}"
+            heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
+            interval = column.interval and f"{place} {column.interval}"
+            heads[place] = replace(column, key=place, heading=heading, interval=interval, best=True)
+            record[place] = row[key]
+            if column.interval in row:
+                record[interval] = row[column.interval]
+    return replace(table, columns=[columns["system"], *heads.values()], rows=list(rows.values()))
+
+
 def _latex(table: Table) -> str:
     """Return a booktabs table."""
     headings, numeric, rows = shown_cells(table)
+    bold = _best_cells(table)
     align = "".join("r" if number else "l" for number in numeric)
     lines = [latex_comment(table.title)] if table.title else []
     lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", _latex_row(headings), "\\midrule"]
-    lines += [*map(_latex_row, rows), "\\bottomrule", "\\end{tabular}"]
+    lines += [_latex_row(row, bold.get(place, set())) for place, row in enumerate(rows)]
+    lines += ["\\bottomrule", "\\end{tabular}"]
     return "\n".join([*lines, *map(latex_comment, table.notes)]) + "\n"
 
 
-def _latex_row(cells: Sequence[str]) -> str:
-    line = " & ".join(map(latex, cells))
+def _best_cells(table: Table) -> dict[int, set[int]]:
+    """Return the columns whose best value a row has, by row; values that look equal share it."""
+    cells: dict[int, set[int]] = {}
+    for place, column in enumerate(table.columns):
+        values = {row: column.cell(record) for row, record in enumerate(table.rows)}
+        shown = (
+            {
+                row: round(float(value), column.digits)
+                for row, value in values.items()
+                if value is not None and not math.isnan(value)
+            }
+            if column.best
+            else {}
+        )
+        if len(set(shown.values())) > 1:
+            top = max(shown.values())
+            for row in (row for row, value in shown.items() if value == top):
+                cells.setdefault(row, set()).add(place)
+    return cells
+
+
+def _latex_row(cells: Sequence[str], bold: Container[int] = ()) -> str:
+    texts = [latex(cell) for cell in cells]
+    line = " & ".join(f"\\textbf{{{t}}}" if i in bold else t for i, t in enumerate(texts))
     # After `\\` and after a rule LaTeX takes a bracket for the space below it.
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 

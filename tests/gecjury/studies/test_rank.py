@@ -87,4 +87,4 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     files = ["source.txt", "mine.txt", "copy.txt", "-r", "ref.txt"]
     status, out, _ = shell("rank", *files, *options, "--format", "json")
     assert (status, json.loads(out)) == (0, json.loads(to_json(ranked.document())))
-    assert str(ranked).startswith("Ranking by expected-wins score")
+    assert "\nRanking by expected-wins score\n" in str(ranked)

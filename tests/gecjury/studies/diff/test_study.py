@@ -121,7 +121,7 @@ def test_gate(files: Shell, condition: str, status: int, told: str) -> None:
     found, out, err = files(*GOOD, "--fail-if", condition)
     assert found == status
     assert told in err
-    assert out.startswith("new (NEW) − old (OLD)")
+    assert "\nnew (NEW) − old (OLD)\n" in out
     gate = printed(files, "--fail-if", condition, status=status)["gate"]
     assert gate["passed"] == (status == 0)
     assert bool(gate["tripped"]) == (status == 3)
