@@ -528,19 +528,24 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
     essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
-    return _for_people(Table(_columns(*keys), rows, title, notes), (*essential, "cases"), "auc")
+    table = Table(_columns(*keys), rows, title, notes)
+    return _for_people(table, (*essential, "cases"), "auc", _untried(edits))
 
 
-def _for_people(table: Table, essential: Sequence[str], key: str) -> Table:
+def _for_people(
+    table: Table, essential: Sequence[str], key: str, notes: Sequence[str] | None = None
+) -> Table:
     """Return a table of which people see the best metric first and the most telling columns.
 
     Args:
         table: for programs.
         essential: keys of the columns without `--verbose`.
         key: of the value by which rows are sorted.
+        notes: without `--verbose`; None for all.
     """
     full = replace(table, rows=_best_first(table.rows, key))
-    brief = replace(full, columns=[c for c in table.columns if c.key in essential])
+    columns = [column for column in table.columns if column.key in essential]
+    brief = replace(full, columns=columns, notes=table.notes if notes is None else notes)
     return replace(table, instead={"brief": brief, "verbose": full})
 
 
@@ -559,12 +564,17 @@ def _edit_notes(edits: EditComparison) -> list[str]:
     ]
     if edits.resamples:
         notes.append(f"intervals: 95%, {edits.resamples} resamples of sources with all their edits")
-    if edits.untried:
-        notes.append(
-            f"not tried on single edits, which costs as much as scoring again: "
-            f"{', '.join(edits.untried)}; ask with --level edit or --credit"
-        )
-    return notes
+    return [*notes, *_untried(edits)]
+
+
+def _untried(edits: EditComparison) -> list[str]:
+    """Return the note on metrics that were not tried on single edits, if there are any."""
+    if not edits.untried:
+        return []
+    return [
+        f"not tried on single edits, which costs as much as scoring again: "
+        f"{', '.join(edits.untried)}; ask with --level edit or --credit"
+    ]
 
 
 def _type_table(edits: EditComparison) -> Table:

@@ -422,22 +422,20 @@ def _recommended(standing: Standing) -> str:
             below.setdefault(reached, []).append(metric)
     weak = {metric for metrics in below.values() for metric in metrics}
     useful = [metric for metric in level_with if metric not in weak]
-    parts = [f"use {listed(useful, 'or')}" if useful else "no metric can be recommended"]
+    text = f"use {listed(useful, 'or')}" if useful else "no metric can be recommended"
     if len(useful) > 1:
-        parts[0] += ": no test tells them apart from the leader"
+        text += " (no test sets them below the leader)"
     confidence = _confidence(standing.document)
-    parts += [
-        f"{listed(metrics)} {'is' if len(metrics) == 1 else 'are'} not above {words} "
-        f"({confidence} interval)"
-        for words, metrics in below.items()
-    ]
-    return f"{'; '.join(parts)}."
+    for words, metrics in below.items():
+        text += f". Not above {words} by their {confidence} intervals: {listed(metrics)}"
+    return f"{text}."
 
 
 def _floors(standing: Standing) -> dict[str, float]:
     """Return what a metric has to be above, in words: chance, then the simplest rival."""
     share = standing.measure in ("accuracy", "spa", "pairwise_accuracy")
-    floors = {f"chance ({number(0.5 if share else 0.0, 1)})": 0.5 if share else 0.0}
+    floor = 0.5 if share else 0.0
+    floors = {f"chance ({SHOWN_MEASURES[standing.measure]} {floor:g})": floor}
     chance = (standing.document.get("chance") or {}).get("copy-source") or {}
     copied = (chance.get("human") or {}).get(standing.view, {}).get("sentence") or {}
     if standing.level == "sentence" and copied.get("accuracy") is not None:
