@@ -107,13 +107,14 @@ def short_names(labels: Iterable[str]) -> dict[str, str]:
     """
     by_name: dict[str, dict[str, list[str]]] = {}
     for label in labels:
-        name, settings = split_name(label)
-        by_name.setdefault(name, {})[label] = split_options(settings)
+        name, rest = split_name(label)
+        settings = split_options(rest)
+        # Other names may hold colons, too; nothing is known of their parts.
+        if name == "scores" or not all(re.match(r"\w+=", setting) for setting in settings):
+            name, settings = label, []
+        by_name.setdefault(name, {})[label] = settings
     names: dict[str, str] = {}
     for name, settings_of in by_name.items():
-        if name == "scores":
-            names |= {label: label for label in settings_of}
-            continue
         shared = set.intersection(*map(set, settings_of.values()))
         own = {
             label: [one for one in settings if one not in shared]

@@ -56,6 +56,7 @@ def test_options_of_a_metric() -> None:
         # A user's own label is the name of scores made elsewhere.
         (["scores:label=comet", "two annotators"], ["scores:label=comet", "two annotators"]),
         (["own.py:Mine:power=2"], ["own.py:Mine"]),
+        (["<a href='http://host/x'>"], ["<a href='http://host/x'>"]),
     ],
 )
 def test_short_names_still_tell_metrics_apart(labels: list[str], names: list[str]) -> None:
