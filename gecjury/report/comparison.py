@@ -167,6 +167,8 @@ def _main_table(comparison: Comparison) -> Table:
     # A second statistic would leave no room in a terminal beside two kinds of judgments.
     essential = ["human" if len(comparison.views) > 1 else usual, "metric", "family", statistic]
     essential += ["system_cluster", "accuracy", "sentence_cluster"]
+    if not any(column.key in (statistic, "accuracy") for column in columns):
+        essential += ["missing", "seconds"]
     brief = Table(
         [column for column in columns if column.key in essential],
         sorted_rows,
@@ -181,17 +183,21 @@ def _best_first(rows: Sequence[Record], *keys: str) -> list[Record]:
     """Return records by view, the best metric first, then chance, then people.
 
     Args:
-        rows: records with `family` and, for several kinds of judgments, `human`.
+        rows: records with `family` and, of several kinds of judgments, `human` or `aspect`.
         *keys: of the value that decides: the first that a record has.
     """
-    views = list(dict.fromkeys(row.get("human") for row in rows))
+
+    def judged(row: Record) -> Any:
+        return row.get("human", row.get("aspect"))
+
+    views = list(dict.fromkeys(map(judged, rows)))
 
     def place(row: Record) -> tuple[int, int, float]:
         values = [row[key] for key in keys if row.get(key) is not None]
         value = next((value for value in values if not math.isnan(value)), -math.inf)
         beside = BESIDE.index(row["family"]) + 1 if row["family"] in BESIDE else 0
         # Chance and people stay in their own order.
-        return beside, views.index(row.get("human")), 0.0 if beside else -value
+        return beside, views.index(judged(row)), 0.0 if beside else -value
 
     return sorted(rows, key=place)
 

@@ -410,7 +410,8 @@ def _recommended(standing: Standing) -> str:
         if row["human"] == standing.view and row["metric"] in standing.values
     }
     # One metric alone is no choice, and without tests and intervals there is no reason for one.
-    if standing.document.get("sample") or standing.test is None or None in lows.values():
+    untested = standing.test is None or None in lows.values()
+    if not standing.values or standing.document.get("sample") or untested:
         return ""
     p_values = {other: standing.p_value(first, other) for other in standing.values}
     level_with = [m for m, p in p_values.items() if m == first or (p is not None and p > limit)]

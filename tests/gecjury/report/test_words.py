@@ -265,6 +265,10 @@ def test_recommended_is_what_no_test_sets_below_the_leader() -> None:
     )
     assert recommendations(families(sample=True)) == []
     assert recommendations(families(significance=[])) == []
+    without = families()
+    for one in without["rows"]:
+        one["sentence"]["accuracy"] = None
+    assert recommendations(without) == []
 
 
 def test_counting_the_changes_is_a_rival_of_its_own() -> None:
