@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def number(value: float | int | None, digits: int = 3) -> str:
@@ -22,11 +22,25 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], before_last: str = "and") -> str:
     """Return names as words: `a, b and c`."""
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} {before_last} {names[-1]}"
+
+
+def shortly(text: str, names: Mapping[str, str]) -> str:
+    """Return a text in which metrics are called by their short names.
+
+    Args:
+        text: a sentence, a title, a cell.
+        names: short names by label, see `gecjury.scoring.options.short_names`.
+    """
+    # The longest first, since one label may contain another.
+    for label in sorted(names, key=len, reverse=True):
+        if names[label] != label:
+            text = text.replace(label, names[label])
+    return text
 
 
 def visible(text: str, *, lines: bool = False) -> str:

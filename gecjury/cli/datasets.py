@@ -137,9 +137,8 @@ def run_dataset(args: argparse.Namespace) -> int:
         tell=None if args.quiet else tell,
         **_typed(args),
     )
-    print_result(
-        Result(tuple(_tables(scores)), asdict(scores.results), scores.results.notes), args.format
-    )
+    result = Result(tuple(_tables(scores)), asdict(scores.results), scores.results.notes)
+    print_result(result, args.format, args.verbose)
     if scores.done and not args.quiet:
         rate = scores.done / max(scores.seconds, 1e-9)
         tell(f"{scores.done} rows in {scores.seconds:.1f} s, {rate:,.0f} rows/s")

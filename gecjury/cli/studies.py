@@ -138,6 +138,8 @@ def declare(parser: CommandParser) -> None:
         parser.add_argument("-o", "--output", metavar="DIR", help=kept)
     if study.page:
         parser.add_argument("--html", metavar="FILE", help="write the result as one page, too")
+    more = "print all columns, notes and signatures, not only what answers the question"
+    parser.add_argument("--verbose", action="store_true", help=more)
     if study.draws:
         kinds = "draw it: .png, .pdf or .svg"
         parser.add_argument(study.draws, dest="figure", metavar="FILE", help=kinds)
@@ -201,19 +203,19 @@ def run(args: argparse.Namespace) -> int:
         if result.draw is None:
             raise OptionError(f"{study.draws} {figure}: there is nothing to draw in this result")
         result.draw(figure)
-    status = shown(result, args.format)
     if page:
+        # The outcome stands last, where the eye is.
         tell(f"page: {Path(page).absolute()}")
-    return status
+    return shown(result, args.format, args.verbose)
 
 
-def shown(result: Result, form: str) -> int:
+def shown(result: Result, form: str, verbose: bool = False) -> int:
     """Print a result and what it says of itself; return the exit status."""
     from gecjury.report.result import print_result
 
     try:
         if result.text is None or form == "json":
-            print_result(result, form)
+            print_result(result, form, verbose)
         else:
             print_data(result.text)
         sys.stdout.flush()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
@@ -25,8 +25,9 @@ from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.figure import HEADINGS
-from gecjury.report.result import Column, Table
-from gecjury.report.tables import audit_table
+from gecjury.report.result import Column, Record, Table
+from gecjury.report.tables import audit_table, plain
+from gecjury.report.words import BESIDE, CAN_WAIT, verdict
 from gecjury.wording import listed, number
 
 # Intervals stand beside the two correlations that people quote, and the accuracy: with those of
@@ -131,7 +132,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         record["windows"] = [vars(window) for window in comparison.windows]
     if settings.pairwise:
         record["pairwise"] = [vars(grid) for grid in comparison.pairwise]
-    return record
+    return {**record, "verdict": verdict(plain(record))}
 
 
 # ---- the main table, and what the document says of the same results
@@ -159,7 +160,66 @@ def _main_table(comparison: Comparison) -> Table:
     ]
     notes += list(dict.fromkeys(result.signature for result in comparison.results))
     notes += [caution.text for caution in comparison.cautions]
-    return Table(columns, rows, comparison.title, notes)
+    # People look for the best metric, programs for the order of the command line.
+    statistic = comparison.settings.statistic
+    sorted_rows = _best_first(rows, statistic, "accuracy")
+    usual = "spa" if statistic == "pearson" else "pearson"
+    # A second statistic would leave no room in a terminal beside two kinds of judgments.
+    essential = ["human" if len(comparison.views) > 1 else usual, "metric", "family", statistic]
+    essential += ["system_cluster", "accuracy", "sentence_cluster"]
+    if not any(column.key in (statistic, "accuracy") for column in columns):
+        essential += ["missing", "seconds"]
+    brief = Table(
+        [column for column in columns if column.key in essential],
+        sorted_rows,
+        comparison.title,
+        [*_legend(comparison), *_to_heed(comparison)],
+    )
+    table = Table(columns, rows, comparison.title, notes)
+    return replace(table, instead={"brief": brief, "verbose": replace(table, rows=sorted_rows)})
+
+
+def _best_first(rows: Sequence[Record], *keys: str) -> list[Record]:
+    """Return records by view, the best metric first, then chance, then people.
+
+    Args:
+        rows: records with `family` and, of several kinds of judgments, `human` or `aspect`.
+        *keys: of the value that decides: the first that a record has.
+    """
+
+    def judged(row: Record) -> Any:
+        return row.get("human", row.get("aspect"))
+
+    views = list(dict.fromkeys(map(judged, rows)))
+
+    def place(row: Record) -> tuple[int, int, float]:
+        values = [row[key] for key in keys if row.get(key) is not None]
+        value = next((value for value in values if not math.isnan(value)), -math.inf)
+        beside = BESIDE.index(row["family"]) + 1 if row["family"] in BESIDE else 0
+        # Chance and people stay in their own order.
+        return beside, views.index(judged(row)), 0.0 if beside else -value
+
+    return sorted(rows, key=place)
+
+
+def _legend(comparison: Comparison) -> Iterator[str]:
+    """Yield what the intervals and clusters of the main table are, in a line."""
+    if comparison.uncertainty is None:
+        return
+    how = comparison.settings.resampling
+    text = f"[low, high]: {how.confidence:.0%} bootstrap over {_drawn(comparison.settings)}"
+    if any(comparison.uncertainty.tests.values()):
+        text += "; cl: clusters that tests tell apart, 1 is best"
+    yield text
+
+
+def _to_heed(comparison: Comparison) -> list[str]:
+    """Return the cautions that change what a reader should do and are not in the verdict."""
+    said = ["Sample data"]
+    uncertainty = comparison.uncertainty
+    if uncertainty and any(uncertainty.tests.values()) and not comparison.benchmark.sample:
+        said.append("Chance")
+    return [one.text for one in comparison.cautions if one.heading not in (*CAN_WAIT, *said)]
 
 
 def _columns(*keys: str, **headings: str) -> list[Column]:
@@ -271,9 +331,8 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
     if uncertainty is None:
         return []
     how = settings.resampling
-    drawn = {"both": "sentences and systems"}.get(how.over, how.over)
     notes = [
-        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {drawn}, "
+        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {_drawn(settings)}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
     # Intervals that hold the human scores fixed are too narrow: the reader has to know.
@@ -300,6 +359,11 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
     ]
 
 
+def _drawn(settings: Settings) -> str:
+    """Return what the bootstrap draws, in words."""
+    return {"both": "sentences and systems"}.get(settings.resampling.over, settings.resampling.over)
+
+
 def _swapped(settings: Settings) -> str:
     """Return what the test at system level swaps, and to what its result extends."""
     if settings.cluster_test == "perm-systems":
@@ -316,8 +380,7 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
     level, statistic = "system", str(settings.statistic)
     if settings.level == "sentence":
         level, statistic = "sentence", "accuracy"
-    over = settings.resampling.over
-    drawn = {"both": "sentences and systems"}.get(over, over)
+    over, drawn = settings.resampling.over, _drawn(settings)
     for view in comparison.views:
         # The best is ahead of all others: whose differences are all 0 or more, either way round.
         ahead: dict[str, list[tuple[float, float, float, str]]] = {}
@@ -469,8 +532,27 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     )
     # Where whole corrections are compared, the benchmark's notes stand below their table.
     of_benchmark = [] if comparison.tables else benchmark.notes
-    notes = dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes])
-    return Table(_columns(*keys), rows, title, list(notes))
+    notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
+    essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
+    table = Table(_columns(*keys), rows, title, notes)
+    return _for_people(table, (*essential, "cases"), "auc", _untried(edits))
+
+
+def _for_people(
+    table: Table, essential: Sequence[str], key: str, notes: Sequence[str] | None = None
+) -> Table:
+    """Return a table of which people see the best metric first and the most telling columns.
+
+    Args:
+        table: for programs.
+        essential: keys of the columns without `--verbose`.
+        key: of the value by which rows are sorted.
+        notes: without `--verbose`; None for all.
+    """
+    full = replace(table, rows=_best_first(table.rows, key))
+    columns = [column for column in table.columns if column.key in essential]
+    brief = replace(full, columns=columns, notes=table.notes if notes is None else notes)
+    return replace(table, instead={"brief": brief, "verbose": full})
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
@@ -488,12 +570,17 @@ def _edit_notes(edits: EditComparison) -> list[str]:
     ]
     if edits.resamples:
         notes.append(f"intervals: 95%, {edits.resamples} resamples of sources with all their edits")
-    if edits.untried:
-        notes.append(
-            f"not tried on single edits, which costs as much as scoring again: "
-            f"{', '.join(edits.untried)}; ask with --level edit or --credit"
-        )
-    return notes
+    return [*notes, *_untried(edits)]
+
+
+def _untried(edits: EditComparison) -> list[str]:
+    """Return the note on metrics that were not tried on single edits, if there are any."""
+    if not edits.untried:
+        return []
+    return [
+        f"not tried on single edits, which costs as much as scoring again: "
+        f"{', '.join(edits.untried)}; ask with --level edit or --credit"
+    ]
 
 
 def _type_table(edits: EditComparison) -> Table:
@@ -528,7 +615,9 @@ def _rating_table(comparison: Comparison) -> Table:
         notes.append(_OVER_SOURCES)
     if any(rated.family == "humans" for rated in comparison.ratings):
         notes.append("one rater: against the mean of the others, which is less steady than of all")
-    return Table(_columns(*keys), rows, "Ratings of single corrections", notes)
+    table = Table(_columns(*keys), rows, "Ratings of single corrections", notes)
+    essential = ("metric", "family", "aspect", "pearson", "spearman", "within", "outputs")
+    return _for_people(table, (*essential, "system_pearson"), "pearson")
 
 
 def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
@@ -545,7 +634,9 @@ def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
         shown = {key: ends for key, ends in row.intervals.items() if key != "acc_exact"}
         rows.append(_with_intervals(record, shown))
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
-    return Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
+    table = Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
+    essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pairs")
+    return _for_people(table, essential, "acc_eq")
 
 
 def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gecjury.report.table import METRIC_KEYS
 from gecjury.report.table import Column as Column
+from gecjury.report.table import Reader as Reader
 from gecjury.report.table import Record as Record
 from gecjury.report.table import Table as Table
 from gecjury.report.tables import print_tables, shown_cells, tables_text
+from gecjury.wording import shortly
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,11 +25,12 @@ class Result:
         facts: further entries of JSON, by key.
         notes: remarks for the reader.
         status: exit status of a command: 0, or 1 where scores are missing.
-        said: lines on the outcome, such as the verdict of a gate.
+        said: lines on the outcome, such as the verdict of a gate, which follow the tables.
         language: of the texts in the tables, as pages name it.
         title: of the page.
         draw: writes the figure to a file; None where there is nothing to draw.
         text: what a command prints in the place of the tables, for programs that read lines.
+        verdict: sentences that answer the question of the study; they stand before the tables.
     """
 
     tables: tuple[Table, ...]
@@ -38,6 +42,7 @@ class Result:
     title: str = ""
     draw: Callable[[str], None] | None = None
     text: str | None = None
+    verdict: tuple[str, ...] = ()
 
     def table(self, name: str) -> Table:
         """Return the table of a name; where several share it, one with the records of all.
@@ -56,14 +61,41 @@ class Result:
         return [dict(row) for row in self.tables[0].rows]
 
     def document(self) -> dict[str, Any]:
-        """Return the document for JSON: records by the tables' names, facts and notes."""
+        """Return the document for JSON: records by the tables' names, facts, notes and verdict."""
         names = dict.fromkeys(table.name for table in self.tables if table.name)
         records = {name: list(self.table(name).rows) for name in names}
-        return {**self.facts, **records, "notes": list(self.notes)}
+        document = {**self.facts, **records, "notes": list(self.notes)}
+        # Only some studies answer with a sentence.
+        return {**document, "verdict": self.sentences()} if self.verdict else document
+
+    def short_names(self) -> dict[str, str]:
+        """Return short names of the metrics in the tables, by label."""
+        # Scoring brings numpy along, which commands without metrics do without.
+        from gecjury.scoring.options import short_names
+
+        shown = [table for table in self.tables if table.columns]
+        return short_names(
+            row[key]
+            for table in shown
+            for row in table.rows
+            for key in METRIC_KEYS
+            if isinstance(row.get(key), str)
+        )
+
+    def sentences(self) -> list[str]:
+        """Return the verdict, with short names of metrics."""
+        names = self.short_names() if self.verdict else {}
+        return [shortly(sentence, names) for sentence in self.verdict]
+
+    def shown_to(self, reader: Reader) -> list[Table]:
+        """Return the tables that a reader sees, with short names of metrics."""
+        names = self.short_names()
+        shown = (table.seen_by(reader) for table in self.tables if table.columns)
+        return [table.with_short_names(names) for table in shown]
 
     def __str__(self) -> str:
-        """Return the tables as plain text."""
-        return tables_text([table for table in self.tables if table.columns])
+        """Return the verdict and the tables as plain text, as the command prints them."""
+        return "\n".join([*self.sentences(), tables_text(self.shown_to("brief"))])
 
     def _repr_html_(self) -> str:
         """Return the main table for a notebook."""
@@ -85,11 +117,18 @@ class Result:
         return f"<{type(self).__name__}: {count} row{'' if count == 1 else 's'}>"
 
 
-def print_result(result: Result, form: str) -> None:
+def print_result(result: Result, form: str, verbose: bool = False) -> None:
     """Print a result on stdout.
 
     Args:
-        result: its document as JSON, its tables with columns otherwise.
+        result: its document as JSON, its tables with columns otherwise; people see its verdict
+            first.
         form: one of `gecjury.report.tables.FORMATS`.
+        verbose: print all columns, notes and signatures for people, too.
     """
-    print_tables([table for table in result.tables if table.columns], result.document(), form)
+    if form in ("json", "tsv"):
+        print_tables([table for table in result.tables if table.columns], result.document(), form)
+        return
+    reader: Reader = "latex" if form == "latex" else "verbose" if verbose else "brief"
+    verdict = () if form == "latex" else result.sentences()
+    print_tables(result.shown_to(reader), None, form, verdict)

@@ -12,8 +12,9 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.report.escaping import (
@@ -33,28 +34,33 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
+LEAST_P = 0.0001  # a smaller p-value is not printed as a number
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # into a pipe or a file, where no terminal says how wide it is
 
 
-def print_tables(tables: Sequence[Table], document: object, form: str) -> None:
+def print_tables(
+    tables: Sequence[Table], document: object, form: str, sentences: Sequence[str] = ()
+) -> None:
     """Print tables, or a document in their place.
 
     Args:
         tables: for people, papers and TSV.
         document: for JSON instead: plain values; numpy's are converted, NaN is `null`.
         form: one of `FORMATS`.
+        sentences: printed before the tables, as text or Markdown.
     """
     if form == "json":
         print_json(document)
     elif form == "table":
-        _print_rich(tables)
+        _print_rich(tables, sentences)
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         if form == "tsv" and len(tables) == 1:
             # A single table begins with its header, as programs expect.
             tables = [replace(tables[0], title="")]
-        print("\n".join(map(render, tables)), end="")
+        above = "".join(f"{markdown_line(sentence)}  \n" for sentence in sentences)
+        print("\n".join(filter(None, [above, *map(render, tables)])), end="")
 
 
 def tables_text(tables: Sequence[Table]) -> str:
@@ -138,7 +144,10 @@ def _cell(value: Any, digits: int) -> str:
 
 def _text(row: Record, column: Column, table: Table) -> str:
     """Return a cell for people, with its interval if it has one: `.912 [.84, .96]`."""
-    cell = _cell(column.cell(row), column.digits)
+    value = column.cell(row)
+    cell = _cell(value, column.digits)
+    if column.p_value and value is not None and value < LEAST_P:
+        cell = "< .0001"
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
     bounds = _bounds(row, column)
@@ -173,8 +182,9 @@ def _is_number(value: Any) -> bool:
     return not isinstance(value, str | bool) and value is not None
 
 
-def _print_rich(tables: Sequence[Table]) -> None:
+def _print_rich(tables: Sequence[Table], sentences: Sequence[str] = ()) -> None:
     from rich.console import Console
+    from rich.text import Text
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
@@ -183,7 +193,13 @@ def _print_rich(tables: Sequence[Table]) -> None:
 
     width = None if sys.stdout.isatty() else _WIDE
     screen = Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
-    _draw(screen, tables, width=None if width is None else _PIPE)
+    # COLUMNS says how wide a pipe is to be; without it nothing does.
+    limit = None if width is None else get_terminal_size((_PIPE, 24)).columns
+    for sentence in sentences:
+        screen.print(Text(_wrapped(visible(sentence), limit)), style="bold")
+    if sentences:
+        screen.print()
+    _draw(screen, tables, width=limit)
 
 
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
@@ -413,18 +429,65 @@ def _markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def crossed(table: Table, *keys: str) -> Table:
+    """Return scores of systems as papers show them: a system a row, a metric a column.
+
+    Args:
+        table: with the columns `system`, `metric` and those of values.
+        *keys: of the values; where a metric has several, each has a column.
+    """
+    columns = {column.key: column for column in table.columns}
+    heads: dict[str, Column] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for row in table.rows:
+        record = rows.setdefault(row["system"], {"system": row["system"]})
+        for key in (key for key in keys if key in row):
+            column, place = columns[key], f"{row['metric']} {key}"
+            heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
+            interval = column.interval and f"{place} {column.interval}"
+            heads[place] = replace(column, key=place, heading=heading, interval=interval, best=True)
+            record[place] = row[key]
+            if column.interval in row:
+                record[interval] = row[column.interval]
+    return replace(table, columns=[columns["system"], *heads.values()], rows=list(rows.values()))
+
+
 def _latex(table: Table) -> str:
     """Return a booktabs table."""
     headings, numeric, rows = shown_cells(table)
+    bold = _best_cells(table)
     align = "".join("r" if number else "l" for number in numeric)
     lines = [latex_comment(table.title)] if table.title else []
     lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", _latex_row(headings), "\\midrule"]
-    lines += [*map(_latex_row, rows), "\\bottomrule", "\\end{tabular}"]
+    lines += [_latex_row(row, bold.get(place, set())) for place, row in enumerate(rows)]
+    lines += ["\\bottomrule", "\\end{tabular}"]
     return "\n".join([*lines, *map(latex_comment, table.notes)]) + "\n"
 
 
-def _latex_row(cells: Sequence[str]) -> str:
-    line = " & ".join(map(latex, cells))
+def _best_cells(table: Table) -> dict[int, set[int]]:
+    """Return the columns whose best value a row has, by row; values that look equal share it."""
+    cells: dict[int, set[int]] = {}
+    for place, column in enumerate(table.columns):
+        values = {row: column.cell(record) for row, record in enumerate(table.rows)}
+        shown = (
+            {
+                row: round(float(value), column.digits)
+                for row, value in values.items()
+                if value is not None and not math.isnan(value)
+            }
+            if column.best
+            else {}
+        )
+        if len(set(shown.values())) > 1:
+            top = max(shown.values())
+            for row in (row for row, value in shown.items() if value == top):
+                cells.setdefault(row, set()).add(place)
+    return cells
+
+
+def _latex_row(cells: Sequence[str], bold: Container[int] = ()) -> str:
+    texts = [latex(cell) for cell in cells]
+    line = " & ".join(f"\\textbf{{{t}}}" if i in bold else t for i, t in enumerate(texts))
     # After `\\` and after a rule LaTeX takes a bracket for the space below it.
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 

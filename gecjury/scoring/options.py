@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import types
 import typing
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from gecjury.errors import OptionError, nearest
@@ -92,6 +93,51 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 def split_options(text: str) -> list[str]:
     r"""Split `option=value,option=value`, in which `\,` is a comma inside a value."""
     return re.split(r"(?<!\\),", text) if text else []
+
+
+def short_names(labels: Iterable[str]) -> dict[str, str]:
+    """Return the shortest names that still tell metrics apart, by label.
+
+    A metric alone is called by its name. Several with other settings keep the settings in which
+    they differ; of a path or an address its last part. Scores made elsewhere keep the label that
+    the user gave them.
+
+    Args:
+        labels: of metrics, see `Signature.label`; other names stay as they are.
+    """
+    by_name: dict[str, dict[str, list[str]]] = {}
+    for label in labels:
+        name, rest = split_name(label)
+        settings = split_options(rest)
+        # Other names may hold colons, too; nothing is known of their parts.
+        if name == "scores" or not all(re.match(r"\w+=", setting) for setting in settings):
+            name, settings = label, []
+        by_name.setdefault(name, {})[label] = settings
+    names: dict[str, str] = {}
+    for name, settings_of in by_name.items():
+        shared = set.intersection(*map(set, settings_of.values()))
+        own = {
+            label: [one for one in settings if one not in shared]
+            for label, settings in settings_of.items()
+        }
+        short = {
+            label: _with_settings(name, [_last_part(one) for one in settings])
+            for label, settings in own.items()
+        }
+        if len(set(short.values())) < len(short):
+            short = {label: _with_settings(name, settings) for label, settings in own.items()}
+        names |= short
+    return names
+
+
+def _with_settings(name: str, settings: Sequence[str]) -> str:
+    return f"{name}:{','.join(settings)}" if settings else name
+
+
+def _last_part(setting: str) -> str:
+    key, _, value = setting.partition("=")
+    last = re.split(r"[/\\](?!,)", value.rstrip("/"))[-1]
+    return f"{key}={last}"
 
 
 def convert(value: object, hint: object, where: str) -> object:

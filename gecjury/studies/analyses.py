@@ -23,6 +23,7 @@ from gecjury.models.encoder import forget
 from gecjury.report.figures import bars, lines, points
 from gecjury.report.result import Column, Result, Table
 from gecjury.runtime import Runtime
+from gecjury.scoring.options import short_names
 from gecjury.scoring.scorer import Scorer
 from gecjury.settings import option
 from gecjury.stats.correlation import pearson, spearman
@@ -171,6 +172,8 @@ class Scatter(JudgedAnalysis):
             ]
             r, rho = pearson(target, scores), spearman(target, scores)
             correlations.append({"metric": label, "pearson": r, "spearman": rho})
+        names = short_names(groups)
+        named = {names[label]: cloud for label, cloud in groups.items()}
         columns = [Column(key) for key in ("metric", "system", "human", "score")]
         short = [Column("metric"), Column("pearson", "r"), Column("spearman", "ρ")]
         labels = (f"human ({kind})", "metric (TrueSkill)")
@@ -180,7 +183,7 @@ class Scatter(JudgedAnalysis):
                 Table(columns, rows, f"Human {kind} and metric TrueSkill", name="rows"),
                 Table(short, correlations, name="correlations"),
             ],
-            partial(points, groups, labels=labels, names=dict.fromkeys(groups, corpus.names)),
+            partial(points, named, labels=labels, names=dict.fromkeys(named, corpus.names)),
         )
 
 

@@ -20,9 +20,11 @@ from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.figure import figures_of
 from gecjury.report.result import Result, Table
+from gecjury.report.tables import plain
+from gecjury.report.words import family_contrast
 from gecjury.scoring.scores import Plan
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
-from gecjury.wording import number
+from gecjury.wording import number, shortly
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -111,9 +113,11 @@ class Compare(Settings, Study):
             score_files=work.folder,
         )
         notes = tuple(caution.text for caution in comparison.cautions)
-        figures = [vars(figure) for figure in figures_of(document(comparison))]
+        record = document(comparison)
+        figures = [vars(figure) for figure in figures_of(record)]
         shown = (*tables(comparison), Table((), figures, name="figures"))
-        return Compared(shown, {}, notes, int(comparison.incomplete), comparison=comparison)
+        status, verdict = int(comparison.incomplete), tuple(record["verdict"])
+        return Compared(shown, {}, notes, status, verdict=verdict, comparison=comparison)
 
     def html(self, result: Result) -> str:
         """Return a comparison as one page to read and share."""
@@ -160,9 +164,17 @@ class Demo(Compare):
             return super().plans(replayed)
 
     def run(self, work: Work) -> Compared:
-        """Compare on the sample, with the replies that are stored with it."""
+        """Compare on the sample, with the replies that are stored with it.
+
+        What the families reach is said last.
+        """
         with _replayed(work) as replayed:
-            return super().run(replayed)
+            result = super().run(replayed)
+        names = result.short_names()
+        contrast = family_contrast(plain(result.document()))
+        families = tuple(shortly(sentence, names) for sentence in contrast)
+        others = tuple(sentence for sentence in result.verdict if sentence not in families)
+        return replace(result, verdict=others, said=families)
 
 
 @contextmanager

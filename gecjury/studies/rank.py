@@ -5,19 +5,22 @@ Everything comes from one scoring; `gecjury.studies.system_tests` says how sure 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any, ClassVar
 
 from gecjury.arrays import FloatArray, settled
-from gecjury.report.result import Column, Result, Table
+from gecjury.report.result import Column, Reader, Record, Result, Table
+from gecjury.report.tables import crossed
+from gecjury.report.words import certainty
 from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.study import Study, Work, function_of
 from gecjury.studies.system_tests import SystemTests, compare_systems
+from gecjury.wording import listed, number
 
 _OFFERED = ("over", "resamples", "confidence", "permutations")
 
@@ -55,6 +58,7 @@ class Rank(Study):
         rows: list[dict[str, Any]] = []
         significance: list[dict[str, Any]] = []
         notes: list[str] = []
+        verdict: list[str] = []
         for scorer, table in zip(work.scorers, (one.settled() for one in tables), strict=True):
             tests = None
             if how.over != "none":
@@ -65,23 +69,55 @@ class Rank(Study):
                 notes += _test_notes(table, tests)
             # Settled: systems that differ by rounding alone share a rank.
             scores = aggregate_scores(self.aggregate, table.sentences, table.by_system.score)
-            rows += self._ranked(table, settled(scores), tests)
+            ranked = list(self._ranked(table, settled(scores), tests))
+            verdict += self._verdict(table, ranked, tests)
+            rows += ranked
         notes += dict.fromkeys(note for one in tables for note in one.statistics.notes)
         signatures = [str(one.signature) for one in tables]
+        title = f"Ranking by {self.aggregate} score"
+        ranking = Table(self._columns(), rows, title, [*self._how(), *notes, *signatures], "rows")
+        brief = replace(ranking, notes=[*self._legend(), *notes])
+        # Papers have a column a metric, without ranks and clusters.
+        scores_alone = replace(ranking, notes=[*self._how()[:1], *notes, *signatures])
+        instead: dict[Reader, Table] = {"brief": brief, "latex": crossed(scores_alone, "score")}
         return Result(
-            (
-                Table(
-                    self._columns(),
-                    rows,
-                    f"Ranking by {self.aggregate} score",
-                    [*self._how(), *notes, *signatures],
-                    "rows",
-                ),
-                Table((), significance, name="significance"),
-            ),
+            (replace(ranking, instead=instead), Table((), significance, name="significance")),
             {"uncertainty": self._uncertainty()},
             tuple(notes),
             int(any(one.unanswered for one in tables)),
+            verdict=tuple(verdict),
+        )
+
+    def _verdict(
+        self, table: ScoreTable, ranked: Sequence[Record], tests: SystemTests | None
+    ) -> Iterator[str]:
+        """Yield who leads by a metric, by how much, how certainly, and who is tied with it."""
+        label = table.signature.label
+        leaders = [row["system"] for row in ranked if row["rank"] == 1]
+        if len(ranked) < 2 or len(leaders) == len(ranked) or isnan(ranked[0]["score"]):
+            return
+        top, others = ranked[0], ranked[len(leaders) :]
+        score = number(top["score"], 4)
+        if tests is not None:
+            low, high = (number(bound, 4) for bound in top["ci95"])
+            score += f" ({self.resampling.confidence:.0%}: {low} to {high})"
+        if len(leaders) > 1:
+            yield f"{label}: {listed(leaders)} share the lead: {score}."
+            return
+        first = table.systems.index(top["system"])
+        p_values = {
+            row["system"]: None
+            if tests is None
+            else float(tests.adjusted[first, table.systems.index(row["system"])])
+            for row in others
+            if not isnan(row["score"])
+        }
+        if not p_values:
+            return
+        gap = number(top["score"] - others[0]["score"], 4)
+        yield (
+            f"{label}: {top['system']} leads: {score}, {gap} ahead of {others[0]['system']}, "
+            f"{certainty(p_values, 'approximate randomisation', self.resampling.level)}."
         )
 
     def _ranked(
@@ -91,34 +127,38 @@ class Rank(Study):
         # Systems without a score come last.
         order = sorted(range(len(values)), key=lambda row: (isnan(values[row]), -values[row]))
         rank, last = 0, None
-        for place, number in enumerate(order, 1):
-            if values[number] != last:
-                rank, last = place, values[number]
+        for place, index in enumerate(order, 1):
+            if values[index] != last:
+                rank, last = place, values[index]
             row: dict[str, Any] = {
                 "rank": rank,
-                "system": table.systems[number],
+                "system": table.systems[index],
                 "metric": table.signature.label,
                 "aggregate": self.aggregate,
-                "score": values[number],
+                "score": values[index],
                 "signature": str(table.signature),
             }
             if tests is not None:
-                span = tests.ranks[number]
-                row["ci95"] = list(tests.intervals[number])
+                span = tests.ranks[index]
+                row["ci95"] = list(tests.intervals[index])
                 row["rank_range"] = None if span is None else list(span)
                 # A range of one rank is shown as that rank.
                 ends = dict.fromkeys(span or ())
                 row["ranks"] = "–".join(map(str, ends)) if span else None
-                row["cluster"] = tests.clusters[number]
+                row["cluster"] = tests.clusters[index]
                 below = order[place : place + 1]
-                row["p_next"] = float(tests.adjusted[number, below[0]]) if below else None
+                row["p_next"] = float(tests.adjusted[index, below[0]]) if below else None
             yield row
 
     def _columns(self) -> list[Column]:
         columns = [Column("rank"), Column("system"), Column("metric")]
         columns.append(Column("score", digits=4, interval="ci95"))
         if self.resampling.over != "none":
-            columns += [Column("ranks"), Column("cluster"), Column("p_next", "p to next", digits=4)]
+            columns += [
+                Column("ranks"),
+                Column("cluster"),
+                Column("p_next", "p to next", digits=4, p_value=True),
+            ]
         return columns
 
     def _how(self) -> list[str]:
@@ -134,6 +174,17 @@ class Rank(Study):
             f"Holm's correction over all pairs of systems ({how.permutations} permutations; "
             "small p from a normal curve); p to next: corrected, of the difference from the system "
             "below",
+        ]
+
+    def _legend(self) -> list[str]:
+        """Return what intervals, ranks and clusters are, in a line."""
+        how = self.resampling
+        if how.over == "none":
+            return []
+        level = f"{how.level:.2f}".removeprefix("0")
+        return [
+            f"[low, high]: {how.confidence:.0%} bootstrap over sentences; ranks, cluster: what "
+            f"tests leave open at {level}; p to next: of the difference from the system below"
         ]
 
     def _significance(self, table: ScoreTable, tests: SystemTests) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.report.result import Column, Result, Table
-from gecjury.report.tables import audit_tables
+from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.tables import audit_tables, crossed
 from gecjury.scoring.error_types import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
@@ -69,12 +69,13 @@ class Score(Study):
         parts = [key for key in ("precision", "recall") if any(key in row for row in rows)]
         columns += [Column(key, digits=4) for key in parts]
         signatures = [str(table.signature) for table in tables]
-        shown = [Table(columns, rows, notes=[*signatures, *notes], name="rows")]
+        main = Table(columns, rows, notes=[*signatures, *notes], name="rows")
+        shown = [replace(main, instead={"latex": crossed(main, *parts, "score")})]
         if self.sentences:
             shown.append(_sentence_table(tables))
         if self.by_type:
             records = [record for of_metric in counts for record in of_metric]
-            shown.append(Table([Column(key) for key in records[0]], records, "By error type"))
+            shown.append(_type_table(records))
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
@@ -150,6 +151,26 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
                 }
             )
     return records
+
+
+def _type_table(records: Sequence[Record]) -> Table:
+    columns = [Column(key) for key in records[0]]
+    table = Table(columns, records, "By error type")
+    counts = Column("tp/fp/fn", value=three_counts)
+    brief = [column for column in columns if column.key not in ("tp", "fp", "fn")]
+    brief.insert(3, counts)
+    return replace(table, instead={"brief": replace(table, columns=brief)})
+
+
+def three_counts(row: Record, before: str = "") -> str:
+    """Return the counts of a record as people read them: `5/14/2`, TP, FP and FN.
+
+    Args:
+        row: with the keys `tp`, `fp` and `fn`.
+        before: how these begin.
+    """
+    values = (row[f"{before}{key}"] for key in ("tp", "fp", "fn"))
+    return "/".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
 
 
 def _sentence_table(tables: Sequence[ScoreTable]) -> Table:

@@ -11,7 +11,7 @@ from typing import Any
 from gecjury.errors import InputError
 from gecjury.records import from_record
 from gecjury.report.page.page import header, sections
-from gecjury.report.page.words import FAMILY_NAMES, VIEWS
+from gecjury.report.words import FAMILY_NAMES, VIEWS
 from gecjury.scoring.score_files import SCORE_FORMAT, ScoreFile
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_json
@@ -91,7 +91,7 @@ class StoredComparison(StoredFile):
             count = len({row["metric"] for row in document["rows"]})
             about["facts"] = [*about["facts"], f"{len(metrics)} of {count} metrics shown"]
             if filters != Filters():
-                about["lead"] = ""  # which is on all metrics
+                about |= {"lead": "", "contrast": ()}  # which are on all metrics
             return {
                 **about,
                 "families": [

@@ -18,7 +18,7 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import headings
-from gecjury.report.page.words import FAMILY_NAMES
+from gecjury.report.words import FAMILY_NAMES
 from gecjury.wording import number
 
 Fate = Literal["equal", "delete", "insert"]

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from gecjury.report.escaping import clean
 from gecjury.report.page.svg import mark
-from gecjury.report.page.words import FAMILY_NAMES
+from gecjury.report.words import FAMILY_NAMES
 
 _BREAK_BETWEEN_WORDS = re.compile(r"(?<=[^\s>])\s*\n\s*(?=[^\s<])")
 _BREAK = re.compile(r"\s*\n\s*")

@@ -19,9 +19,7 @@ def tables_html(result: Result) -> str:
     """
     shades: set[int] = set()
     shown = []
-    for table in result.tables:
-        if not table.columns:
-            continue
+    for table in result.shown_to("verbose"):
         headings, numeric, rows = shown_cells(table)
         classes = ["n" if number else "" for number in numeric]
         shaded = [[c.cell(row) if c.shaded else None for c in table.columns] for row in table.rows]
@@ -50,7 +48,8 @@ def tables_html(result: Result) -> str:
 
 
 def _texts(result: Result) -> Iterator[tuple[str, str]]:
-    """Yield the facts that are texts, and those that are lists of texts text by text."""
+    """Yield the verdict and the facts that are texts, of lists of texts text by text."""
+    yield from (("verdict", sentence) for sentence in result.sentences())
     for name, value in result.facts.items():
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
-from typing import Any, get_args
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -31,20 +31,24 @@ from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters, windows
 from gecjury.report.page.sections import level_sections
 from gecjury.report.page.tables import extents_of, family_table, significance_table
-from gecjury.report.page.words import (
+from gecjury.report.tables import plain
+from gecjury.report.words import (
     BESIDE,
+    CAN_WAIT,
     FAMILY_NAMES,
     VIEWS,
     Document,
     Statement,
     edit_statement,
+    family_contrast,
     headline,
     is_compared,
     significance_level,
     summarise,
+    views_of,
 )
-from gecjury.report.tables import plain
 from gecjury.runtime import __version__
+from gecjury.scoring.options import short_names
 from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.wording import number, shortened
@@ -123,7 +127,7 @@ def sections(
         comparison: the same as typed values; without it there are no windows, pairs and sentences.
         budget: bytes that the sections may take.
     """
-    views = _views(document)
+    views = views_of(document)
     names = _unwieldy(document, comparison)
     figures = figures_of(document)
     content: dict[str, Markup | None] = {
@@ -152,19 +156,19 @@ def sections(
     ]
 
 
-def _views(document: Document) -> list[View]:
-    return [view for view in get_args(View) if view in document["human_scores"]]
-
-
 def _unwieldy(document: Document, comparison: Comparison | None = None) -> dict[str, str]:
-    """Return names that would wreck the page, by length or by turning its text, as shown."""
+    """Return names that would wreck the page, by length or by turning its text, as shown.
+
+    Metrics are called by their shortest distinct names.
+    """
     names = [*document["systems"], document["benchmark"], document.get("references")]
-    names += [row["metric"] for row in document["rows"]]
     if comparison is not None:
         about = comparison.study.benchmark
         names += [about.systems, about.citation]
-    short_names = {str(name): shortened(clean(str(name))) for name in names}
-    return {name: short for name, short in short_names.items() if short != clean(name)}
+    shown = {str(name): str(name) for name in names}
+    shown |= short_names(str(row["metric"]) for row in document["rows"])
+    shown = {name: shortened(clean(short)) for name, short in shown.items()}
+    return {name: short for name, short in shown.items() if short != clean(name)}
 
 
 def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
@@ -185,7 +189,7 @@ def header(document: Document) -> dict[str, Any]:
     Args:
         document: the comparison as plain JSON values.
     """
-    views, names = _views(document), _unwieldy(document)
+    views, names = views_of(document), _unwieldy(document)
     metrics = len({row["metric"] for row in document["rows"]})
     name = str(document["benchmark"])
     name = names.get(name, name)
@@ -194,6 +198,7 @@ def header(document: Document) -> dict[str, Any]:
     return {
         "heading": f"{metrics} metric{'s' * (metrics != 1)} against people on {benchmark}",
         "lead": _with_short_names(escape(headline(document, views)), names),
+        "contrast": [_with_short_names(escape(c), names) for c in family_contrast(document)],
         "facts": [
             f"{len(document['systems'])} systems",
             f"{number(document['sentences'])} sentences",
@@ -250,10 +255,6 @@ def _consensus(comparison: Comparison | None, view: View) -> Consensus | None:
     return consensus(tables, study.parts(view), camps(tables)) if judged else None
 
 
-# What nearly every comparison has; the other cautions are in sight.
-_CAN_WAIT = ("Ties", "Notes")
-
-
 def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
     """Return the cautions, the benchmark's notes first among their remarks."""
     topics: dict[str, list[str]] = {}
@@ -262,7 +263,7 @@ def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]
     remarks = () if document["sample"] else document.get("notes") or ()
     topics["Notes"] = [*map(str, remarks), *topics.pop("Notes", [])]
     return [
-        Statement(heading, text, folded=heading in _CAN_WAIT)
+        Statement(heading, text, folded=heading in CAN_WAIT)
         for heading, texts in topics.items()
         for text in _once([f"{text.rstrip('.')}." for text in texts])
     ]

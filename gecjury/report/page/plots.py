@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from gecjury.report.page.markup import render
 from gecjury.report.page.pictures import Picture, picture
 from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter, window_lines
 from gecjury.report.page.tables import pair_matrix
-from gecjury.report.page.words import SHOWN_MEASURES, VIEWS, Document, Standing
+from gecjury.report.words import SHOWN_MEASURES, VIEWS, Document, Standing
 from gecjury.scoring.scores import ScoreTable
 from gecjury.wording import number, percent
 
@@ -56,13 +55,9 @@ def _overview(standing: Standing, figures: Sequence[Figure], shown: Shown) -> Ma
     """Return a plot of all metrics against one view at one level, with chance and people."""
     place = (standing.level, standing.view, standing.measure)
     by_metric = {f.metric: f for f in figures if (f.level, f.human, f.statistic) == place}
-    # Settings are left out of a name where no other metric has the same without them.
-    bare = {metric: metric.partition(":")[0] for metric in standing.values}
-    count = Counter(bare.values())
-    rows = []
-    for metric, name in bare.items():
-        label = name if count[name] == 1 else metric
-        rows.append(replace(by_metric[metric], metric=shown.get(label, label)))
+    rows = [
+        replace(by_metric[metric], metric=shown.get(metric, metric)) for metric in standing.values
+    ]
     # A coin has .5 at sentence level, and two annotators are compared nowhere else.
     lines = []
     if standing.level == "sentence":

@@ -16,7 +16,7 @@ from gecjury.report.figure import STATISTICS, Figure, edit_entries
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import PageTable, figure_table, headings, measure_cell
-from gecjury.report.page.words import BESIDE
+from gecjury.report.words import BESIDE
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
 from gecjury.report.figure import HEADINGS, Figure
-from gecjury.report.page.words import (
+from gecjury.report.words import (
     BESIDE,
     EXTENTS,
     FAMILY_NAMES,

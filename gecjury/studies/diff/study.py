@@ -8,7 +8,8 @@ wrong; the edits that came and went; the sentences that moved most.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError
 from gecjury.report.result import Column, Record, Result, Table
-from gecjury.report.tables import audit_tables
+from gecjury.report.tables import LEAST_P, audit_tables
 from gecjury.runtime import Runtime
 from gecjury.scoring.error_types import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
@@ -45,7 +46,9 @@ from gecjury.studies.diff.paired import (
     type_counts,
     type_differences,
 )
+from gecjury.studies.score import three_counts
 from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.wording import number
 
 TypeLevels = Literal[0, 1, 2, 3]
 """As `TypeLevel`; 0: error types are not told apart."""
@@ -63,7 +66,8 @@ class Diff(Study):
             source line, or a column of a table (TSV, CSV, JSON lines) of one row a source line.
         by_type: how error types are told apart: 1 operation (M, R, U), 2 category, 3 both, 0 not
             at all.
-        show: sentences and edits that are listed, of each direction, by metric.
+        show: error types, edits and sentences that are listed; with --verbose sentences of each
+            direction and metric, and all types.
         resampling: the paired bootstrap over sentences, and the paired tests.
         seed: seed of the resampling and of the tests.
         fail_if: end with status 3 where this holds, with 2 where something could not be scored,
@@ -156,7 +160,7 @@ class Diff(Study):
             *self._type_tables(tables),
             *self._group_tables(by, groups, named, outcomes),
             *_edit_tables(edits, self.show),
-            *([_moved_table(moved)] if moved else []),
+            *([_moved_table(moved, self.show)] if moved else []),
             *audit_tables(list(tables)),
         ]
         unscored = [
@@ -204,7 +208,23 @@ class Diff(Study):
             said,
             corpus.language.code,
             f"{new} against {old}",
+            verdict=tuple(self._verdict(metrics, old, new)),
         )
+
+    def _verdict(self, metrics: Mapping[str, Paired], old: str, new: str) -> Iterator[str]:
+        """Yield whether NEW is better by a metric, by how much and how certainly."""
+        how = self.resampling
+        for label, one in metrics.items():
+            if isnan(one.p) or isnan(one.difference):
+                continue
+            told = one.p <= how.level and one.difference != 0
+            low, high = (number(bound, 4) for bound in one.interval)
+            p = "p < .0001" if one.p < LEAST_P else f"p = {number(one.p, 4)}"
+            yield (
+                f"{label}: {new} (NEW) is {_better(one) if told else 'not told apart from'} {old} "
+                f"(OLD): {number(one.new, 4)} against {number(one.old, 4)}, difference "
+                f"{number(one.difference, 4)} ({how.confidence:.0%}: {low} to {high}, {p})."
+            )
 
     def _differences(
         self,
@@ -221,14 +241,23 @@ class Diff(Study):
             for (label, one), signature in zip(metrics.items(), signatures, strict=True)
         ]
         rows += [{"measure": name, **one.row()} for name, one in rates.items()]
-        columns = [Column("measure"), *_bounded(4), Column("p", digits=4), Column("sentences")]
+        columns = [
+            Column("measure"),
+            *_bounded(4),
+            Column("p", digits=4, p_value=True),
+            Column("sentences"),
+        ]
         about = (
             f"low, high: {how.confidence:.0%} paired percentile bootstrap of the difference over "
             f"sentences, {how.resamples} resamples, seed {self.seed}; p: paired approximate "
             f"randomisation, {how.permutations} permutations (small p from a normal curve)"
         )
         meanings = [f"{name}: {RATES[name]}" for name in rates]
-        return Table(columns, rows, title, [about, *meanings, *notes, *signatures], "rows")
+        table = Table(columns, rows, title, [about, *meanings, *notes, *signatures], "rows")
+        legend = f"low, high: {how.confidence:.0%} paired bootstrap; p: paired randomisation"
+        if rates:
+            legend += "; of over-correction and under-correction less is better"
+        return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})
 
     def _type_tables(self, tables: Sequence[ScoreTable]) -> Iterator[Table]:
         """Yield F0.5 by error type, of each metric that counts types."""
@@ -257,12 +286,14 @@ class Diff(Study):
             )
             columns = [
                 Column("type"),
-                Column("old tp/fp/fn", value=lambda row: _three(row, "old")),
-                Column("new tp/fp/fn", value=lambda row: _three(row, "new")),
+                Column("old tp/fp/fn", value=lambda row: three_counts(row, "old_")),
+                Column("new tp/fp/fn", value=lambda row: three_counts(row, "new_")),
                 *_bounded(3),
-                Column("adjusted", "p (Holm)", digits=4),
+                Column("adjusted", "p (Holm)", digits=4, p_value=True),
             ]
-            yield Table(columns, rows, f"By error type: {table.signature.label}", [note], "types")
+            title = f"By error type: {table.signature.label}"
+            full = Table(columns, rows, title, [note], "types")
+            yield replace(full, instead={"brief": _most_certain(full, self.show)})
 
     def _group_tables(
         self,
@@ -297,11 +328,16 @@ class Diff(Study):
             Column("group", by),
             Column("measure"),
             *_bounded(3),
-            Column("adjusted", "p (Holm)", digits=4),
+            Column("adjusted", "p (Holm)", digits=4, p_value=True),
             Column("sentences"),
         ]
         note = "each group as a corpus of its own; p (Holm): corrected over the groups of a measure"
-        yield Table(columns, rows, f"By {by}", [note], "groups")
+        table = Table(columns, rows, f"By {by}", [note], "groups")
+        yield replace(table, instead={"brief": replace(table, columns=columns[:-1])})
+
+
+def _better(one: Paired) -> str:
+    return "better than" if one.difference > 0 else "worse than"
 
 
 def _bounded(digits: int) -> list[Column]:
@@ -315,14 +351,25 @@ def _bounded(digits: int) -> list[Column]:
     ]
 
 
+def _most_certain(table: Table, show: int) -> Table:
+    """Return the error types with the most certain differences, without their counts.
+
+    Args:
+        table: of all types.
+        show: types that are listed; 0 for all.
+    """
+    rows = sorted(table.rows, key=lambda row: (row["adjusted"], row["p"], -abs(row["difference"])))
+    columns = [column for column in table.columns if not column.key.endswith("tp/fp/fn")]
+    title = table.title
+    if 0 < show < len(rows):
+        title += f" ({show} of {len(rows)}, the most certain differences)"
+        rows = rows[:show]
+    return replace(table, columns=columns, rows=rows, title=title)
+
+
 def _counts(side: str, counts: Any) -> dict[str, float]:
     names = [f"{side}_{key}" for key in ("tp", "fp", "fn")]
     return dict(zip(names, whole_counts(counts), strict=True))
-
-
-def _three(row: Record, side: str) -> str:
-    values = (row[f"{side}_{key}"] for key in ("tp", "fp", "fn"))
-    return "/".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
 
 
 def _remarks(
@@ -369,7 +416,7 @@ def _edit_tables(edits: EditChanges | None, show: int) -> Iterator[Table]:
         yield Table(columns, rows, "The most frequent of them")
 
 
-def _moved_table(moved: Sequence[Record]) -> Table:
+def _moved_table(moved: Sequence[Record], show: int) -> Table:
     columns = [Column("metric"), Column("line"), Column("effect", digits=5)]
     columns += [Column("old", digits=4), Column("new", digits=4)]
     columns += [Column("old_marked", "OLD correction"), Column("new_marked", "NEW correction")]
@@ -377,7 +424,28 @@ def _moved_table(moved: Sequence[Record]) -> Table:
         "effect: how much of NEW − OLD is gone without the sentence; old, new: its own scores; "
         "edits as [old→new]"
     )
-    return Table(columns, moved, "Sentences that moved most", [note], "moved")
+    table = Table(columns, moved, "Sentences that moved most", [note], "moved")
+    # The sentences of one metric fill a screen.
+    first = moved[0]["metric"]
+    of_first = [row for row in moved if row["metric"] == first]
+    most = sorted(of_first, key=lambda row: -abs(row["effect"]))[:show]
+    brief = _one_below_the_other(replace(table, rows=most))
+    brief = replace(brief, columns=brief.columns[1:], title=f"{table.title}: {first}")
+    return replace(table, instead={"brief": brief, "verbose": _one_below_the_other(table)})
+
+
+def _one_below_the_other(table: Table) -> Table:
+    """Return the table with the two corrections of a sentence in two rows."""
+    rows: list[Record] = []
+    for row in table.rows:
+        about = {key: row[key] for key in ("metric", "line", "effect")}
+        for side, of_sentence in (("old", about), ("new", dict.fromkeys(about, ""))):
+            correction = {"score": row[side], "marked": row[f"{side}_marked"]}
+            rows.append({**of_sentence, "side": side.upper(), **correction})
+    columns = [Column("metric"), Column("line"), Column("effect", digits=5), Column("side", " ")]
+    columns += [Column("score", digits=4), Column("marked", "correction")]
+    note = "effect: how much of NEW − OLD is gone without the sentence; edits as [old→new]"
+    return replace(table, columns=columns, rows=rows, notes=[note])
 
 
 def _metric_names(work: Work) -> dict[str, str]:

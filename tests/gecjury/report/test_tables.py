@@ -11,9 +11,10 @@ import re
 import numpy as np
 import pytest
 
-from gecjury.report.result import Column, Table
+from gecjury.report.result import Column, Result, Table, print_result
 from gecjury.report.tables import (
     FORMATS,
+    crossed,
     print_table,
     print_tables,
     records_text,
@@ -354,3 +355,99 @@ def test_a_cell_longer_than_any_sentence_is_shortened_for_people_alone(
     assert shown.count("é") == 4_000 - 1
     assert "…" in shown
     assert whole == cell + "\n"
+
+
+def test_a_pipe_is_as_wide_as_columns_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = {f"column {i}": "x" * 30 for i in range(5)}
+    for columns, panels in (("200", 1), ("80", 4)):
+        monkeypatch.setenv("COLUMNS", columns)
+        print_table(list(wide), [wide], "table", notes=["word " * 60])
+        out = capsys.readouterr().out
+        assert out.count("column 0") == panels
+        assert max(map(len, out.splitlines())) <= int(columns)
+
+
+def test_small_p_values_are_no_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"p": value} for value in (0.0, 0.00009, 0.0001, 0.5, NAN, None)]
+    columns = [Column("p", digits=4, p_value=True)]
+    print_table(columns, rows, "markdown")
+    shown = [line.strip("| ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert shown == ["< .0001", "< .0001", "0.0001", "0.5000", "–", "–"]
+    print_table(columns, rows[:1], "tsv")
+    assert capsys.readouterr().out == "p\n0.0\n"
+
+
+LABEL = "llm-s:model=/models/a,base_url=http://host/v1"
+
+
+def result_of_readers() -> Result:
+    signature = "llm-s|model=/models/a|v1"
+    scores = [("b", 0.25), ("a", 0.5)]
+    rows = [
+        {"system": name, "metric": LABEL, "score": score, "seconds": 1.5, "signature": signature}
+        for name, score in scores
+    ]
+    columns = [Column(key) for key in ("system", "metric", "score", "seconds")]
+    table = Table(columns, rows, "Scores", [f"{LABEL}: a note", signature], "rows")
+    brief = Table(columns[:3], rows[::-1], "Scores", table.notes)
+    instead = {"brief": brief, "latex": crossed(table, "score")}
+    full = Table(columns, rows, "Scores", table.notes, "rows", instead)
+    return Result((full,), verdict=(f"{LABEL}: a leads.",))
+
+
+def test_people_see_the_verdict_first_and_what_answers_the_question(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = result_of_readers()
+    print_result(result, "markdown")
+    assert capsys.readouterr().out == (
+        "llm-s: a leads.  \n\n**Scores**\n\n| system | metric | score |\n|---|---|---:|\n"
+        "| a | llm-s | 0.500 |\n| b | llm-s | 0.250 |\n\nllm-s: a note  \n"
+    )
+    print_result(result, "table")
+    out = capsys.readouterr().out
+    assert out.startswith("llm-s: a leads.\n\nScores\n")
+    assert "seconds" not in out
+    assert out.index(" a ") < out.index(" b ")
+    print_result(result, "table", verbose=True)
+    out = capsys.readouterr().out
+    assert "seconds" in out
+    assert "\nllm-s|model=/models/a|v1\n" in out
+    assert str(result).startswith("llm-s: a leads.\nScores\n")
+
+
+def test_programs_read_whole_names_and_all_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    result = result_of_readers()
+    print_result(result, "json")
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"] == ["llm-s: a leads."]
+    assert [row["metric"] for row in document["rows"]] == [LABEL, LABEL]
+    print_result(result, "tsv")
+    assert capsys.readouterr().out == (
+        f"system\tmetric\tscore\tseconds\nb\t{LABEL}\t0.25\t1.5\na\t{LABEL}\t0.5\t1.5\n"
+    )
+
+
+def test_papers_have_systems_by_metrics_with_the_best_in_bold(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_result(result_of_readers(), "latex")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:7] == [
+        "\\begin{tabular}{lr}", "\\toprule", "system & llm-s \\\\", "\\midrule",
+        "b & 0.250 \\\\", "a & \\textbf{0.500} \\\\",
+    ]  # fmt: skip
+    # Values that look equal are all best; what is equal throughout is not.
+    rows = [
+        {"system": name, "metric": metric, "score": score}
+        for metric, scores in (("x", (0.1, 0.30001, 0.3)), ("y", (1.0, 1.0, 1.0)))
+        for name, score in zip("abc", scores, strict=True)
+    ]
+    table = Table([Column(key) for key in ("system", "metric", "score")], rows)
+    print_tables([crossed(table, "score")], None, "latex")
+    assert capsys.readouterr().out.splitlines()[4:7] == [
+        "a & 0.100 & 1.000 \\\\", "b & \\textbf{0.300} & 1.000 \\\\",
+        "c & \\textbf{0.300} & 1.000 \\\\",
+    ]  # fmt: skip

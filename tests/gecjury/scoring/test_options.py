@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gecjury.errors import MissingExtraError
-from gecjury.scoring.options import Option, options_of
+from gecjury.scoring.options import Option, options_of, short_names
 from gecjury.scoring.registry import METRICS, load
 
 
@@ -36,3 +36,28 @@ def test_options_of_a_metric() -> None:
     # Options and their meanings come from base classes too, and entries may have several lines.
     inherited = {option.option: option for option in options_of(load("sent-errant"))}
     assert inherited["pos"].meaning.endswith("made with ERRANT 2) or spacy3.")
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["green:beta=1", "gleu"], ["green", "gleu"]),
+        (["green", "green:beta=1,n=2"], ["green", "green:beta=1,n=2"]),
+        # What all share tells none apart.
+        (
+            ["some:model=a,alpha=1", "some:model=b,alpha=1"],
+            ["some:model=a", "some:model=b"],
+        ),
+        (["some:model=/runs/x/1", "some:model=/runs/y/2/"], ["some:model=1", "some:model=2"]),
+        # The last part alone would be the same.
+        (["some:model=/x/1", "some:model=/y/1"], ["some:model=/x/1", "some:model=/y/1"]),
+        (["llm-s:model=a,base_url=http://host:1/v1"], ["llm-s"]),
+        (["llm-s:panel=a\\,b", "llm-s:panel=a\\,c"], ["llm-s:panel=a\\,b", "llm-s:panel=a\\,c"]),
+        # A user's own label is the name of scores made elsewhere.
+        (["scores:label=comet", "two annotators"], ["scores:label=comet", "two annotators"]),
+        (["own.py:Mine:power=2"], ["own.py:Mine"]),
+        (["<a href='http://host/x'>"], ["<a href='http://host/x'>"]),
+    ],
+)
+def test_short_names_still_tell_metrics_apart(labels: list[str], names: list[str]) -> None:
+    assert list(short_names(labels).values()) == names

@@ -14,12 +14,16 @@ FEW = Resampling(resamples=20, permutations=100)
 
 def test_a_comparison_shows_its_main_table() -> None:
     result = gecjury.compare("sample", ["green", "gleu:n=3"], Compare(resampling=FEW))
-    title, _, heads, _, first, *_ = str(result).splitlines()
+    lines = str(result).splitlines()
+    assert tuple(lines[: len(result.verdict)]) == result.verdict
+    title, _, heads, _, first, second, *_ = lines[len(result.verdict) :]
     assert title.startswith("SAMPLE, NOT EVIDENCE: sample, ")
-    assert heads.split()[:4] == ["metric", "family", "human", "r"]
-    assert first.split()[:4] == ["green", "[1]", "refbased", "edit"]
-    best = result.comparison.results[0].system.pearson
-    assert f"{best:.3f}".removeprefix("0") + " [" in first
+    assert heads.split()[:4] == ["metric", "family", "r", "SPA"]
+    # The best metric stands first, whatever the order of the command line.
+    by_value = sorted(result.comparison.results, key=lambda result: -result.system.pearson)
+    for line, one in zip((first, second), by_value, strict=True):
+        assert line.split()[:2] == [one.label.partition(":")[0], "refbased"]
+        assert f"{one.system.pearson:.3f}".removeprefix("0") + " [" in line
     assert repr(result) == "<Comparison on sample (edit): green, gleu:n=3>"
     page = result._repr_html_()
     assert page.startswith("<table><caption>SAMPLE, NOT EVIDENCE")
@@ -46,3 +50,28 @@ def test_a_dash_stands_for_an_underscore(shell: Shell) -> None:
     assert json.loads(out)["significance"][0]["statistic"] == "pairwise_accuracy"
     status, _, err = shell(*words[:-3], "pairwise_accuracy")
     assert (status, "pairwise-accuracy" in err) == (2, True)
+
+
+def test_the_demo_ends_with_the_families(shell: Shell) -> None:
+    status, out, err = shell("demo", "--resamples", "20", "--html", "page.html")
+    *_, page, system, sentence = err.splitlines()
+    assert page.startswith("page: ")
+    assert system.startswith("System level, best of each family: ")
+    assert sentence.startswith("Sentence level, best of each family: ")
+    # They stand on the page, too, and in the terminal once.
+    text = (shell.folder / "page.html").read_text(encoding="utf-8")
+    assert f"<p>{system}</p>" in text
+    assert "best of each family" not in out
+    assert "base_url" not in out
+    assert status == 0
+
+
+def test_a_terminal_has_eight_columns_at_most(shell: Shell) -> None:
+    words = ["compare", "sample", "-m", "green", "-m", "gleu", "--human", "both"]
+    for more in ([], ["--grouping", "item"], ["--statistic", "spa"]):
+        _, out, _ = shell(*words, "--resamples", "5", *more, "--format", "markdown")
+        heads = [line for line in out.splitlines() if line.startswith("| metric |")]
+        assert heads
+        assert max(head.count("|") - 1 for head in heads) <= 8
+    _, out, _ = shell(*words, "--resamples", "5", "--format", "markdown", "--verbose")
+    assert out.count("green|n=4") == 1

@@ -87,4 +87,31 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     files = ["source.txt", "mine.txt", "copy.txt", "-r", "ref.txt"]
     status, out, _ = shell("rank", *files, *options, "--format", "json")
     assert (status, json.loads(out)) == (0, json.loads(to_json(ranked.document())))
-    assert str(ranked).startswith("Ranking by expected-wins score")
+    assert "\nRanking by expected-wins score\n" in str(ranked)
+
+
+def test_the_verdict_names_the_leader_and_its_ties() -> None:
+    how = Resampling(over="sentences", resamples=20, permutations=200)
+    ranked = gecjury.rank("sample", ["green:beta=1", "gleu"], Rank(resampling=how))
+    rows = [row for row in ranked.rows() if row["metric"] == "gleu"]
+    tests = next(one for one in ranked.table("significance").rows if one["metric"] == "gleu")
+    place = {name: number for number, name in enumerate(tests["systems"])}
+    first, second = rows[0], rows[1]
+    p = tests["adjusted"][place[first["system"]], place[second["system"]]]
+    sentence = ranked.verdict[1]
+    gap = first["score"] - second["score"]
+    assert sentence.startswith(f"gleu: {first['system']} leads: {first['score']:.4f} (95%: ")
+    assert f", {gap:.4f} ahead of {second['system']}, " in sentence
+    assert ("not significant" in sentence) == (p > how.level)
+    assert ranked.sentences()[0].startswith("green: ")
+    untested = gecjury.rank("sample", "gleu", Rank(resampling=Resampling(over="none")))
+    assert untested.verdict[0].endswith(f"ahead of {second['system']}, not tested.")
+
+
+def test_systems_that_share_the_lead() -> None:
+    systems = {"copy": SOURCE, "fixed": FIXED, "again": FIXED}
+    corpus = corpus_of_texts(SOURCE, systems, [FIXED])
+    (sentence,) = gecjury.rank(corpus, "green", QUICK).verdict
+    assert sentence.startswith("green: fixed and again share the lead: 1.0000 (95%: ")
+    alike = corpus_of_texts(SOURCE, {"a": FIXED, "b": FIXED}, [FIXED])
+    assert gecjury.rank(alike, "green", QUICK).verdict == ()

@@ -35,7 +35,8 @@ def test_scores_of_texts(corpus: Corpus) -> None:
     assert rows[3]["sentences"] == own.sentences[1].tolist()
     text = str(result)
     assert text.split("\n")[1].split() == ["system", "metric", "score", "precision", "recall"]
-    assert str(own.signature) in text
+    assert str(own.signature) not in text
+    assert str(own.signature) in str(result.shown_to("verbose")[0].notes)
     assert repr(result) == "<Result: 4 rows>"
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import gecjury
 from gecjury import Diff, Resampling
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.reading import read_corpus
 from gecjury.report.tables import to_json
 from tests.shell import FIXED, REPOSITORY, SOURCE, Shell
@@ -121,7 +122,7 @@ def test_gate(files: Shell, condition: str, status: int, told: str) -> None:
     found, out, err = files(*GOOD, "--fail-if", condition)
     assert found == status
     assert told in err
-    assert out.startswith("new (NEW) − old (OLD)")
+    assert "\nnew (NEW) − old (OLD)\n" in out
     gate = printed(files, "--fail-if", condition, status=status)["gate"]
     assert gate["passed"] == (status == 0)
     assert bool(gate["tripped"]) == (status == 3)
@@ -288,3 +289,50 @@ def test_the_workflow_runs(shell: Shell, new: list[str], status: int) -> None:
         status
     ] in done[1].stderr
     assert (folder / "difference.html").exists() == (status != 2)
+
+
+def test_the_verdict_is_the_test_of_the_table() -> None:
+    how = Resampling(over="sentences", resamples=20, permutations=100)
+    corpus = gecjury.load_benchmark("sample").corpus
+    for old, new, words in (
+        ("careful", "fluent", "is worse than"),
+        ("fluent", "careful", "is better than"),
+        ("careful", "careful", "is not told apart from"),
+    ):
+        both = corpus.with_systems([old, new]) if old != new else _twice(corpus, old)
+        result = gecjury.diff(both, "green", Diff(resampling=how))
+        row, (sentence,) = result.rows()[0], result.verdict
+        start = (
+            f"green: {both.names[1]} (NEW) {words} {both.names[0]} (OLD): {row['new']:.4f} against "
+        )
+        assert sentence.startswith(start)
+        p = "p < .0001" if row["p"] < 0.0001 else f"p = {row['p']:.4f}"
+        assert sentence.endswith(f", {p}).")
+
+
+def _twice(corpus: Corpus, name: str) -> Corpus:
+    lines = corpus.systems[name].lines
+    return corpus_of_texts(corpus.sources, {"a": lines, "b": lines}, [corpus.references[0].lines])
+
+
+def test_both_corrections_of_a_sentence_stand_together(files: Shell) -> None:
+    _, out, _ = files(*GOOD, "-m", "changes", "--show", "1")
+    table = out[out.index("Sentences that moved most: green") :].splitlines()
+    sides = [line.split() for line in table if re.search(r" (OLD|NEW) +\d\.", line)]
+    (line, _, old, *_), (new, *_) = sides
+    assert (line, old, new) == ("1", "OLD", "NEW")
+    # With --verbose those of the other metric follow.
+    _, out, _ = files(*GOOD, "-m", "changes", "--show", "1", "--verbose")
+    below = out[out.index("moved most") :].splitlines()
+    assert any(line.startswith(" changes ") for line in below)
+
+
+def test_error_types_fit_a_screen(files: Shell) -> None:
+    pytest.importorskip("errant")
+    words = ["diff", "source.txt", "old.txt", "new.txt", "-r", "ref.txt", "-m", "errant", *FAST]
+    _, out, _ = files(*words, "--show", "1", "--format", "markdown")
+    heading = re.search(r"By error type: errant \(1 of (\d+), the most certain differences\)", out)
+    assert heading
+    assert "old tp/fp/fn" not in out
+    _, out, _ = files(*words, "--show", "1", "--format", "json")
+    assert len(json.loads(out)["types"]) == int(heading[1])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
+from gecjury.benchmarks.table import View
 from gecjury.metaeval.disagreement import Consensus
 from gecjury.metaeval.result import SYSTEM_STATISTICS
-from gecjury.wording import listed, number, percent
+from gecjury.scoring.options import short_names
+from gecjury.wording import listed, number, percent, shortly
 
 FAMILY_NAMES: Mapping[str, str] = {
     "refbased": "reference-based",
@@ -22,6 +24,8 @@ FAMILY_NAMES: Mapping[str, str] = {
 }
 BESIDE = ("chance", "humans")
 """Families that are no metrics but stand beside them."""
+CAN_WAIT = ("Ties", "Notes")
+"""Headings of cautions that nearly every comparison has; the others are in sight."""
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
 SHOWN_MEASURES: Mapping[str, str] = {
     "pearson": "Pearson r",
@@ -44,6 +48,7 @@ EXTENTS = {
     "paired-permutation": "to other sentences by these systems",
 }
 """To what the significant differences of a test extend."""
+_SAMPLE = "This sample shows how the program works; it is never evidence about a metric."
 # Shown values that are equal to a reader are not told apart in words either.
 _SAME = 0.0005
 
@@ -90,6 +95,12 @@ class Standing:
         values = {key: values_by(document, view, level, key) for key in measures}
         measure = next(filter(values.get, measures), measures[-1])
         return cls(document, view, level, test, measure, values[measure])
+
+    @property
+    def test_name(self) -> str:
+        """The name of the test for running text; "" where none was made."""
+        name = self.test["test"] if self.test else ""
+        return PROPER.get(name, name)
 
     def p_value(self, one: str, other: str) -> float | None:
         """Return the corrected p-value of the difference of two metrics; None if not tested."""
@@ -155,6 +166,10 @@ def summarise(document: Document, view: str, consensus: Consensus | None) -> lis
     statements = [
         Statement("System level", _leader(Standing.of(document, view, "system"))),
         Statement("Sentence level", _leader(Standing.of(document, view, "sentence"))),
+        *(
+            Statement(task, _recommended(Standing.of(document, view, level)))
+            for level, task in _TASKS.items()
+        ),
         Statement("People", _two_annotators(document, view)),
         Statement("Best system", _first_system(document, view), True),
         Statement("Where they agree", _agreement(document, consensus), True),
@@ -189,18 +204,29 @@ def _leader(standing: Standing) -> str:
 def _significance(standing: Standing) -> str:
     first, *others = standing.values
     p_values = {other: standing.p_value(first, other) for other in others}
-    p = p_values[others[0]]
-    if p is None or standing.test is None:
+    return certainty(p_values, standing.test_name, significance_level(standing.document))
+
+
+def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> str:
+    """Return how certain a lead is: `not significant (p = 0.210, Holm), nor against green`.
+
+    Args:
+        p_values: corrected p of the leader's difference from each of the others, the nearest
+            first; None or NaN where it was not tested.
+        test: name of the test.
+        level: of significance.
+    """
+    tested = {name: None if p is None or math.isnan(p) else p for name, p in p_values.items()}
+    p = next(iter(tested.values()))
+    if p is None:
         return "not tested"
     how = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
-    name = standing.test["test"]
-    how += f", {PROPER.get(name, name)}"
-    limit = significance_level(standing.document)
-    if p <= limit:
+    how += f", {test}" if test else ""
+    if p <= level:
         return f"significant ({how})"
     # What was not tested cannot be called worse.
-    level_with = [name for name, value in p_values.items() if value is None or value > limit]
-    if len(level_with) == len(others) > 1:
+    level_with = [name for name, value in tested.items() if value is None or value > level]
+    if len(level_with) == len(tested) > 1:
         return f"not significant ({how}), nor against any other"
     more = f", nor against {listed(level_with[1:])}" if len(level_with) > 1 else ""
     return f"not significant ({how}){more}"
@@ -285,6 +311,142 @@ def _agreement(document: Document, consensus: Consensus | None) -> str:
         name = FAMILY_NAMES.get(best, best)
         text += f". Elsewhere {name} is right most often ({percent(defined[best])})"
     return text + "."
+
+
+def views_of(document: Document) -> list[View]:
+    """Return the views of the human judgments that a comparison was made with."""
+    return [view for view in get_args(View) if view in document["human_scores"]]
+
+
+def verdict(document: Document) -> list[str]:
+    """Return the sentences that answer a comparison, the most important first.
+
+    They say who leads at each level, by how much and how certainly, which family does, and which
+    metrics to use. Metrics have their shortest distinct names.
+
+    Args:
+        document: the result of `compare` as plain JSON values.
+    """
+    views = views_of(document)
+    sentences = [
+        f"{place}: {text}"
+        for level in ("system", "sentence")
+        for view in views
+        if (text := _leader(Standing.of(document, view, level)))
+        and (place := _place(level, view, views))
+    ]
+    if statement := edit_statement(document):
+        sentences.append(f"{statement.topic}: {statement.text}")
+    if document.get("sample"):
+        sentences.insert(0, _SAMPLE)
+    sentences += [*family_contrast(document), *recommendations(document)]
+    names = short_names(row["metric"] for row in document["rows"])
+    return [shortly(sentence, names) for sentence in sentences]
+
+
+def _place(level: str, view: str, views: Sequence[str]) -> str:
+    """Return the words for a level, with the judgments where there are several kinds."""
+    return f"{level.capitalize()} level" + f", {VIEWS[view]}" * (len(views) > 1)
+
+
+def family_contrast(document: Document) -> list[str]:
+    """Return a sentence for each level and view on the best metrics of the families.
+
+    There is none where the metrics are of one family.
+    """
+    sentences = []
+    views = views_of(document)
+    families = {row["metric"]: row["family"] for row in document["rows"]}
+    for level in ("system", "sentence"):
+        for view in views:
+            standing = Standing.of(document, view, level)
+            best: dict[str, str] = {}
+            for metric in standing.values:
+                best.setdefault(families[metric], metric)
+            if len(best) > 1:
+                place = _place(level, view, views)
+                sentences.append(f"{place}, best of each family: {_contrast(standing, best)}.")
+    return sentences
+
+
+def _contrast(standing: Standing, best: Mapping[str, str]) -> str:
+    """Return how far the best families are apart, given the best metric of each, best first."""
+    named = {metric: f"{FAMILY_NAMES.get(f, f)} {metric}" for f, metric in best.items()}
+    first, second, *others = named
+    p_values = {second: standing.p_value(first, second)}
+    certain = certainty(p_values, standing.test_name, significance_level(standing.document))
+    text = (
+        f"{named[first]} ({SHOWN_MEASURES[standing.measure]} {number(standing.values[first])}) is "
+        f"{number(standing.values[first] - standing.values[second])} ahead of {named[second]}"
+        f"{standing.paired(first, second)}, {certain}"
+    )
+    rest = [f"{named[metric]} has {number(standing.values[metric])}" for metric in others]
+    return "; ".join([text, listed(rest)]) if rest else text
+
+
+_TASKS = {"system": "To rank systems", "sentence": "To order corrections of a sentence"}
+
+
+def recommendations(document: Document) -> list[str]:
+    """Return which metrics to use for what, and which not, as tests and intervals say.
+
+    There are none on a sample, which is no evidence, and none without intervals and tests.
+    """
+    views = views_of(document)
+    return [
+        f"{_TASKS[level]}{f' ({VIEWS[view]})' * (len(views) > 1)}: {text}"
+        for level in _TASKS
+        for view in views
+        if (text := _recommended(Standing.of(document, view, level)))
+    ]
+
+
+def _recommended(standing: Standing) -> str:
+    """Return the metrics that no test sets below the leader, and those not above chance."""
+    first, limit = next(iter(standing.values), ""), significance_level(standing.document)
+    lows = {
+        row["metric"]: ((row[standing.level].get("ci95") or {}).get(standing.measure) or [None])[0]
+        for row in standing.document["rows"]
+        if row["human"] == standing.view and row["metric"] in standing.values
+    }
+    # One metric alone is no choice, and without tests and intervals there is no reason for one.
+    untested = standing.test is None or None in lows.values()
+    if not standing.values or standing.document.get("sample") or untested:
+        return ""
+    p_values = {other: standing.p_value(first, other) for other in standing.values}
+    level_with = [m for m, p in p_values.items() if m == first or (p is not None and p > limit)]
+    floors = _floors(standing)
+    # A metric is named under the first floor that its interval does not clear.
+    below: dict[str, list[str]] = {}
+    for metric, low in lows.items():
+        if reached := next((words for words, floor in floors.items() if low <= floor), ""):
+            below.setdefault(reached, []).append(metric)
+    weak = {metric for metrics in below.values() for metric in metrics}
+    useful = [metric for metric in level_with if metric not in weak]
+    text = f"use {listed(useful, 'or')}" if useful else "no metric can be recommended"
+    if len(useful) > 1:
+        text += " (no test sets them below the leader)"
+    confidence = _confidence(standing.document)
+    for words, metrics in below.items():
+        text += f". Not above {words} by their {confidence} intervals: {listed(metrics)}"
+    return f"{text}."
+
+
+def _floors(standing: Standing) -> dict[str, float]:
+    """Return what a metric has to be above, in words: chance, then the simplest rival."""
+    share = standing.measure in ("accuracy", "spa", "pairwise_accuracy")
+    floor = 0.5 if share else 0.0
+    floors = {f"chance ({SHOWN_MEASURES[standing.measure]} {floor:g})": floor}
+    chance = (standing.document.get("chance") or {}).get("copy-source") or {}
+    copied = (chance.get("human") or {}).get(standing.view, {}).get("sentence") or {}
+    if standing.level == "sentence" and copied.get("accuracy") is not None:
+        # Likeness to the source, turned round, counts the changes: right where the other is wrong.
+        likeness = copied["accuracy"]
+        if likeness >= 0.5:
+            floors[f"likeness to the source ({number(likeness)})"] = likeness
+        elif standing.document["ties"] == "half":
+            floors[f"counting the changes ({number(1 - likeness)})"] = 1 - likeness
+    return floors
 
 
 def headline(document: Document, views: Sequence[str]) -> str:

@@ -7,11 +7,15 @@ from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
 from gecjury.report.page.tables import extents_of
-from gecjury.report.page.words import (
+from gecjury.report.words import (
     Standing,
+    certainty,
     edit_statement,
+    family_contrast,
     headline,
+    recommendations,
     summarise,
+    verdict,
 )
 
 
@@ -205,3 +209,97 @@ def test_single_edits() -> None:
     only = document({"metric": "errant", "family": "refbased", "human": "edit",
                      "edit": {"auc": 0.7}})  # fmt: skip
     assert summarise(only, "edit", None) == []
+
+
+def families(**more: Any) -> dict[str, Any]:
+    """Three metrics of two families, with tests and intervals of sentence accuracy."""
+    rows = [
+        row("gleu", 0.9, 0.66),
+        row("errant", 0.8, 0.64),
+        row("llm-s:model=a,base_url=http://host/v1", 0.7, 0.52, family="judges"),
+    ]
+    for one, low in zip(rows, (0.6, 0.58, 0.46), strict=True):
+        one["sentence"]["ci95"] = {"accuracy": [low, 0.7]}
+    test = {
+        "human": "edit", "level": "sentence", "test": "paired-permutation", "statistic": "accuracy",
+        "metrics": [one["metric"] for one in rows], "correction": "holm",
+        "adjusted": [[None, 0.4, 0.004], [0.4, None, 0.01], [0.004, 0.01, None]],
+    }  # fmt: skip
+    gap = difference("gleu", rows[2]["metric"], {"both": [0.05, 0.2]})
+    gap |= {"level": "sentence", "statistic": "accuracy"}
+    return document(
+        *rows,
+        **{
+            "significance": [test],
+            "differences": [gap],
+            "uncertainty": {"confidence": 0.9, "level": 0.05, "over": "both"},
+            "human_scores": {"edit": "trueskill"},
+            **more,
+        },
+    )
+
+
+def test_the_best_of_each_family_are_contrasted_with_interval_and_test() -> None:
+    system, sentence = family_contrast(families())
+    assert system == (
+        "System level, best of each family: reference-based gleu (Pearson r 0.900) is 0.200 ahead "
+        "of LLM judge llm-s:model=a,base_url=http://host/v1, not tested."
+    )
+    assert sentence.endswith(
+        "(sentence accuracy 0.660) is 0.140 ahead of LLM judge "
+        "llm-s:model=a,base_url=http://host/v1 (paired 90%: 0.050 to 0.200), significant "
+        "(p = 0.004, paired permutation)."
+    )
+    alone = families()
+    alone["rows"] = alone["rows"][:2]
+    assert family_contrast(alone) == []
+
+
+def test_recommended_is_what_no_test_sets_below_the_leader() -> None:
+    # The system level has no test here, and gets no advice.
+    (advice,) = recommendations(families())
+    assert advice == (
+        "To order corrections of a sentence: use gleu or errant (no test sets them below the "
+        "leader). Not above chance (sentence accuracy 0.5) by their 90% intervals: "
+        "llm-s:model=a,base_url=http://host/v1."
+    )
+    assert recommendations(families(sample=True)) == []
+    assert recommendations(families(significance=[])) == []
+    without = families()
+    for one in without["rows"]:
+        one["sentence"]["accuracy"] = None
+    assert recommendations(without) == []
+
+
+def test_counting_the_changes_is_a_rival_of_its_own() -> None:
+    copied = {"copy-source": {"human": {"edit": {"sentence": {"accuracy": 0.41}}}}}
+    (advice,) = recommendations(families(chance=copied))
+    assert "use gleu (" not in advice
+    assert "use gleu. Not above counting the changes (0.590) by their 90% intervals: errant." in (
+        advice
+    )
+    copied["copy-source"]["human"]["edit"]["sentence"]["accuracy"] = 0.3
+    (advice,) = recommendations(families(chance=copied))
+    assert "no metric can be recommended. Not above counting the changes (0.700)" in advice
+
+
+def test_the_verdict_calls_metrics_by_their_short_names() -> None:
+    sentences = verdict(families())
+    assert [text.partition(":")[0] for text in sentences] == [
+        "System level", "Sentence level", "System level, best of each family",
+        "Sentence level, best of each family", "To order corrections of a sentence",
+    ]  # fmt: skip
+    assert sentences[-1].endswith("intervals: llm-s.")
+    assert "base_url" not in " ".join(sentences)
+    assert "never evidence" in verdict(families(sample=True))[0]
+
+
+def test_certainty_names_all_that_are_tied_with_the_leader() -> None:
+    assert certainty({"b": 0.2, "c": 0.3}, "T", 0.05) == (
+        "not significant (p = 0.200, T), nor against any other"
+    )
+    assert certainty({"b": 0.2, "c": 0.3, "d": 0.01}, "T", 0.05) == (
+        "not significant (p = 0.200, T), nor against c"
+    )
+    assert certainty({"b": 0.0001}, "T", 0.05) == "significant (p < 0.001, T)"
+    assert certainty({"b": float("nan")}, "T", 0.05) == "not tested"
