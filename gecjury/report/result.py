@@ -25,6 +25,7 @@ class Result:
         said: lines on the outcome, such as the verdict of a gate.
         language: of the texts in the tables, as pages name it.
         title: of the page.
+        above: tables that people see above the main one, such as the sentence that it is about.
         draw: writes the figure to a file; None where there is nothing to draw.
         text: what a command prints in the place of the tables, for programs that read lines.
     """
@@ -36,6 +37,7 @@ class Result:
     said: tuple[str, ...] = ()
     language: str = "en"
     title: str = ""
+    above: tuple[Table, ...] = ()
     draw: Callable[[str], None] | None = None
     text: str | None = None
 
@@ -51,6 +53,11 @@ class Result:
             raise KeyError(f"no table {name!r}; there are: {', '.join(names)}")
         return replace(named[0], rows=[row for table in named for row in table.rows])
 
+    @property
+    def shown(self) -> list[Table]:
+        """The tables that people see, from the top."""
+        return [table for table in (*self.above, *self.tables) if table.columns]
+
     def rows(self) -> list[dict[str, Any]]:
         """Return the records of the main table."""
         return [dict(row) for row in self.tables[0].rows]
@@ -63,7 +70,7 @@ class Result:
 
     def __str__(self) -> str:
         """Return the tables as plain text."""
-        return tables_text([table for table in self.tables if table.columns])
+        return tables_text(self.shown)
 
     def _repr_html_(self) -> str:
         """Return the main table for a notebook."""
@@ -92,4 +99,6 @@ def print_result(result: Result, form: str) -> None:
         result: its document as JSON, its tables with columns otherwise.
         form: one of `gecjury.report.tables.FORMATS`.
     """
-    print_tables([table for table in result.tables if table.columns], result.document(), form)
+    # What other programs read begins with the main table.
+    shown = replace(result, above=()) if form in ("tsv", "latex") else result
+    print_tables(shown.shown, result.document(), form)

@@ -178,6 +178,8 @@ def costly_table(records: Sequence[dict[str, Any]]) -> Table:
     columns = [Column(key) for key in ("system", "metric", "line")]
     columns += [Column("score", digits=4), Column("cost", digits=5), Column("marked", "correction")]
     note = "cost: by how much the corpus score is higher without the sentence; edits as [old→new]"
+    if not records:
+        note = "no sentence lowers a corpus score"
     return Table(columns, records, "Sentences that cost most", [note], "worst")
 
 

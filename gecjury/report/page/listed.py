@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.page.markup import lang_attribute, render_page
 from gecjury.report.result import Result
 from gecjury.report.tables import shown_cells
@@ -14,14 +16,13 @@ from gecjury.wording import shortened
 def tables_html(result: Result) -> str:
     """Return the tables of a result as a page that needs no network and no script.
 
-    Above them stand the facts that are texts. Edits in cells, `[old→new]`, are marked, and the
-    cells of shaded columns are the darker the larger their values are.
+    Above them stand the facts that are texts, unless a table shows these. Edits in cells,
+    `[old→new]`, are marked, right and wrong ones apart, and the cells of shaded columns are the
+    darker the larger their values are.
     """
     shades: set[int] = set()
     shown = []
-    for table in result.tables:
-        if not table.columns:
-            continue
+    for table in result.shown:
         headings, numeric, rows = shown_cells(table)
         classes = ["n" if number else "" for number in numeric]
         shaded = [[c.cell(row) if c.shaded else None for c in table.columns] for row in table.rows]
@@ -36,14 +37,14 @@ def tables_html(result: Result) -> str:
                     shade = round(1000 * value / top) if top > 0 else 0
                     shades.add(shade)
                     css = f"{css} shade{shade}"
-                line.append((_pieces(text), css))
+                line.append((pieces_of(text), css))
             lines.append(line)
         shown.append((table.title, list(zip(headings, classes, strict=True)), lines, table.notes))
     return render_page(
         "listed",
         title=shortened(result.title),
         rules="".join(f".shade{shade}{{{_rule(shade)}}}\n" for shade in sorted(shades)),
-        facts=list(_texts(result)),
+        facts=[] if result.above else list(_texts(result)),
         tables=shown,
         lang_attribute=lang_attribute(result.language),
     )
@@ -66,7 +67,39 @@ def _rule(shade: int) -> str:
     return f"{rule};color:#fff" if shade > 500 else rule
 
 
-def _pieces(marked: str) -> list[tuple[str, bool]]:
-    """Return a correction in pieces, each with whether it is an edit."""
-    parts = re.split(r"(\[[^\[\]]*→[^\[\]]*\])", marked)
-    return [(part, number % 2 == 1) for number, part in enumerate(parts) if part]
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a sentence: words, or an edit.
+
+    Attributes:
+        text: the words; of an edit `[old→new]`.
+        kind: empty for words; `edit`, or what the sign of an edit says: `right`, `wrong`, `missed`.
+        old: words that an edit with a sign replaces.
+        new: words that it writes.
+        sign: the sign.
+    """
+
+    text: str
+    kind: str = ""
+    old: str = ""
+    new: str = ""
+    sign: str = ""
+
+
+_KINDS = {RIGHT: "right", WRONG: "wrong", MISSED: "missed"}
+_EDIT = re.compile(rf"\[([^\[\]]*){ARROW}([^\[\]]*?)(?: ?([{RIGHT}{WRONG}{MISSED}]))?\]")
+
+
+def pieces_of(marked: str) -> list[Piece]:
+    """Return a correction in pieces, from left to right.
+
+    Args:
+        marked: with edits as `gecjury.corpus.edits.marked_edits` writes them.
+    """
+    pieces, done = [], 0
+    for edit in _EDIT.finditer(marked):
+        old, new, sign = edit.groups()
+        pieces.append(Piece(marked[done : edit.start()]))
+        pieces.append(Piece(edit[0], _KINDS.get(sign, "edit"), old, new, sign or ""))
+        done = edit.end()
+    return [piece for piece in (*pieces, Piece(marked[done:])) if piece.text]

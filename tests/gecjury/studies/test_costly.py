@@ -79,6 +79,9 @@ def test_explain_takes_the_lines_that_cost_most(files: Shell) -> None:
     assert [sentence["line"] for sentence in worst] == [3, 2]
     assert worst[0]["marked"] == "a [b→x] c <i>d</i> ."
     assert worst[0]["explanations"]
+    files("explain", "s", "m", "r", *words, "--html", "page.html")
+    text = (files.folder / "page.html").read_text()
+    assert 'a <mark class="wrong"><del>b</del> <ins>x</ins> ✗</mark> c &lt;i&gt;d' in text
     # References behind -r are read like those without a flag.
     _, other, _ = files("explain", "s", "m", "-r", "r", *words, "--format", "json")
     assert other == out

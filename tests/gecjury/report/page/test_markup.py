@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
+from gecjury.report.page.listed import Piece, pieces_of
 from gecjury.report.page.markup import lang_attribute, render, render_page
 
 EVIL = "\"><script>alert('x')</script>"
@@ -69,7 +70,12 @@ def test_every_template_escapes_and_none_switches_it_off() -> None:
 
 
 def test_a_page_allows_its_own_style_and_script_alone() -> None:
-    table = (EVIL, [(EVIL, "n")], [[([(EVIL, True)], EVIL)]], [EVIL])
+    table = (
+        EVIL,
+        [(EVIL, "n")],
+        [[([Piece(EVIL, kind, EVIL, EVIL, EVIL) for kind in ("", "edit", "right")], EVIL)]],
+        [EVIL],
+    )
     common: dict[str, Any] = {"facts": [(EVIL, EVIL)], "lang_attribute": lang_attribute("uk")}
     common["tables"] = [table]
     plain = render_page("listed", title=EVIL, **common)
@@ -99,3 +105,16 @@ def test_texts_tell_their_language() -> None:
     assert lang_attribute("ja") == ' lang="ja"'
     assert lang_attribute("und") == ' lang=""'
     assert lang_attribute('"><b>') == ' lang="&#34;&gt;&lt;b&gt;"'
+
+
+def test_edits_of_a_sentence_are_told_apart() -> None:
+    pieces = pieces_of("a [b→c ✓] [→d ✗][e→○] [f→ ○] [g→h] ] [i")
+    edits = [(one.kind, one.old, one.new, one.sign) for one in pieces if one.kind]
+    assert edits == [
+        ("right", "b", "c", "✓"),
+        ("wrong", "", "d", "✗"),
+        ("missed", "e", "", "○"),
+        ("missed", "f", "", "○"),
+        ("edit", "g", "h", ""),
+    ]
+    assert "".join(one.text for one in pieces) == "a [b→c ✓] [→d ✗][e→○] [f→ ○] [g→h] ] [i"
