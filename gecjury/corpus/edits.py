@@ -173,3 +173,19 @@ def differing_spans(source: Sequence[str], correction: Sequence[str]) -> Edits:
         for kind, start, end, first, last in codes
         if kind != "equal"
     )
+
+
+def nearest_reference(edits: Edits, references: Sequence[Edits]) -> int:
+    """Return the number of the reference that shares most edits, of equal ones the one with fewest.
+
+    Args:
+        edits: of a hypothesis.
+        references: the edits of each reference, of one at least.
+    """
+    keys = {(e.start, e.end, e.correction) for e in edits}
+
+    def fit(number: int) -> tuple[int, int, int]:
+        theirs = {(e.start, e.end, e.correction) for e in references[number]}
+        return len(keys & theirs), -len(theirs), -number
+
+    return max(range(len(references)), key=fit)

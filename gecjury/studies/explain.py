@@ -9,10 +9,9 @@ from math import inf, isnan
 from typing import Any, ClassVar
 
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits
+from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, nearest_reference
 from gecjury.corpus.language import Language
 from gecjury.errors import InputError, OptionError
-from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.figures import heat_map
 from gecjury.report.result import Column, Result, Table
@@ -21,7 +20,7 @@ from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
 from gecjury.settings import option
-from gecjury.studies.score import costly_sentences, costly_table
+from gecjury.studies.score import costly_sentences, costly_table, edits_as_read, one_line
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
 from gecjury.wording import listed
 
@@ -220,14 +219,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     scorer.check(corpus)
     (hypothesis,) = corpus.systems.values()
     (source,) = corpus.sources
-    # Each version's edits are its own, typed as the metric would, or extracted as it would.
-    typed = typed_corpus_edits(
-        corpus,
-        getattr(scorer, "types", "gold"),
-        getattr(scorer, "tagger", "embedded"),
-        getattr(scorer, "pos", "spacy2"),
-        runtime,
-    )
+    typed = edits_as_read(scorer, corpus, runtime)
     ((edits,),) = typed.systems.values()
     explanations: list[Explanation] = []
     chosen = shares = None
@@ -261,11 +253,6 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
         tuple(edits),
         tuple(tuple(theirs) for (theirs,) in typed.references),
     )
-
-
-def one_line(corpus: Corpus, row: int) -> Corpus:
-    """Return a corpus of one of the sentences, without gold edits and neighbours."""
-    return replace(corpus.take([row]), gold=None, contexts=None)
 
 
 _SIGNS = {
@@ -303,22 +290,6 @@ def _sentence_table(one: Explained, language: Language) -> Table:
     rows = [{"text": name, "sentence": language.joined(text)} for name, text in lines]
     notes = [", ".join(signs), *notes] if signs else notes
     return Table([Column("text"), Column("sentence")], rows, notes=notes)
-
-
-def nearest_reference(edits: Edits, references: Sequence[Edits]) -> int:
-    """Return the number of the reference that shares most edits, of equal ones the one with fewest.
-
-    Args:
-        edits: of a hypothesis.
-        references: the edits of each reference, of one at least.
-    """
-    keys = {(e.start, e.end, e.correction) for e in edits}
-
-    def fit(number: int) -> tuple[int, int, int]:
-        theirs = {(e.start, e.end, e.correction) for e in references[number]}
-        return len(keys & theirs), -len(theirs), -number
-
-    return max(range(len(references)), key=fit)
 
 
 def _references(numbers: Sequence[int]) -> str:

@@ -3,25 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import MISSED, differing_spans, marked_edits, nearest_reference
 from gecjury.errors import OptionError
+from gecjury.extraction.extract import CorpusEdits
+from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.report.result import Column, Result, Table
 from gecjury.report.tables import audit_tables
+from gecjury.runtime import Runtime
 from gecjury.scoring.error_types import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option
 from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.rank import Rank
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.studies.system_tests import scores_without
 
 _CANDIDATES = 200
+_BY_TYPE = "By error type"
+# What the page shows where nothing else was asked for.
+_USUAL_LEVEL: TypeLevel = 2
+_USUAL_WORST = 5
+
+
+@dataclass(frozen=True)
+class FinishedWork(Work):
+    """Work whose metrics have scored.
+
+    Attributes:
+        finished: the scores, one table a metric.
+    """
+
+    finished: tuple[ScoreTable, ...] = ()
+
+    def scores(self) -> tuple[ScoreTable, ...]:
+        """Return the scores that there are."""
+        return self.finished
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreResult(Result):
+    """Scores as tables, and what their page is made of.
+
+    Attributes:
+        work: the texts, metrics and scores.
+    """
+
+    work: FinishedWork = field(kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +111,7 @@ class Score(Study):
             shown.append(_sentence_table(tables))
         if self.by_type:
             records = [record for of_metric in counts for record in of_metric]
-            shown.append(Table([Column(key) for key in records[0]], records, "By error type"))
+            shown.append(Table([Column(key) for key in records[0]], records, _BY_TYPE))
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
@@ -84,14 +121,59 @@ class Score(Study):
             for table in tables
             if "audit" in table.statistics.details
         }
-        return Result(
+        return ScoreResult(
             tuple(shown),
             {"audits": audits} if audits else {},
             notes,
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
+            work=FinishedWork(**vars(work), finished=tables),
         )
+
+    def html(self, result: Result) -> str:
+        """Return scores as one page: who leads, intervals, error types, sentences that cost most.
+
+        The page has tests, error types and costly sentences whether or not they were asked for.
+        """
+        from gecjury.report.page.listed import Scored, scores_html
+
+        scored = cast(ScoreResult, result)
+        work = scored.work
+        systems = {(row["metric"], row["system"]): row for row in result.rows()}
+        directed = {
+            table.signature.label: scorer.directed
+            for scorer, table in zip(work.scorers, work.finished, strict=True)
+        }
+        rows = [
+            {**systems[row["metric"], row["system"]], **row, "directed": directed[row["metric"]]}
+            for row in _ranked(work)
+        ]
+        types = [
+            record
+            for table in work.finished
+            for record in costly_types(type_records(table, self.by_type or _USUAL_LEVEL))
+        ]
+        worst = costly_sentences(
+            work.finished, work.scorers, work.corpus, self.worst or _USUAL_WORST
+        )
+        own = ("rows", "worst")
+        further = [t for t in result.shown if t.name not in own and t.title != _BY_TYPE]
+        corpus = work.corpus
+        page = Scored(
+            rows,
+            types,
+            judged_sentences(worst, work),
+            further,
+            [
+                f"{len(corpus.names)} system{'s' * (len(corpus.names) != 1)}",
+                f"{len(corpus)} sentence{'s' * (len(corpus) != 1)}",
+                f"{len(corpus.references)} reference{'s' * (len(corpus.references) != 1)}",
+            ],
+            result.notes,
+            list(dict.fromkeys(str(table.signature) for table in work.finished)),
+        )
+        return scores_html(page, result.title, result.language)
 
     def _row(
         self, table: ScoreTable, number: int, counts: Sequence[dict[str, Any]]
@@ -150,6 +232,100 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
                 }
             )
     return records
+
+
+def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return error types with what they cost, by system, the costliest first.
+
+    The `cost` is by how much F0.5 over all types would be higher if every edit of the type were
+    right and none were missing; 0 to 1.
+
+    Args:
+        records: of `type_records`.
+    """
+    sums: dict[str, FloatArray] = {}
+    for row in records:
+        counts = np.array([row["tp"], row["fp"], row["fn"]], dtype=np.float64)
+        sums[row["system"]] = sums.get(row["system"], np.zeros(3)) + counts
+    costly = []
+    for row in records:
+        total = sums[row["system"]]
+        # Missing edits become right ones, wrong edits are not made.
+        perfect = total + np.array([row["fn"], -row["fp"], -row["fn"]])
+        _, _, scores = precision_recall_f(*np.stack([total, perfect], axis=1), beta=0.5)
+        costly.append({**row, "cost": float(scores[1] - scores[0])})
+    places = {system: place for place, system in enumerate(sums)}
+    return sorted(costly, key=lambda row: (places[row["system"]], -row["cost"], row["type"]))
+
+
+def _ranked(work: FinishedWork) -> list[dict[str, Any]]:
+    """Return the records of `rank`, with intervals and tests where there can be any."""
+    points = len(work.corpus)
+    if points > 1:
+        with suppress(OptionError):
+            check_resamples(Rank().resampling.resamples, points)
+            return Rank().run(work).rows()
+    return Rank(resampling=Resampling(over="none")).run(work).rows()
+
+
+def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
+    """Return the edits of a corpus: the versions' own, typed or extracted as a metric would.
+
+    Args:
+        scorer: the metric; one that reads no edits takes the defaults.
+        corpus: the texts.
+        runtime: caches and the like.
+    """
+    return typed_corpus_edits(
+        corpus,
+        getattr(scorer, "types", "gold"),
+        getattr(scorer, "tagger", "embedded"),
+        getattr(scorer, "pos", "spacy2"),
+        runtime,
+    )
+
+
+def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict[str, Any]]:
+    """Return sentences with their corrections and references, edits marked right, wrong or missed.
+
+    `correction` and `reference` have their edits as `marked_edits` signs them; the reference is the
+    one that shares most edits, `which` its number from 1, and without references it is empty.
+
+    Args:
+        records: of `costly_sentences`.
+        work: the texts and metrics that they are of.
+    """
+    corpus, judged = work.corpus, []
+    scorers = dict(zip((t.signature.label for t in work.scores()), work.scorers, strict=True))
+    for record in records:
+        line = record["line"] - 1
+        part = one_line(corpus.with_systems([record["system"]]), line)
+        source = corpus.sources[line].split()
+        if scorers[record["metric"]].can("explain"):
+            read = edits_as_read(scorers[record["metric"]], part, work.runtime)
+            ((own,),) = read.systems.values()
+            others = [theirs for (theirs,) in read.references]
+        else:
+            # Without a metric that reads edits there may be no tagger, either.
+            texts = [*part.systems.values(), *part.references]
+            own, *others = (differing_spans(source, text.lines[0].split()) for text in texts)
+        best = nearest_reference(own, others) if others else None
+        gold = None if best is None else others[best]
+        marked = "" if gold is None else marked_edits(source, gold, own, MISSED)
+        judged.append(
+            {
+                **record,
+                "correction": corpus.language.joined(marked_edits(source, own, gold)),
+                "reference": corpus.language.joined(marked),
+                "which": None if best is None else best + 1,
+            }
+        )
+    return judged
+
+
+def one_line(corpus: Corpus, row: int) -> Corpus:
+    """Return a corpus of one of the sentences, without gold edits and neighbours."""
+    return replace(corpus.take([row]), gold=None, contexts=None)
 
 
 def _sentence_table(tables: Sequence[ScoreTable]) -> Table:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
-from gecjury.report.page.listed import Piece, pieces_of
+from gecjury.report.page.listed import Piece
 from gecjury.report.page.markup import lang_attribute, render, render_page
 
 EVIL = "\"><script>alert('x')</script>"
@@ -105,16 +105,3 @@ def test_texts_tell_their_language() -> None:
     assert lang_attribute("ja") == ' lang="ja"'
     assert lang_attribute("und") == ' lang=""'
     assert lang_attribute('"><b>') == ' lang="&#34;&gt;&lt;b&gt;"'
-
-
-def test_edits_of_a_sentence_are_told_apart() -> None:
-    pieces = pieces_of("a [b→c ✓] [→d ✗][e→○] [f→ ○] [g→h] ] [i")
-    edits = [(one.kind, one.old, one.new, one.sign) for one in pieces if one.kind]
-    assert edits == [
-        ("right", "b", "c", "✓"),
-        ("wrong", "", "d", "✗"),
-        ("missed", "e", "", "○"),
-        ("missed", "f", "", "○"),
-        ("edit", "g", "h", ""),
-    ]
-    assert "".join(one.text for one in pieces) == "a [b→c ✓] [→d ✗][e→○] [f→ ○] [g→h] ] [i"
