@@ -154,9 +154,10 @@ class Score(Study):
             for table in work.finished
             for record in costly_types(type_records(table, self.by_type or _USUAL_LEVEL))
         ]
-        worst = costly_sentences(
-            work.finished, work.scorers, work.corpus, self.worst or _USUAL_WORST
-        )
+        if self.worst:
+            worst = [dict(row) for row in result.table("worst").rows]
+        else:
+            worst = costly_sentences(work.finished, work.scorers, work.corpus, _USUAL_WORST)
         own = ("rows", "worst")
         further = [t for t in result.shown if t.name not in own and t.title != _BY_TYPE]
         corpus = work.corpus
@@ -381,6 +382,8 @@ def costly_sentences(
     language = corpus.language
     sizes = [-len(text.split()) for text in corpus.sources]
     for scorer, table in zip(scorers, tables, strict=True):
+        # A trial without a line scores all systems, which share most of the lines that are tried.
+        without: dict[int, FloatArray] = {}
         for number, system in enumerate(table.systems):
             scores = table.sentences[number].tolist()
             # The lowest scores are the likeliest to cost much; a trial of every line takes long.
@@ -389,8 +392,10 @@ def costly_sentences(
             tried = scored[: max(_CANDIDATES, 5 * count)]
             if len(scores) < 2:
                 continue  # Without its only sentence a corpus has no score.
-            gains = scores_without(scorer, table, tried)[:, number] - table.by_system.score[number]
-            costs = np.nan_to_num(gains).tolist()
+            new = [line for line in tried if line not in without]
+            without.update(zip(new, scores_without(scorer, table, new), strict=True))
+            totals = np.array([without[line][number] for line in tried])
+            costs = np.nan_to_num(totals - table.by_system.score[number]).tolist()
             order = sorted(zip(costs, tried, strict=True), key=lambda pair: (-pair[0], pair[1]))
             worst += [
                 {
