@@ -26,7 +26,7 @@
       const start = Date.now();
       status.textContent = "Scoring; the first time parsers and models are loaded.";
       bar.hidden = false;
-      setInterval(async () => {
+      const look = async () => {
         try {
           const answer = await fetch("/progress", { headers: { accept: "application/json" } });
           const { stage, done, total } = await answer.json();
@@ -34,7 +34,9 @@
           status.textContent = `${stage}${steps}, ${Math.round((Date.now() - start) / 1000)} s`;
           if (total) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
         } catch { /* the page is left, or the answer is on its way */ }
-      }, 700);
+      };
+      look();
+      setInterval(look, 500);
     });
     document.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
