@@ -33,6 +33,7 @@ _BY_TYPE = "By error type"
 # What the page shows where nothing else was asked for.
 _USUAL_LEVEL: TypeLevel = 2
 _USUAL_WORST = 5
+_MOST_NAMED = 4  # systems in the title of the page
 
 
 @dataclass(frozen=True)
@@ -167,14 +168,19 @@ class Score(Study):
             judged_sentences(worst, work),
             further,
             [
-                f"{len(corpus.names)} system{'s' * (len(corpus.names) != 1)}",
-                f"{len(corpus)} sentence{'s' * (len(corpus) != 1)}",
-                f"{len(corpus.references)} reference{'s' * (len(corpus.references) != 1)}",
+                f"{count} {thing}{'s' * (count != 1)}"
+                for thing, count in {
+                    "system": len(corpus.names),
+                    "sentence": len(corpus),
+                    "reference": len(corpus.references),
+                }.items()
+                if count
             ],
             result.notes,
             list(dict.fromkeys(str(table.signature) for table in work.finished)),
         )
-        return scores_html(page, result.title, result.language)
+        title = result.title if len(corpus.names) <= _MOST_NAMED else f"Scores of {page.facts[0]}"
+        return scores_html(page, title, result.language)
 
     def _row(
         self, table: ScoreTable, number: int, counts: Sequence[dict[str, Any]]

@@ -227,20 +227,19 @@ def _is_certain(leader: Record) -> bool:
 
 def _lead(metrics: Mapping[str, Sequence[Record]]) -> str:
     """Return who leads by which metrics, and by which of these significantly."""
-    led: dict[str, list[str]] = {}
-    certain: dict[str, list[str]] = {}
+    led: dict[str, dict[str, Record]] = {}
     for metric, rows in metrics.items():
         if leader := _leader(rows):
-            led.setdefault(leader["system"], []).append(metric)
-            if _is_certain(leader):
-                certain.setdefault(leader["system"], []).append(metric)
+            led.setdefault(leader["system"], {})[shortened(metric)] = leader
     parts = []
     for system, names in led.items():
-        sure = certain.get(system, [])
+        sure = [metric for metric, leader in names.items() if _is_certain(leader)]
         how = "significantly"
-        if sure != names:
+        if len(sure) < len(names):
+            tested = any(leader.get("p_next") is not None for leader in names.values())
             how = f"significantly by {listed(sure)}" if sure else "not significantly"
-        parts.append(f"{shortened(system)} leads by {listed(list(map(shortened, names)))}, {how}")
+            how = how if tested else "not tested"
+        parts.append(f"{shortened(system)} leads by {listed(list(names))}, {how}")
     if parts:
         return f"{'; '.join(parts)}."
     return " ".join(_standing(metric, rows) for metric, rows in metrics.items())
@@ -262,8 +261,9 @@ def _standing(metric: str, rows: Sequence[Record]) -> str:
         same = [shortened(row["system"]) for row in rows if row["score"] == first["score"]]
         if not first["directed"]:
             return f"{shortened(metric)} describes outputs: highest in {name}, {score(first)}."
-        does = "scores" if len(rows) == 1 else "share the lead:"
-        return f"{listed(same)} {does} {score(first)}."
+        if len(rows) == 1:
+            return f"{name} scores {score(first)} by {shortened(metric)}."
+        return f"{listed(same)} share the lead by {shortened(metric)}: {score(first)}."
     second = rows[1]
     gap = f"{number(first['score'] - second['score'])} ahead of {shortened(second['system'])}"
     p = leader.get("p_next")

@@ -41,7 +41,7 @@ def lead(*records: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     ("p_value", "how"),
-    [(0.01, "significantly"), (0.2, "not significantly"), (None, "not significantly")],
+    [(0.01, "significantly"), (0.2, "not significantly"), (None, "not tested")],
 )
 def test_the_page_opens_with_who_leads(p_value: float | None, how: str) -> None:
     records = rows(("new", 0.5), ("old", 0.4), p_next=p_value)
@@ -59,8 +59,11 @@ def test_leads_by_several_metrics_are_joined() -> None:
 
 
 def test_what_has_no_leader_is_described() -> None:
-    assert lead(*rows(("new", 0.5), ci95=[0.4, 0.6])) == "new scores 0.500 (95%: 0.400 to 0.600)."
-    assert lead(*rows(("new", 0.5), ("old", 0.5))) == "new and old share the lead: 0.500."
+    assert (
+        lead(*rows(("new", 0.5), ci95=[0.4, 0.6]))
+        == "new scores 0.500 (95%: 0.400 to 0.600) by errant."
+    )
+    assert lead(*rows(("new", 0.5), ("old", 0.5))) == "new and old share the lead by errant: 0.500."
     assert lead(*rows(("new", math.nan))) == "errant: no system has a score."
     assert lead(*rows(("a", 2.0), ("b", 1.0), directed=False)) == (
         "errant describes outputs: highest in a, 2.000."
