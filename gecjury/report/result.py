@@ -89,7 +89,7 @@ class Result:
     def __repr__(self) -> str:
         """Return the kind of result and its size."""
         count = len(self.tables[0].rows)
-        return f"<{type(self).__name__}: {count} row{'' if count == 1 else 's'}>"
+        return f"<Result: {count} row{'' if count == 1 else 's'}>"
 
 
 def print_result(result: Result, form: str) -> None:
