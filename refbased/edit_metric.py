@@ -52,6 +52,14 @@ class BestReference(Scorer):
     def beta(self) -> float:
         """The weight of recall."""
 
+    def check(self, corpus: Corpus) -> None:
+        """Check the corpus, and that a model can run, before edits are extracted and matched."""
+        super().check(corpus)
+        if self.loaded_models:
+            from gecjury.models.networks import check_packages
+
+            check_packages(self.name)
+
     @property
     def rule(self) -> FirstBest:
         """The keys that choose a reference in the run of a corpus: ERRANT's, of TP, FP and FN."""
@@ -217,13 +225,9 @@ class EditMetric(Scorer):
         return extraction_signature(self.tagger, self.pos)
 
     def check(self, corpus: Corpus) -> None:
-        """Check the corpus, and that tagger and models can run, before any work is done."""
+        """Check the corpus, and that the tagger is installed before any work is done."""
         super().check(corpus)
         # Refused before any work is done: extraction may take minutes.
-        if self.loaded_models:
-            from gecjury.models.networks import check_packages
-
-            check_packages(self.name)
         if self.apart:
             corpus.refuse_overlaps(self.name)
         extraction_signature(corpus.language.tagger_for(self.tagger), self.pos)

@@ -159,8 +159,9 @@ def test_a_package_that_a_model_needs_is_missed_before_edits_are_extracted(
     extract = Mock(side_effect=AssertionError)
     monkeypatch.setattr("gecjury.extraction.retyping.corpus_edits", extract)
     words = ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m"]
-    for metric in ("pt-errant", "uot-errant:encoder=embedded", "cleme2:weights=bertscore"):
-        status, _, err = shell(*words, metric)
+    monkeypatch.setattr("gecjury.refbased.pt_m2.extract_system_edits", extract)
+    for metric in ("pt-errant", "pt-m2", "uot-errant", "cleme2:weights=bertscore"):
+        status, _, err = shell(*words, metric, "--m2", "gold.m2")
         assert status == 2
         assert f"{metric.partition(':')[0]} needs the package torch, which is not inst" in err
 
