@@ -65,11 +65,17 @@ def family_of(module: str) -> str | None:
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
-    """Return a clause that names the nearest names, or all of them."""
+    """Return a clause that names the nearest names, or all of them.
+
+    A name that begins otherwise is near only where most of its letters are the same: `bertscore` is
+    not `gotoscorer`.
+    """
     import difflib
 
-    names = sorted(choices)
-    close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+    names, typed = sorted(choices), name.lower()
+    alike = set(difflib.get_close_matches(typed, names, n=3, cutoff=0.7))
+    near = difflib.get_close_matches(typed, names, n=3, cutoff=0.5)
+    close = [other for other in near if other in alike or other[:1] == typed[:1]]
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(names)}" if names else "there are none"

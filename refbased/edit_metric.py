@@ -52,6 +52,14 @@ class BestReference(Scorer):
     def beta(self) -> float:
         """The weight of recall."""
 
+    def check(self, corpus: Corpus) -> None:
+        """Check the corpus, and that a model can run, before edits are extracted and matched."""
+        super().check(corpus)
+        if self.loaded_models:
+            from gecjury.models.networks import check_packages
+
+            check_packages(self.name)
+
     @property
     def rule(self) -> FirstBest:
         """The keys that choose a reference in the run of a corpus: ERRANT's, of TP, FP and FN."""

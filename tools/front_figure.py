@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from xml.etree.ElementTree import tostring
+
+from gecjury.report.colours import FAMILY_COLOURS
+from gecjury.report.page.svg import marker
 
 _TABLE = Path(__file__).resolve().parents[1] / "docs" / "measured" / "seeda-tables.md"
 _HEADING = "## Sentence-based judgments (SEEDA-S)"
@@ -59,8 +63,9 @@ _ELSEWHERE = {
     ),
 }
 
-# Okabe and Ito's colours, which colour-blind readers tell apart, on either background.
-_COLOURS = dict(zip(_MEASURED, ("#0072B2", "#D55E00", "#009E73", "#8A8A8A"), strict=True))
+_FAMILIES = dict(zip(_MEASURED, ("refbased", "refless", "judges", "chance"), strict=True))
+"""Families of the project by those of the figure, which has their colours and shapes."""
+_GREY = "#8A8A8A"  # seen on either background
 _THEMES = {"light": ("#1f2328", "#d0d7de"), "dark": ("#e6edf3", "#3d444d")}
 _LOW, _HIGH, _LEFT, _RIGHT, _LINE = 0.45, 0.95, 190.0, 545.0, 23.0
 
@@ -92,7 +97,7 @@ def drawing(theme: str) -> str:
         parts.append(_text(8, y + 5, family, ink, weight=600))
         y += _LINE
         for row in members:
-            parts += _line(row, y, _COLOURS[family], ink)
+            parts += _line(row, y, _FAMILIES[family], ink)
             y += _LINE
         y += 6
     bottom = y - 12
@@ -118,16 +123,18 @@ def _across(value: float) -> float:
     return _LEFT + (value - _LOW) / (_HIGH - _LOW) * (_RIGHT - _LEFT)
 
 
-def _line(row: Row, y: float, colour: str, ink: str) -> list[str]:
+def _line(row: Row, y: float, family: str, ink: str) -> list[str]:
     """Return a row's label, interval and mark; the mark of a published figure is hollow."""
-    fill = "none" if row.published else colour
-    x = _across(row.accuracy)
+    colour = FAMILY_COLOURS.get(family, _GREY)
+    mark = marker(family, _across(row.accuracy), y, 5)
+    mark.attrib.pop("class")
+    mark.attrib |= {"fill": "none" if row.published else colour, "stroke": colour}
+    mark.set("stroke-width", "2")
     ends = [_across(bound) for bound in row.bounds]
     return [
         _text(_LEFT - 10, y + 5, row.label, ink, anchor="end"),
         *([_rule(ends[0], y, ends[1], y, colour, width=3)] if ends else []),
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}" '
-        'stroke-width="2"/>',
+        tostring(mark, encoding="unicode"),
     ]
 
 

@@ -74,6 +74,10 @@ _FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
 """What studies of files take: their arguments, and what reads these."""
 
 
+_FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
+"""The formats of results that are usual in files of a suffix."""
+
+
 def study_of(command: str) -> type[Study]:
     """Import the class of a study.
 
@@ -155,6 +159,8 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.studies.study import Work
 
     study = settings_of(study_of(args.parser.path), args)
+    if study.keeps:
+        _check_folder(args.output, study)
     if study.takes == "files or dataset" and wants_dataset(args):
         return run_dataset(args)
     # Where a figure cannot be drawn, nobody should learn it after hours of scoring.
@@ -207,6 +213,21 @@ def run(args: argparse.Namespace) -> int:
         # The outcome stands last, where the eye is.
         tell(f"page: {Path(page).absolute()}")
     return shown(result, args.format, args.verbose)
+
+
+def _check_folder(output: str | None, study: Study) -> None:
+    """Refuse a folder that is called as a file of results, before a folder of that name is made.
+
+    Raises:
+        OptionError: says how the file is written.
+    """
+    kind = Path(output or "").suffix.lower()
+    if output is None or Path(output).is_dir() or kind not in (".html", ".htm", *_FORMATS):
+        return
+    remedy = f"for {kind} use --format {_FORMATS[kind]} > {output}" if kind in _FORMATS else ""
+    if not remedy:
+        remedy = "for a page use --html" if study.page else "this command writes no page"
+    raise OptionError(f"-o {output}: -o is a folder; {remedy}")
 
 
 def shown(result: Result, form: str, verbose: bool = False) -> int:

@@ -128,21 +128,37 @@ ARROW = "→"
 """Stands between the old and the new side of an edit that is shown."""
 
 
-def marked_edits(source: Sequence[str], edits: Iterable[Edit]) -> str:
+RIGHT, WRONG, MISSED = "✓", "✗", "○"
+"""Signs of an edit that another version has, that it lacks, and that a hypothesis lacks."""
+
+
+def marked_edits(
+    source: Sequence[str],
+    edits: Iterable[Edit],
+    others: Iterable[Edit] | None = None,
+    lacking: str = WRONG,
+) -> str:
     """Return a tokenised source with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
 
     Args:
         source: source tokens.
         edits: in any order; several insertions at one place keep theirs.
+        others: edits of another version; an edit that is among them ends in a sign, `[old→new ✓]`.
+        lacking: sign of an edit that is not among `others`.
     """
     parts: list[str] = []
     done = 0
+    shared = None if others is None else {(e.start, e.end, e.correction) for e in others}
     # Overlapping edits are shown as well, each with the source words that it replaces.
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         parts += source[done : edit.start]
         old = " ".join(source[edit.start : edit.end])
         if old or edit.correction:
-            parts.append(f"[{old}{ARROW}{edit.correction}]")
+            sign = ""
+            if shared is not None:
+                key = (edit.start, edit.end, edit.correction)
+                sign = f" {RIGHT if key in shared else lacking}"
+            parts.append(f"[{old}{ARROW}{edit.correction}{sign}]")
         done = max(done, edit.end)
     return " ".join([*parts, *source[done:]])
 
@@ -157,3 +173,19 @@ def differing_spans(source: Sequence[str], correction: Sequence[str]) -> Edits:
         for kind, start, end, first, last in codes
         if kind != "equal"
     )
+
+
+def nearest_reference(edits: Edits, references: Sequence[Edits]) -> int:
+    """Return the number of the reference that shares most edits, of equal ones the one with fewest.
+
+    Args:
+        edits: of a hypothesis.
+        references: the edits of each reference, of one at least.
+    """
+    keys = {(e.start, e.end, e.correction) for e in edits}
+
+    def fit(number: int) -> tuple[int, int, int]:
+        theirs = {(e.start, e.end, e.correction) for e in references[number]}
+        return len(keys & theirs), -len(theirs), -number
+
+    return max(range(len(references)), key=fit)

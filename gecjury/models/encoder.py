@@ -13,10 +13,16 @@ import numpy as np
 
 from gecjury.arrays import Float32Array
 from gecjury.caches import VectorCache
-from gecjury.errors import MissingExtraError, OptionError, install_hint
+from gecjury.errors import OptionError
 from gecjury.models.batching import cpu_threads, equal_batches, pick_device, work_through
 from gecjury.models.checkpoints import Checkpoint, resolve
-from gecjury.models.networks import cut_length, read_config, read_network, read_tokenizer
+from gecjury.models.networks import (
+    check_packages,
+    cut_length,
+    read_config,
+    read_network,
+    read_tokenizer,
+)
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.runtime import Runtime
 
@@ -110,14 +116,7 @@ def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
         GecjuryError: the model cannot be had or used; says what to do instead.
     """
     runtime = runtime or Runtime()
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            f"encoders need the package {error.name}, which is not installed: "
-            f"{install_hint('refbased')}"
-        ) from None
+    check_packages(f"the encoder {spec.name}")
     cache = runtime.cache_folder("vectors") / "vectors.sqlite" if runtime.use_cache else None
     key = (spec, spec.checkpoint(), pick_device(runtime.device), cache)
     if key not in _loaded:

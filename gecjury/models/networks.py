@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from gecjury.errors import InputError, MissingExtraError, install_hint
@@ -51,6 +52,24 @@ _SHORTEST = 4
 # Implementations that are part of transformers. Any other, flash attention included, may make
 # transformers fetch and run code of the hub through the package `kernels` (CVE-2026-4372).
 _OWN_IMPLEMENTATIONS = (None, "eager", "sdpa")
+
+
+def check_packages(what: str) -> None:
+    """Refuse work with a model before it begins, where a package that runs models is missing.
+
+    Args:
+        what: what needs it, for the error.
+
+    Raises:
+        MissingExtraError: torch or transformers is not installed.
+    """
+    # Neither is imported here: that takes seconds, which a wrong command should not cost.
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise MissingExtraError(
+                f"{what} needs the package {package}, which is not installed: "
+                f"{install_hint('refbased')}"
+            )
 
 
 def read_config(checkpoint: Checkpoint, **changes: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.durable import unwritable, whole_file
 from gecjury.errors import MissingExtraError, OptionError, OutputError, install_hint
+from gecjury.report.colours import COLOURS, SHAPES
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
 
@@ -70,6 +71,25 @@ def _pyplot() -> Any:
     from matplotlib import pyplot
 
     return pyplot
+
+
+def _styled() -> Any:
+    """Return a context in which figures have our style; the user's own figures keep theirs."""
+    pyplot = _pyplot()
+    from cycler import cycler
+
+    # Letters of this size can be read where a figure is as wide as a phone.
+    return pyplot.rc_context(
+        {
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.prop_cycle": cycler(color=COLOURS) + cycler(marker=SHAPES),
+            "axes.titlesize": 11,
+            "font.size": 11,
+            "legend.fontsize": 9,
+            "legend.frameon": False,
+        }
+    )
 
 
 def _with_fonts(figure: Any) -> None:
@@ -129,11 +149,12 @@ def _drawing(
     path: str | Path, width: float, height: float, labels: tuple[str, str] = ("", "")
 ) -> Iterator[Any]:
     """Yield axes, labelled across and up, of a figure that is then saved."""
-    figure, axes = _pyplot().subplots(figsize=(width, height))
-    axes.set_xlabel(shortened(labels[0]))
-    axes.set_ylabel(shortened(labels[1]))
-    yield axes
-    _save(figure, path)
+    with _styled():
+        figure, axes = _pyplot().subplots(figsize=(width, height))
+        axes.set_xlabel(shortened(labels[0]))
+        axes.set_ylabel(shortened(labels[1]))
+        yield axes
+        _save(figure, path)
 
 
 def heat_map(content: HeatMap, path: str | Path) -> None:
@@ -148,7 +169,7 @@ def heat_map(content: HeatMap, path: str | Path) -> None:
         for (row, column), value in np.ndenumerate(content.values):
             colour = "white" if value > half else "black"
             axes.text(column, row, f"{value:.3f}", ha="center", va="center", color=colour)
-        axes.set_title(shortened(content.title), fontsize=9)
+        axes.set_title(shortened(content.title))
 
 
 def bars(
@@ -160,7 +181,7 @@ def bars(
 ) -> None:
     """Draw horizontal bars, in the order given from the top."""
     with _drawing(path, 6, 1 + 0.28 * len(names), (label, "")) as axes:
-        axes.barh(range(len(names)), values, xerr=errors, color="#4878a8", ecolor="#888888")
+        axes.barh(range(len(names)), values, xerr=errors, color=COLOURS[0], ecolor="#888888")
         axes.set_yticks(range(len(names)), _names(names))
         axes.invert_yaxis()
 
@@ -171,18 +192,20 @@ def points(
     labels: tuple[str, str],
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Draw a scatter plot: one colour a group of n × 2 positions, with names at points if given."""
-    colours = _pyplot().get_cmap("tab20")(np.linspace(0, 1, max(len(groups), 2)))
-    with _drawing(path, 7, 5.5, labels) as axes:
-        for colour, (group, positions) in zip(colours, groups.items(), strict=False):
+    """Draw a scatter plot: a colour and shape a group of n × 2 positions, with names if given."""
+    with _drawing(path, 6, 5, labels) as axes:
+        for number, (group, positions) in enumerate(groups.items()):
+            # More groups than colours: the shapes move on, so that no two groups look alike.
+            row, column = divmod(number, len(COLOURS))
+            mark = SHAPES[(row + column) % len(SHAPES)]
             # Small marks where there are many, or they would cover each other.
-            size = 8 if len(positions) > 60 else 30
+            size = 12 if len(positions) > 60 else 36
             [label] = _names([group])
-            axes.scatter(*positions.T, s=size, color=colour, label=label)
+            axes.scatter(*positions.T, s=size, color=COLOURS[column], marker=mark, label=label)
             for name, place in zip(_names((names or {}).get(group, ())), positions, strict=False):
-                axes.annotate(name, place, fontsize=7, xytext=(3, 3), textcoords="offset points")
+                axes.annotate(name, place, fontsize=9, xytext=(4, 3), textcoords="offset points")
         if len(groups) > 1:
-            axes.legend(fontsize=7, ncol=2, markerscale=1.5)
+            axes.legend(ncol=2, markerscale=1.3)
 
 
 def lines(
@@ -194,14 +217,14 @@ def lines(
     with _drawing(path, 6, 4, labels) as axes:
         for name, (x, y) in curves.items():
             _curve(axes, x, y, name)
-        axes.legend(fontsize=8)
+        axes.legend()
 
 
 def _curve(
     axes: Any, x: Sequence[float], y: Sequence[float], name: str, width: float = 1.5
 ) -> None:
     label = shortened(name, _LONGEST)
-    axes.plot(x, y, marker="o", markersize=3, linewidth=width, label=label)
+    axes.plot(x, y, markersize=4, linewidth=width, label=label)
 
 
 def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
@@ -219,34 +242,36 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
     count = max(len(models) + bool(kernel), 1)
     columns = min(count, 3)
     rows = -(-count // columns)
-    figure, grid = _pyplot().subplots(
-        rows, columns, figsize=(5.2 * columns, 3.6 * rows), squeeze=False, layout="constrained"
-    )
-    panels = iter(grid.flat)
-    for (name, curves), axes in zip(models.items(), panels, strict=False):
-        _training_panel(axes, name, curves)
-    if kernel:
-        axes = next(panels)
-        for aspect, curve in kernel.items():
-            _curve(axes, [p["rows"] for p in curve], [p["score"] for p in curve], aspect)
-        axes.set_title("kernel regression", fontsize=9)
-        axes.set_xlabel("rows learnt from")
-        axes.set_ylabel("dev Spearman")
-        axes.legend(fontsize=7)
-    for axes in panels:
-        axes.set_visible(False)
-    _save(figure, path)
+    with _styled():
+        figure, grid = _pyplot().subplots(
+            rows, columns, figsize=(5.2 * columns, 3.6 * rows), squeeze=False, layout="constrained"
+        )
+        panels = iter(grid.flat)
+        for (name, curves), axes in zip(models.items(), panels, strict=False):
+            _training_panel(axes, name, curves)
+        if kernel:
+            axes = next(panels)
+            for aspect, curve in kernel.items():
+                _curve(axes, [p["rows"] for p in curve], [p["score"] for p in curve], aspect)
+            axes.set_title("kernel regression")
+            axes.set_xlabel("rows learnt from")
+            axes.set_ylabel("dev Spearman")
+            axes.legend()
+        for axes in panels:
+            axes.set_visible(False)
+        _save(figure, path)
 
 
 def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
     """Draw a model's loss, and its scores on the development data against an axis of their own."""
     losses, dev = curves.get("losses", []), curves.get("dev", [])
     epochs, loss = [e["epoch"] for e in losses], [e["loss"] for e in losses]
-    (line,) = axes.plot(epochs, loss, color="#b0b0b0", linewidth=1, label="loss")
+    (line,) = axes.plot(epochs, loss, color="#8A8A8A", marker="", linewidth=1, label="loss")
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss in training")
-    axes.set_title(shortened(name, _LONGEST), fontsize=9)
+    axes.set_title(shortened(name, _LONGEST))
     scores = axes.twinx()
+    scores.spines["right"].set_visible(True)  # its axis
     epochs = [e["epoch"] for e in dev]
     parts = [key for key in (dev[-1] if dev else {}) if key not in ("epoch", "step", "score")]
     # The score of a single part is the part itself.
@@ -258,4 +283,4 @@ def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
         scores.axvline(curves["best"], color="#888888", linestyle=":", label="best epoch")
     scores.set_ylabel("dev score")
     handles, _ = scores.get_legend_handles_labels()
-    scores.legend(handles=[line, *handles], fontsize=7)
+    scores.legend(handles=[line, *handles])

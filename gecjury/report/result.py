@@ -28,6 +28,7 @@ class Result:
         said: lines on the outcome, such as the verdict of a gate, which follow the tables.
         language: of the texts in the tables, as pages name it.
         title: of the page.
+        above: tables that people see above the main one, such as the sentence that it is about.
         draw: writes the figure to a file; None where there is nothing to draw.
         text: what a command prints in the place of the tables, for programs that read lines.
         verdict: sentences that answer the question of the study; they stand before the tables.
@@ -40,6 +41,7 @@ class Result:
     said: tuple[str, ...] = ()
     language: str = "en"
     title: str = ""
+    above: tuple[Table, ...] = ()
     draw: Callable[[str], None] | None = None
     text: str | None = None
     verdict: tuple[str, ...] = ()
@@ -90,7 +92,9 @@ class Result:
     def shown_to(self, reader: Reader) -> list[Table]:
         """Return the tables that a reader sees, with short names of metrics."""
         names = self.short_names()
-        shown = (table.seen_by(reader) for table in self.tables if table.columns)
+        # A paper's table begins with the main one.
+        tables = self.tables if reader == "latex" else (*self.above, *self.tables)
+        shown = (table.seen_by(reader) for table in tables if table.columns)
         return [table.with_short_names(names) for table in shown]
 
     def __str__(self) -> str:
@@ -114,7 +118,7 @@ class Result:
     def __repr__(self) -> str:
         """Return the kind of result and its size."""
         count = len(self.tables[0].rows)
-        return f"<{type(self).__name__}: {count} row{'' if count == 1 else 's'}>"
+        return f"<Result: {count} row{'' if count == 1 else 's'}>"
 
 
 def print_result(result: Result, form: str, verbose: bool = False) -> None:

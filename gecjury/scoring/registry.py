@@ -130,6 +130,12 @@ def scorer_class(name: str) -> type[Scorer]:
     if target is None:
         point = outside_metrics().metrics.get(name)
         if point is None:
+            several = [part.strip() for part in name.split(",")]
+            if len(several) > 1 and METRICS.keys() >= set(several):
+                raise OptionError(
+                    f"{name!r:.60} are {len(several)} metrics; repeat -m for each: "
+                    f"{' '.join(f'-m {one}' for one in several)}"
+                )
             raise OptionError(f"unknown metric {name!r:.60}: {nearest(name[:60], metric_names())}")
         return _outside_class(point)
     module, _, attribute = target.partition(":")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isnan
 from typing import Any, ClassVar
 
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, nearest_reference
+from gecjury.corpus.language import Language
 from gecjury.errors import InputError, OptionError
-from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.figures import heat_map
 from gecjury.report.result import Column, Result, Table
@@ -19,8 +20,9 @@ from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
 from gecjury.settings import option
-from gecjury.studies.score import costly_sentences, costly_table
+from gecjury.studies.score import costly_sentences, costly_table, edits_as_read, one_line
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.wording import listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,7 @@ class Explain(Study):
 
     takes: ClassVar[Takes] = "sentence"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
-    metrics: ClassVar[str | None] = "default: uot-errant"
+    metrics: ClassVar[str | None] = "default: errant"
     page: ClassVar[bool] = True
     draws: ClassVar[str] = "--png"
     new_texts: ClassVar[str] = "explain"
@@ -48,8 +50,8 @@ class Explain(Study):
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
-        """Return the metric that shows most of single edits."""
-        return ("uot-errant",), ""
+        """Return the metric whose verdicts on single edits need no model."""
+        return ("errant",), ""
 
     def check(self, work: Work) -> None:
         """Refuse a metric that cannot be explained, and more than one sentence."""
@@ -81,6 +83,7 @@ class Explain(Study):
                 status=int(one.missing),
                 language=corpus.language.code,
                 title=title,
+                above=(_sentence_table(one, corpus.language),),
                 draw=None if plan is None else partial(heat_map, plan),
             )
         (table,) = work.scores()
@@ -90,9 +93,9 @@ class Explain(Study):
             line = one_line(corpus, sentence["line"] - 1)
             one = explained(scorer, line, work.runtime, self)
             missing = missing or one.missing
-            shown += [
-                replace(t, title=f"line {sentence['line']}, {t.title}") for t in self._tables(one)
-            ]
+            where = f"line {sentence['line']}"
+            shown.append(replace(_sentence_table(one, corpus.language), title=where))
+            shown += [replace(t, title=f"{where}, {t.title}") for t in self._tables(one)]
             records.append({**sentence, **_facts(one)})
         return Result(
             (costly_table(records), *shown),
@@ -103,13 +106,19 @@ class Explain(Study):
         )
 
     def _tables(self, one: Explained) -> Iterator[Table]:
-        """Yield how edits were matched, by reference, and what each edit is worth."""
-        for number, explanation in enumerate(one.explanations):
-            best = len(one.explanations) > 1 and number == one.chosen
-            scores = ", ".join(f"{key} {value:.4f}" for key, value in explanation.scores.items())
-            which = f"reference {number + 1}{' (the best, which counts)' if best else ''}"
-            columns = [Column(key) for key in explanation.columns]
-            yield Table(columns, explanation.rows, f"{which}: {scores}", explanation.notes)
+        """Yield how edits were matched, by reference, and what each edit is worth.
+
+        References with the same edits share a table. One without a row has no columns, so that it
+        is not shown; the table of the sentence says why.
+        """
+        groups = one.alike() if one.explanations else []
+        for numbers in groups:
+            explanation = one.explanations[numbers[0]]
+            best = len(groups) > 1 and one.chosen in numbers
+            which = f"{_references(numbers)}{' (the best, which counts)' if best else ''}"
+            columns = [Column(key) for key in explanation.columns] if explanation.rows else []
+            title = f"{which}: {_scores(explanation)}"
+            yield Table(columns, explanation.rows, title, explanation.notes)
             if explanation.heat_map is not None and explanation.heat_map.values.size:
                 yield plan_table(explanation.heat_map)
         if one.attribution is not None:
@@ -139,6 +148,8 @@ class Explained:
         explanations: one a reference; none where the metric shows no alignment.
         chosen: the number of the reference that counts, from 0; None without explanations.
         attribution: the score shared out among the edits; None where it was not asked for.
+        edits: the hypothesis' edits.
+        reference_edits: the edits of each reference.
     """
 
     source: str
@@ -147,6 +158,15 @@ class Explained:
     explanations: tuple[Explanation, ...]
     chosen: int | None
     attribution: Attribution | None
+    edits: Edits
+    reference_edits: tuple[Edits, ...]
+
+    def alike(self) -> list[list[int]]:
+        """Return the numbers of the references, from 0, those with the same edits together."""
+        groups: dict[Edits, list[int]] = {}
+        for number, edits in enumerate(self.reference_edits):
+            groups.setdefault(edits, []).append(number)
+        return list(groups.values())
 
     @property
     def missing(self) -> bool:
@@ -199,14 +219,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     scorer.check(corpus)
     (hypothesis,) = corpus.systems.values()
     (source,) = corpus.sources
-    # Each version's edits are its own, typed as the metric would, or extracted as it would.
-    typed = typed_corpus_edits(
-        corpus,
-        getattr(scorer, "types", "gold"),
-        getattr(scorer, "tagger", "embedded"),
-        getattr(scorer, "pos", "spacy2"),
-        runtime,
-    )
+    typed = edits_as_read(scorer, corpus, runtime)
     ((edits,),) = typed.systems.values()
     explanations: list[Explanation] = []
     chosen = shares = None
@@ -230,12 +243,62 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
             language=corpus.language,
         )
     references = tuple(version.lines[0] for version in corpus.references)
-    return Explained(source, hypothesis.lines[0], references, tuple(explanations), chosen, shares)
+    return Explained(
+        source,
+        hypothesis.lines[0],
+        references,
+        tuple(explanations),
+        chosen,
+        shares,
+        tuple(edits),
+        tuple(tuple(theirs) for (theirs,) in typed.references),
+    )
 
 
-def one_line(corpus: Corpus, row: int) -> Corpus:
-    """Return a corpus of one of the sentences, without gold edits and neighbours."""
-    return replace(corpus.take([row]), gold=None, contexts=None)
+_SIGNS = {
+    RIGHT: "in both the hypothesis and the reference",
+    WRONG: "not in the reference",
+    MISSED: "missing in the hypothesis",
+}
+
+
+def _sentence_table(one: Explained, language: Language) -> Table:
+    """Return source, hypothesis and references with their edits marked.
+
+    The hypothesis is compared with the reference that counts, otherwise with the one that shares
+    most of its edits; references with the same edits are one row.
+    """
+    tokens, groups = one.source.split(), one.alike()
+    compared = None
+    if groups:
+        nearest = nearest_reference(one.edits, one.reference_edits)
+        compared = one.reference_edits[nearest if one.chosen is None else one.chosen]
+    lines = [("source", " ".join(tokens))]
+    lines.append(("hypothesis", marked_edits(tokens, one.edits, compared)))
+    notes = []
+    for numbers in groups:
+        edits = one.reference_edits[numbers[0]]
+        lines.append((_references(numbers), marked_edits(tokens, edits, one.edits, MISSED)))
+        if not edits:
+            told = "the hypothesis changes the source" if one.edits else "nothing was changed"
+            # Without a row there is no table with the scores above it.
+            rated = one.explanations and not one.edits
+            scores = f" ({_scores(one.explanations[numbers[0]])})" if rated else ""
+            notes.append(f"{_references(numbers)}: nothing was to correct, and {told}{scores}")
+    marked = " ".join(text for _, text in lines[1:])
+    signs = [f"{sign} {meaning}" for sign, meaning in _SIGNS.items() if f" {sign}]" in marked]
+    rows = [{"text": name, "sentence": language.joined(text)} for name, text in lines]
+    notes = [", ".join(signs), *notes] if signs else notes
+    return Table([Column("text"), Column("sentence")], rows, notes=notes)
+
+
+def _references(numbers: Sequence[int]) -> str:
+    names = [str(number + 1) for number in numbers]
+    return f"reference{'s' * (len(names) > 1)} {listed(names)}"
+
+
+def _scores(explanation: Explanation) -> str:
+    return ", ".join(f"{key} {value:.4f}" for key, value in explanation.scores.items())
 
 
 def _facts(one: Explained) -> dict[str, Any]:

@@ -3,25 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import MISSED, differing_spans, marked_edits, nearest_reference
 from gecjury.errors import OptionError
+from gecjury.extraction.extract import CorpusEdits
+from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables, crossed
+from gecjury.runtime import Runtime
 from gecjury.scoring.error_types import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option
 from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.rank import Rank
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.studies.system_tests import scores_without
 
 _CANDIDATES = 200
+_BY_TYPE = "By error type"
+# What the page shows where nothing else was asked for.
+_USUAL_LEVEL: TypeLevel = 2
+_USUAL_WORST = 5
+_MOST_NAMED = 4  # systems in the title of the page
+
+
+@dataclass(frozen=True)
+class FinishedWork(Work):
+    """Work whose metrics have scored.
+
+    Attributes:
+        finished: the scores, one table a metric.
+    """
+
+    finished: tuple[ScoreTable, ...] = ()
+
+    def scores(self) -> tuple[ScoreTable, ...]:
+        """Return the scores that there are."""
+        return self.finished
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreResult(Result):
+    """Scores as tables, and what their page is made of.
+
+    Attributes:
+        work: the texts, metrics and scores.
+    """
+
+    work: FinishedWork = field(kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,14 +123,70 @@ class Score(Study):
             for table in tables
             if "audit" in table.statistics.details
         }
-        return Result(
+        return ScoreResult(
             tuple(shown),
             {"audits": audits} if audits else {},
             notes,
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
+            work=FinishedWork(**vars(work), finished=tables),
         )
+
+    def html(self, result: Result) -> str:
+        """Return scores as one page: who leads, intervals, error types, sentences that cost most.
+
+        The page has tests, error types and costly sentences whether or not they were asked for.
+        """
+        from gecjury.report.page.listed import Scored, scores_html
+
+        scored = cast(ScoreResult, result)
+        work = scored.work
+        systems = {(row["metric"], row["system"]): row for row in result.rows()}
+        directed = {
+            table.signature.label: scorer.directed
+            for scorer, table in zip(work.scorers, work.finished, strict=True)
+        }
+        rows = [
+            {**systems[row["metric"], row["system"]], **row, "directed": directed[row["metric"]]}
+            for row in _ranked(work)
+        ]
+        types = [
+            record
+            for table in work.finished
+            for record in costly_types(type_records(table, self.by_type or _USUAL_LEVEL))
+        ]
+        if self.worst:
+            worst = [dict(row) for row in result.table("worst").rows]
+        else:
+            worst = costly_sentences(work.finished, work.scorers, work.corpus, _USUAL_WORST)
+        own = ("rows", "worst")
+        further = [
+            t for t in result.shown_to("verbose") if t.name not in own and t.title != _BY_TYPE
+        ]
+        corpus, names = work.corpus, result.short_names()
+        judged = judged_sentences(worst, work)
+        for record in (*rows, *types, *judged):
+            record["metric"] = names.get(record["metric"], record["metric"])
+        page = Scored(
+            rows,
+            types,
+            judged,
+            further,
+            [
+                f"{count} {thing}{'s' * (count != 1)}"
+                for thing, count in {
+                    "system": len(corpus.names),
+                    "sentence": len(corpus),
+                    "reference": len(corpus.references),
+                }.items()
+                if count
+            ],
+            result.notes,
+            list(dict.fromkeys(str(table.signature) for table in work.finished)),
+        )
+        title = result.title if len(corpus.names) <= _MOST_NAMED else f"Scores of {page.facts[0]}"
+        return scores_html(page, title, result.language)
 
     def _row(
         self, table: ScoreTable, number: int, counts: Sequence[dict[str, Any]]
@@ -155,7 +249,7 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
 
 def _type_table(records: Sequence[Record]) -> Table:
     columns = [Column(key) for key in records[0]]
-    table = Table(columns, records, "By error type")
+    table = Table(columns, records, _BY_TYPE)
     counts = Column("tp/fp/fn", value=three_counts)
     brief = [column for column in columns if column.key not in ("tp", "fp", "fn")]
     brief.insert(3, counts)
@@ -171,6 +265,100 @@ def three_counts(row: Record, before: str = "") -> str:
     """
     values = (row[f"{before}{key}"] for key in ("tp", "fp", "fn"))
     return "/".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return error types with what they cost, by system, the costliest first.
+
+    The `cost` is by how much F0.5 over all types would be higher if every edit of the type were
+    right and none were missing; 0 to 1.
+
+    Args:
+        records: of `type_records`.
+    """
+    sums: dict[str, FloatArray] = {}
+    for row in records:
+        counts = np.array([row["tp"], row["fp"], row["fn"]], dtype=np.float64)
+        sums[row["system"]] = sums.get(row["system"], np.zeros(3)) + counts
+    costly = []
+    for row in records:
+        total = sums[row["system"]]
+        # Missing edits become right ones, wrong edits are not made.
+        perfect = total + np.array([row["fn"], -row["fp"], -row["fn"]])
+        _, _, scores = precision_recall_f(*np.stack([total, perfect], axis=1), beta=0.5)
+        costly.append({**row, "cost": float(scores[1] - scores[0])})
+    places = {system: place for place, system in enumerate(sums)}
+    return sorted(costly, key=lambda row: (places[row["system"]], -row["cost"], row["type"]))
+
+
+def _ranked(work: FinishedWork) -> list[dict[str, Any]]:
+    """Return the records of `rank`, with intervals and tests where there can be any."""
+    points = len(work.corpus)
+    if points > 1:
+        with suppress(OptionError):
+            check_resamples(Rank().resampling.resamples, points)
+            return Rank().run(work).rows()
+    return Rank(resampling=Resampling(over="none")).run(work).rows()
+
+
+def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
+    """Return the edits of a corpus: the versions' own, typed or extracted as a metric would.
+
+    Args:
+        scorer: the metric; one that reads no edits takes the defaults.
+        corpus: the texts.
+        runtime: caches and the like.
+    """
+    return typed_corpus_edits(
+        corpus,
+        getattr(scorer, "types", "gold"),
+        getattr(scorer, "tagger", "embedded"),
+        getattr(scorer, "pos", "spacy2"),
+        runtime,
+    )
+
+
+def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict[str, Any]]:
+    """Return sentences with their corrections and references, edits marked right, wrong or missed.
+
+    `correction` and `reference` have their edits as `marked_edits` signs them; the reference is the
+    one that shares most edits, `which` its number from 1, and without references it is empty.
+
+    Args:
+        records: of `costly_sentences`.
+        work: the texts and metrics that they are of.
+    """
+    corpus, judged = work.corpus, []
+    scorers = dict(zip((t.signature.label for t in work.scores()), work.scorers, strict=True))
+    for record in records:
+        line = record["line"] - 1
+        part = one_line(corpus.with_systems([record["system"]]), line)
+        source = corpus.sources[line].split()
+        if scorers[record["metric"]].can("explain"):
+            read = edits_as_read(scorers[record["metric"]], part, work.runtime)
+            ((own,),) = read.systems.values()
+            others = [theirs for (theirs,) in read.references]
+        else:
+            # Without a metric that reads edits there may be no tagger, either.
+            texts = [*part.systems.values(), *part.references]
+            own, *others = (differing_spans(source, text.lines[0].split()) for text in texts)
+        best = nearest_reference(own, others) if others else None
+        gold = None if best is None else others[best]
+        marked = "" if gold is None else marked_edits(source, gold, own, MISSED)
+        judged.append(
+            {
+                **record,
+                "correction": corpus.language.joined(marked_edits(source, own, gold)),
+                "reference": corpus.language.joined(marked),
+                "which": None if best is None else best + 1,
+            }
+        )
+    return judged
+
+
+def one_line(corpus: Corpus, row: int) -> Corpus:
+    """Return a corpus of one of the sentences, without gold edits and neighbours."""
+    return replace(corpus.take([row]), gold=None, contexts=None)
 
 
 def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
@@ -199,6 +387,8 @@ def costly_table(records: Sequence[dict[str, Any]]) -> Table:
     columns = [Column(key) for key in ("system", "metric", "line")]
     columns += [Column("score", digits=4), Column("cost", digits=5), Column("marked", "correction")]
     note = "cost: by how much the corpus score is higher without the sentence; edits as [old→new]"
+    if not records:
+        note = "no sentence lowers a corpus score"
     return Table(columns, records, "Sentences that cost most", [note], "worst")
 
 
@@ -224,6 +414,8 @@ def costly_sentences(
     language = corpus.language
     sizes = [-len(text.split()) for text in corpus.sources]
     for scorer, table in zip(scorers, tables, strict=True):
+        # A trial without a line scores all systems, which share most of the lines that are tried.
+        without: dict[int, FloatArray] = {}
         for number, system in enumerate(table.systems):
             scores = table.sentences[number].tolist()
             # The lowest scores are the likeliest to cost much; a trial of every line takes long.
@@ -232,8 +424,10 @@ def costly_sentences(
             tried = scored[: max(_CANDIDATES, 5 * count)]
             if len(scores) < 2:
                 continue  # Without its only sentence a corpus has no score.
-            gains = scores_without(scorer, table, tried)[:, number] - table.by_system.score[number]
-            costs = np.nan_to_num(gains).tolist()
+            new = [line for line in tried if line not in without]
+            without.update(zip(new, scores_without(scorer, table, new), strict=True))
+            totals = np.array([without[line][number] for line in tried])
+            costs = np.nan_to_num(totals - table.by_system.score[number]).tolist()
             order = sorted(zip(costs, tried, strict=True), key=lambda pair: (-pair[0], pair[1]))
             worst += [
                 {

@@ -24,7 +24,8 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, load_all, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.studies.explain import Explain, explained, one_line
+from gecjury.studies.explain import Explain, explained
+from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
@@ -48,6 +49,10 @@ _MOST_EXPLAINING = 15.0  # seconds for explanations, which may parse and score e
 _MOST_SCORING = 60.0  # seconds for all of a request
 _LOOK = 0.5  # seconds between looks at whether the browser is still there
 _PRESET = ("errant", "gleu", "green")
+_PACKAGED = ("some:model=features",)
+"""Trained metrics that come with the package and need numpy alone."""
+_EXAMPLE = ("careful", "hasty"), (7, 10, 14, 22, 29)
+"""Systems and lines of the sample that are the example; all of these lines hold errors."""
 
 
 @dataclass
@@ -76,7 +81,7 @@ class Desk:
 
 
 def offered_metrics() -> list[str]:
-    """Our metrics that need no network, no model and no gold edits, and whose packages are here."""
+    """Our metrics that need no network, no model of the user's and no gold edits, and run here."""
     names = []
     tagging = find_spec("errant") and find_spec("spacy")
     for name in METRICS:
@@ -91,7 +96,7 @@ def offered_metrics() -> list[str]:
                 and (tagging or not hasattr(load(name), "tagger"))
             ):
                 names.append(load(name).name)
-    return names
+    return [*names, *_PACKAGED]
 
 
 def open_desk(
@@ -135,7 +140,8 @@ def open_desk(
 def trying_app(desk: Desk) -> PageGuard:
     """The application: pages and what their forms do, behind the guard."""
     pages = _Pages(desk)
-    shown = {"": pages.start, "leaderboard": pages.leaderboard} | {
+    first = {"": pages.start, "progress": pages.progress, "leaderboard": pages.leaderboard}
+    shown = first | {
         f"comparison/{place}": partial(pages.comparison, place)
         for place in range(len(desk.comparisons))
     }
@@ -160,10 +166,16 @@ class _Patience:
 
     Attributes:
         left: whether the browser has left, so that nobody waits for the result.
+        stage: what is being done, without a word of the texts.
+        done: steps of it that are done.
+        total: steps that it has; None where that is not known.
     """
 
     def __init__(self) -> None:
         self.left = False
+        self.stage = "waiting"
+        self.done = 0.0
+        self.total: float | None = None
         self._ends = time.monotonic() + _MOST_SCORING
 
     def check(self) -> None:
@@ -181,15 +193,22 @@ class _Patience:
                 422,
             )
 
+    def begin(self, stage: str, total: float | None = None) -> None:
+        """Name the next stage of the work, after a check."""
+        self.check()
+        self.stage, self.done, self.total = stage, 0.0, total
+
     @contextmanager
     def task(self, description: str, total: float | None = None) -> Iterator[_Patience]:
         """Check at the beginning of a task; this object stands for its bar as well."""
         self.check()
+        self.done, self.total = 0.0, total
         yield self
 
     def advance(self, steps: float = 1) -> None:
         """Check after a step."""
         self.check()
+        self.done += steps
 
     def note(self, text: str) -> None:
         """Show nothing."""
@@ -200,12 +219,13 @@ class _Pages:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self._work = _Patience()
         # Models and parsers are loaded once and used by one request at a time.
         self._lock = asyncio.Lock()
 
     def _common(self, here: str) -> dict[str, Any]:
         desk = self.desk
-        links = [("/", "Score texts")]
+        links = [("/", "Texts")]
         links += [
             (f"/comparison/{place}", stored.path.name)
             for place, stored in enumerate(desk.comparisons)
@@ -229,6 +249,7 @@ class _Pages:
             most_lines=MOST_LINES,
             most_systems=MOST_SYSTEMS,
             language=self.desk.language,
+            example=self.desk.language.code == "en",
             lang=lang_attribute(self.desk.language.code),
             error=error,
             result=result,
@@ -236,9 +257,18 @@ class _Pages:
         )
 
     async def start(self, request: Request) -> Response:
-        """An empty form."""
+        """An empty form, or one that the example fills."""
         chosen = [name for name in _PRESET if name in self.desk.metrics] or self.desk.metrics[:2]
+        if "example" in request.query_params and self.desk.language.code == "en":
+            return self._page(_example(chosen))
         return self._page(_Pasted("", (), (), chosen))
+
+    async def progress(self, request: Request) -> Response:
+        """How far scoring is, for the page's script; of texts nothing is told."""
+        from starlette.responses import JSONResponse
+
+        work = self._work
+        return JSONResponse({"stage": work.stage, "done": work.done, "total": work.total})
 
     async def score(self, request: Request) -> Response:
         """Score and explain what was pasted; what is wrong is told above the form as it was."""
@@ -260,7 +290,7 @@ class _Pages:
         self, request: Request, corpus: Corpus, metrics: Sequence[str]
     ) -> dict[str, Any]:
         """Score in a thread, as long as the browser waits for it."""
-        patience = _Patience()
+        patience = self._work = _Patience()
         runtime = replace(self.desk.runtime, progress=patience)
         # One that left while others were served is not served at all.
         patience.left = await request.is_disconnected()
@@ -301,6 +331,17 @@ class _Pages:
             address=lambda name: "/leaderboard?" + urlencode({"by": name}),
             **self._common("/leaderboard"),
         )
+
+
+def _example(metrics: Sequence[str]) -> _Pasted:
+    """Return a form with some lines of the embedded sample."""
+    from gecjury.benchmarks.load import load_benchmark
+
+    systems, lines = _EXAMPLE
+    corpus = load_benchmark("sample").corpus.take([line - 1 for line in lines])
+    outputs = [(name, "\n".join(corpus.systems[name].lines)) for name in systems]
+    references = ["\n".join(version.lines) for version in corpus.references]
+    return _Pasted("\n".join(corpus.sources), outputs, references, metrics)
 
 
 def _pasted(form: Form) -> _Pasted:
@@ -389,14 +430,18 @@ def _result(
 ) -> dict[str, Any]:
     """Scores of all metrics, sentence by sentence, with what each edit earned."""
     scorers = load_all(list(metrics))
-    patience.check()
-    tables = Work(corpus, tuple(scorers), runtime).scores()
+    tables: list[ScoreTable] = []
+    for place, scorer in enumerate(scorers, 1):
+        patience.begin(f"{scorer.name} (metric {place} of {len(scorers)})")
+        tables += Work(corpus, (scorer,), runtime).scores()
     # A table is scored once; explanations, which may score anew, have limits of their own.
     explained = left_out = 0
     last = time.monotonic() + _MOST_EXPLAINING
     blocks = []
     written = corpus.as_text()
+    patience.begin("explaining edits", len(corpus))
     for row, source in enumerate(corpus.sources):
+        patience.done = row
         corrections = []
         # Systems that agree are shown as one, and explained once.
         for text, systems in distinct_texts(corpus, row).items():

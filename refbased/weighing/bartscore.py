@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.caches import VectorCache
-from gecjury.errors import DataError, MissingExtraError, OptionError, install_hint
+from gecjury.errors import DataError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import (
+    check_packages,
     cut_length,
     network_class,
     read_config,
@@ -82,7 +83,7 @@ class BARTScore:
             GecjuryError: the model cannot be had or is not a sequence-to-sequence model.
         """
         runtime = runtime or Runtime()
-        _require_packages()
+        check_packages("BARTScore")
         model = _load(self._checkpoint(), pick_device(runtime.device))
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         pieces, truncated = model.tokenise(texts)
@@ -175,17 +176,6 @@ class _Model:
         lengths = torch.tensor([len(row) for row in rows], device=self.device)
         real = torch.arange(length, device=self.device)[None] < lengths[:, None]
         return torch.tensor(table, device=self.device), real
-
-
-def _require_packages() -> None:
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            f"BARTScore needs the package {error.name}, which is not installed: "
-            f"{install_hint('refbased')}"
-        ) from None
 
 
 _load = lru_cache(maxsize=1)(_Model)

@@ -1,25 +1,52 @@
-"""The page of a study: its tables as they are printed."""
+"""Pages of studies: tables as they are printed, and the page of scores."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from typing import Any
 
-from gecjury.report.page.markup import lang_attribute, render_page
-from gecjury.report.result import Result
+from markupsafe import Markup
+
+from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
+from gecjury.report.figure import Figure
+from gecjury.report.page.markup import lang_attribute, render, render_page
+from gecjury.report.page.page import Section, card, signed_papers
+from gecjury.report.page.pictures import picture
+from gecjury.report.page.svg import intervals
+from gecjury.report.page.tables import Cell, PageTable, headings, measure_cell
+from gecjury.report.result import Record, Result, Table
 from gecjury.report.tables import shown_cells
-from gecjury.wording import shortened
+from gecjury.report.words import Statement
+from gecjury.runtime import __version__
+from gecjury.wording import listed, number, shortened
 
 
 def tables_html(result: Result) -> str:
     """Return the tables of a result as a page that needs no network and no script.
 
-    Above them stand the facts that are texts. Edits in cells, `[old→new]`, are marked, and the
-    cells of shaded columns are the darker the larger their values are.
+    Above them stand the facts that are texts, unless a table shows these. Edits in cells,
+    `[old→new]`, are marked, right and wrong ones apart, and the cells of shaded columns are the
+    darker the larger their values are.
     """
+    tables, rules = _prepared(result.shown_to("verbose"))
+    return render_page(
+        "listed",
+        title=shortened(result.title),
+        rules=rules,
+        facts=[] if result.above else list(_texts(result)),
+        tables=tables,
+        lang_attribute=lang_attribute(result.language),
+    )
+
+
+def _prepared(tables: Iterable[Table]) -> tuple[list[tuple[Any, ...]], str]:
+    """Return tables for the template `listing`, and the style of their shaded cells."""
     shades: set[int] = set()
     shown = []
-    for table in result.shown_to("verbose"):
+    for table in tables:
         headings, numeric, rows = shown_cells(table)
         classes = ["n" if number else "" for number in numeric]
         shaded = [[c.cell(row) if c.shaded else None for c in table.columns] for row in table.rows]
@@ -34,17 +61,10 @@ def tables_html(result: Result) -> str:
                     shade = round(1000 * value / top) if top > 0 else 0
                     shades.add(shade)
                     css = f"{css} shade{shade}"
-                line.append((_pieces(text), css))
+                line.append((pieces_of(text), css))
             lines.append(line)
         shown.append((table.title, list(zip(headings, classes, strict=True)), lines, table.notes))
-    return render_page(
-        "listed",
-        title=shortened(result.title),
-        rules="".join(f".shade{shade}{{{_rule(shade)}}}\n" for shade in sorted(shades)),
-        facts=list(_texts(result)),
-        tables=shown,
-        lang_attribute=lang_attribute(result.language),
-    )
+    return shown, "".join(f".shade{shade}{{{_rule(shade)}}}\n" for shade in sorted(shades))
 
 
 def _texts(result: Result) -> Iterator[tuple[str, str]]:
@@ -65,7 +85,281 @@ def _rule(shade: int) -> str:
     return f"{rule};color:#fff" if shade > 500 else rule
 
 
-def _pieces(marked: str) -> list[tuple[str, bool]]:
-    """Return a correction in pieces, each with whether it is an edit."""
-    parts = re.split(r"(\[[^\[\]]*→[^\[\]]*\])", marked)
-    return [(part, number % 2 == 1) for number, part in enumerate(parts) if part]
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a sentence: words, or an edit.
+
+    Attributes:
+        text: the words; of an edit `[old→new]`.
+        kind: empty for words; `edit`, or what the sign of an edit says: `right`, `wrong`, `missed`.
+        old: words that an edit with a sign replaces.
+        new: words that it writes.
+        sign: the sign.
+    """
+
+    text: str
+    kind: str = ""
+    old: str = ""
+    new: str = ""
+    sign: str = ""
+
+
+_KINDS = {RIGHT: "right", WRONG: "wrong", MISSED: "missed"}
+_EDIT = re.compile(rf"\[([^\[\]]*){ARROW}([^\[\]]*?)(?: ?([{RIGHT}{WRONG}{MISSED}]))?\]")
+
+
+def pieces_of(marked: str) -> list[Piece]:
+    """Return a correction in pieces, from left to right.
+
+    Args:
+        marked: with edits as `gecjury.corpus.edits.marked_edits` writes them.
+    """
+    pieces, done = [], 0
+    for edit in _EDIT.finditer(marked):
+        old, new, sign = edit.groups()
+        pieces.append(Piece(marked[done : edit.start()]))
+        pieces.append(Piece(edit[0], _KINDS.get(sign, "edit"), old, new, sign or ""))
+        done = edit.end()
+    return [piece for piece in (*pieces, Piece(marked[done:])) if piece.text]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The content of the page of scores.
+
+    Attributes:
+        rows: a record a metric and system, of each metric the best system first: `metric`,
+            `family`, `directed`, `system`, `score`, `ci95` and `p_next` where systems were tested,
+            `precision` and `recall` where the metric has them.
+        types: records of error types by metric and system, the costliest first.
+        worst: records of sentences by metric and system, the costliest first, with `correction`,
+            `reference` (empty where there is none) and `which`, the number of the reference.
+        tables: further tables that were asked for.
+        facts: what was scored, in a few words each.
+        notes: remarks for the reader.
+        signatures: of the metrics.
+    """
+
+    rows: Sequence[Record]
+    types: Sequence[Record]
+    worst: Sequence[Record]
+    tables: Sequence[Table]
+    facts: Sequence[str]
+    notes: Sequence[str]
+    signatures: Sequence[str]
+
+
+def scores_html(scored: Scored, title: str, language: str) -> str:
+    """Return scores as a page that needs no network and no script: who leads, then the details.
+
+    Args:
+        scored: the content.
+        title: of the page.
+        language: of the texts.
+    """
+    metrics = _by(scored.rows, "metric")
+    tables, rules = _prepared(scored.tables)
+    lang = lang_attribute(language)
+    content = {
+        "summary": _score_summary(metrics, scored.notes),
+        "scores": _score_table(metrics),
+        "types": _type_tables(scored.types),
+        "sentences": _costly(scored.worst, lang) if scored.worst else None,
+        "tables": render("listing", title=title, tables=tables, lang_attribute=lang)
+        if tables
+        else None,
+        "settings": render(
+            "settings",
+            facts=[],
+            notes=[],
+            signatures=signed_papers(scored.signatures),
+            citation="",
+        ),
+    }
+    sections = [
+        Section(key, *_SECTIONS[key], part) for key, part in content.items() if part is not None
+    ]
+    return render_page(
+        "page",
+        rules=rules,
+        kicker="scores",
+        title=shortened(title),
+        heading=shortened(title),
+        lead=_lead(metrics),
+        facts=scored.facts,
+        sample=False,
+        sections=sections,
+        footer=f"Made by gecjury {__version__}.",
+        numbers="",
+    )
+
+
+_SECTIONS = {
+    "summary": ("Summary", "In one minute"),
+    "scores": ("Scores", "All scores"),
+    "types": ("Error types", "Error types by what they cost"),
+    "sentences": ("Sentences", "Sentences that cost most"),
+    "tables": ("Tables", "Further tables"),
+    "settings": ("Signatures", "Signatures"),
+}
+_LEVEL = 0.05
+_TYPES_SHOWN = 10  # costliest error types of a system; the others are folded
+
+
+def _by(rows: Iterable[Record], *keys: str) -> dict[str, list[Record]]:
+    """Return records by the values of keys, in their order."""
+    groups: dict[str, list[Record]] = {}
+    for row in rows:
+        groups.setdefault(": ".join(str(row[key]) for key in keys), []).append(row)
+    return groups
+
+
+def _leader(rows: Sequence[Record]) -> Record | None:
+    """Return the best system of a metric; None where none is better than the next."""
+    scores = [row["score"] for row in rows if not isnan(row["score"])]
+    unrivalled = len(scores) > 1 and scores[0] > scores[1] and rows[0]["directed"]
+    return rows[0] if unrivalled else None
+
+
+def _is_certain(leader: Record) -> bool:
+    p = leader.get("p_next")
+    return p is not None and p <= _LEVEL
+
+
+def _lead(metrics: Mapping[str, Sequence[Record]]) -> str:
+    """Return who leads by which metrics, and by which of these significantly."""
+    led: dict[str, dict[str, Record]] = {}
+    for metric, rows in metrics.items():
+        if leader := _leader(rows):
+            led.setdefault(leader["system"], {})[shortened(metric)] = leader
+    parts = []
+    for system, names in led.items():
+        sure = [metric for metric, leader in names.items() if _is_certain(leader)]
+        how = "significantly"
+        if len(sure) < len(names):
+            tested = any(leader.get("p_next") is not None for leader in names.values())
+            how = f"significantly by {listed(sure)}" if sure else "not significantly"
+            how = how if tested else "not tested"
+        parts.append(f"{shortened(system)} leads by {listed(list(names))}, {how}")
+    if parts:
+        return f"{'; '.join(parts)}."
+    return " ".join(_standing(metric, rows) for metric, rows in metrics.items())
+
+
+def _standing(metric: str, rows: Sequence[Record]) -> str:
+    """Return who leads by a metric, by how much and how certainly."""
+
+    def score(row: Record) -> str:
+        bounds = row.get("ci95") or (nan, nan)
+        inside = "" if isnan(bounds[0]) else " (95%: {} to {})".format(*map(number, bounds))
+        return f"{number(row['score'])}{inside}"
+
+    first, name = rows[0], shortened(rows[0]["system"])
+    leader = _leader(rows)
+    if isnan(first["score"]):
+        return f"{shortened(metric)}: no system has a score."
+    if leader is None:
+        same = [shortened(row["system"]) for row in rows if row["score"] == first["score"]]
+        if not first["directed"]:
+            return f"{shortened(metric)} describes outputs: highest in {name}, {score(first)}."
+        if len(rows) == 1:
+            return f"{name} scores {score(first)} by {shortened(metric)}."
+        return f"{listed(same)} share the lead by {shortened(metric)}: {score(first)}."
+    second = rows[1]
+    gap = f"{number(first['score'] - second['score'])} ahead of {shortened(second['system'])}"
+    p = leader.get("p_next")
+    how = "not tested"
+    if p is not None:
+        value = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
+        how = f"{'' if _is_certain(leader) else 'not '}significant ({value})"
+    return f"{name} leads: {score(first)}, {gap}, {how}."
+
+
+def _score_summary(metrics: Mapping[str, Sequence[Record]], notes: Sequence[str]) -> Markup:
+    plots, statements = [], []
+    for metric, rows in metrics.items():
+        bars = []
+        for row in rows:
+            low, high = row.get("ci95") or (nan, nan)
+            name = shortened(row["system"])
+            values = (row["family"], "score", row["score"], low, high)
+            bars.append(Figure("system", "", name, *values))
+        name = shortened(metric)
+        tested = any("ci95" in row for row in rows)
+        words = "score, 95% interval over sentences" if tested else "score"
+        plots.append((name, words, picture(intervals(bars, name), "scores", metric)))
+        statements.append(Statement(name, _standing(metric, rows)))
+    cards = [card("By metric", statements)]
+    if notes:
+        careful = [Statement("Notes", f"{note.rstrip('.')}.") for note in notes]
+        cards.append(card("Read with care", careful, careful=True))
+    return render("summary", overviews=plots, terms={}, cards=cards, glossary={})
+
+
+def _score_table(metrics: Mapping[str, Sequence[Record]]) -> Markup:
+    columns = [
+        (metric, key)
+        for metric, rows in metrics.items()
+        for key in ("score", "precision", "recall")
+        if any(key in row for row in rows)
+    ]
+    cells: dict[str, dict[tuple[str, str], Cell]] = {}
+    for metric, rows in metrics.items():
+        for row in rows:
+            own = cells.setdefault(row["system"], {})
+            for key in ("score", "precision", "recall"):
+                bounds = row.get("ci95") if key == "score" else None
+                own[metric, key] = measure_cell(row.get(key), bounds, digits=4)
+    lines = [(shortened(name), [own[place] for place in columns]) for name, own in cells.items()]
+    spans = [(shortened(m), sum(metric == m for metric, _ in columns)) for m in metrics]
+    table = PageTable(
+        "Scores",
+        "metrics",
+        headings(["system"], [key for _, key in columns]),
+        lines,
+        groups=[("", 1), *spans],
+    )
+    return render("tabled", note="", terms={}, listed=[table], folded="")
+
+
+def _type_tables(records: Sequence[Record]) -> Markup | None:
+    """Return error types by metric and system: the costliest of the first, the others folded."""
+    if not records:
+        return None
+    note = (
+        "Cost: by how much F0.5 over all types would be higher if every edit of this type were "
+        "right and none were missing."
+    )
+    head = headings(["type"], ["cost", "P", "R", "F0.5", "right", "wrong", "missed"])
+    parts = []
+    for place, (name, types) in enumerate(_by(records, "metric", "system").items()):
+        rows = []
+        for row in types:
+            cells = [measure_cell(row["cost"], digits=4)]
+            cells += [measure_cell(row[key]) for key in ("precision", "recall", "f0.5")]
+            cells += [Cell(f"{row[key]:g}") for key in ("tp", "fp", "fn")]
+            rows.append((row["type"], cells))
+        title = shortened(name)
+        first = rows[:_TYPES_SHOWN] if place == 0 else []
+        table = PageTable(f"Error types, {title}", "metrics", head, rows[len(first) :])
+        if first:
+            shown = replace(table, rows=first, heading=title)
+            parts.append(render("tabled", note=note, terms={}, listed=[shown], folded=""))
+            title += ", further types"
+        if table.rows:
+            parts.append(render("tabled", note="", terms={}, listed=[table], folded=title))
+    return Markup("").join(parts)
+
+
+def _costly(records: Sequence[Record], lang: Markup) -> Markup:
+    groups = []
+    for name, sentences in _by(records, "metric", "system").items():
+        shown = []
+        for row in sentences:
+            facts = f"line {row['line']} · score {number(row['score'], 4)}"
+            texts = [("correction", pieces_of(row["correction"]))]
+            if row["reference"]:
+                texts.append((f"reference {row['which']}", pieces_of(row["reference"])))
+            shown.append((f"{facts} · cost {number(row['cost'], 5)}", texts))
+        groups.append((shortened(name), shown))
+    return render("costly", groups=groups, lang_attribute=lang)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
@@ -108,6 +108,7 @@ def report_page(document: Document, comparison: Comparison) -> str:
     numbers = render("numbers", numbers={k: v for k, v in record.items() if k not in _DRAWN})
     return render_page(
         "page",
+        kicker="metric comparison",
         title=f"Metrics on {_unwieldy(record).get(record['benchmark'], record['benchmark'])}",
         scripted=True,
         **header(record),
@@ -209,7 +210,7 @@ def header(document: Document) -> dict[str, Any]:
     }
 
 
-def _card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, Any]:
+def card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, Any]:
     """Return a card of statements by topic, some of them folded; a careful one warns."""
     topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:
@@ -233,14 +234,14 @@ def _summary(
         items = summarise(document, view, _consensus(comparison, view))
         items += [edits] if edits and view == place else []
         if items:
-            cards.append(_card(VIEWS[view].capitalize(), items))
+            cards.append(card(VIEWS[view].capitalize(), items))
     # A stored comparison has the texts of its cautions without their headings.
     if comparison is None:
         careful = [Statement("Caveats", text) for text in document.get("caveats") or ()]
     else:
         careful = _careful(document, comparison.cautions)
     if careful:
-        cards.append(_card("Read with care", careful, careful=True))
+        cards.append(card("Read with care", careful, careful=True))
     plots = overviews(document, figures, views, names)
     terms = {key: TERMS[key] for key in _FIRST} if plots else {}
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
@@ -371,11 +372,14 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
         facts=[(name, fact) for name, fact in facts.items() if fact],
         # Elsewhere they stand in the summary, see `_careful`.
         notes=benchmark.notes if benchmark.sample else (),
-        signatures=[
-            (text, paper_of(text.partition("|")[0]) or "cite its own paper") for text in signatures
-        ],
+        signatures=signed_papers(signatures),
         citation=benchmark.citation,
     )
+
+
+def signed_papers(signatures: Iterable[str]) -> list[tuple[str, str]]:
+    """Return signatures, each with the paper to cite."""
+    return [(text, paper_of(text.partition("|")[0]) or "cite its own paper") for text in signatures]
 
 
 def _uncertainty(document: Document) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from gecjury.report.colours import FAMILY_COLOURS
+
 # The style of the page's light scheme, by class; a page's own style does not go with a picture.
 _STYLE: Mapping[str, str] = {
     "t": "fill:#1d1f23;font-family:system-ui,sans-serif",
@@ -28,10 +30,7 @@ _STYLE: Mapping[str, str] = {
     "whisker": "stroke:currentColor;stroke-width:2;opacity:.55",
     "curve": "fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round",
     "c1": "stroke-dasharray:5 3;opacity:.85",
-    "f-refbased": "color:#1f62a8",
-    "f-refless": "color:#137a56",
-    "f-judges": "color:#a84f0e",
-    "f-jury": "color:#7a3f9c",
+    **{f"f-{family}": f"color:{colour}" for family, colour in FAMILY_COLOURS.items()},
 }
 _SCALE = 2
 

@@ -197,10 +197,10 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:
 
 def mark(family: str) -> Markup:
     """Return a family's mark as a drawing of its own, to stand beside the family's name."""
-    return _drawing([_marker(family, 6, 6)], viewBox="0 0 12 12", class_="mark", aria_hidden="true")
+    return _drawing([marker(family, 6, 6)], viewBox="0 0 12 12", class_="mark", aria_hidden="true")
 
 
-def _marker(family: str, x: float, y: float, size: float = 4.0) -> Element:
+def marker(family: str, x: float, y: float, size: float = 4.0) -> Element:
     """Return a family's mark: a shape and a colour of its own; a ring for other families."""
     class_ = f"m f-{family}"
     if family == "refbased":
@@ -281,7 +281,7 @@ def intervals(
         if math.isfinite(row.value):
             if bounded:
                 drawn.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
-            drawn.append(_marker(row.family, at(row.value), y, 4.2))
+            drawn.append(marker(row.family, at(row.value), y, 4.2))
         drawn.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
         parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
     parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
@@ -359,7 +359,7 @@ def scatter(
             parts.append(_line(x, y, *near, "lead"))
     for (x, y), (first, second, name) in zip(points, drawn, strict=True):
         words = f"{name}: {labels[0]} {number(first)}, {labels[1]} {number(second)}"
-        parts.append(_told(words, [_marker(family, x, y)], (x - 6, y - 6, x + 6, y + 6)))
+        parts.append(_told(words, [marker(family, x, y)], (x - 6, y - 6, x + 6, y + 6)))
     parts += [_name(point, box, name) for point, box, name in zip(named, boxes, texts, strict=True)]
     return _plot(300, spoken, parts)
 

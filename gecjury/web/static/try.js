@@ -21,7 +21,22 @@
   const form = document.querySelector("form.score");
   if (form) {
     form.addEventListener("submit", () => {
-      document.getElementById("status").textContent = "Scoring; the first time parsers and models are loaded.";
+      const status = document.getElementById("status");
+      const bar = document.getElementById("bar");
+      const start = Date.now();
+      status.textContent = "Scoring; the first time parsers and models are loaded.";
+      bar.hidden = false;
+      const look = async () => {
+        try {
+          const answer = await fetch("/progress", { headers: { accept: "application/json" } });
+          const { stage, done, total } = await answer.json();
+          const steps = total ? `: ${Math.floor(done)} of ${total}` : "";
+          status.textContent = `${stage}${steps}, ${Math.round((Date.now() - start) / 1000)} s`;
+          if (total) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
+        } catch { /* the page is left, or the answer is on its way */ }
+      };
+      look();
+      setInterval(look, 500);
     });
     document.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();

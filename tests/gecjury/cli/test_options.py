@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -148,3 +149,37 @@ def test_judgments_know_the_forms_of_results_like_all_commands(shell: Shell) -> 
     status, out, err = shell("judgments", "list", "--format", "xml")
     assert (status, out) == (2, "")
     assert "argument --format: invalid choice: 'xml'" in err
+
+
+def test_a_package_that_a_model_needs_is_missed_before_edits_are_extracted(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("errant")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    extract = Mock(side_effect=AssertionError)
+    monkeypatch.setattr("gecjury.extraction.retyping.corpus_edits", extract)
+    words = ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m"]
+    monkeypatch.setattr("gecjury.refbased.pt_m2.extract_system_edits", extract)
+    for metric in ("pt-errant", "pt-m2", "uot-errant", "cleme2:weights=bertscore"):
+        status, _, err = shell(*words, metric, "--m2", "gold.m2")
+        assert status == 2
+        assert f"{metric.partition(':')[0]} needs the package torch, which is not inst" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "remedy"),
+    [
+        ("score", "page.html", "for a page use --html"),
+        ("rank", "page.html", "this command writes no page"),
+        ("rank", "ranks.json", "for .json use --format json > ranks.json"),
+    ],
+)
+def test_a_folder_is_not_called_as_a_file(
+    shell: Shell, command: str, name: str, remedy: str
+) -> None:
+    words = ["source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", name]
+    status, _, err = shell(command, *words)
+    assert (status, err) == (2, f"gecjury: -o {name}: -o is a folder; {remedy}\n")
+    assert not (shell.folder / name).exists()
+    (shell.folder / name).mkdir()
+    assert shell(command, *words)[0] == 0

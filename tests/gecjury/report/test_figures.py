@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -84,3 +85,22 @@ def test_letters_without_a_font_are_told_in_the_figure(tmp_path: Path) -> None:
     assert "boxes: letters that no installed font has" in (tmp_path / "plan.svg").read_text()
     heat_map(HeatMap("plan", ("наш é →",), ("a",), np.eye(1)), tmp_path / "plain.svg")
     assert "boxes" not in (tmp_path / "plain.svg").read_text()
+
+
+def test_figures_have_one_style_and_leave_the_user_s_alone(tmp_path: Path) -> None:
+    """More groups than colours still look different; there is no frame above and at the right."""
+    import matplotlib
+
+    usual = dict(matplotlib.rcParams)
+    groups = {f"group {number}": np.array([[number, 1.0]]) for number in range(20)}
+    points(groups, tmp_path / "points.svg", ("x", "y"))
+    lines({"a": ([0, 1], [1, 0]), "b": ([0, 1], [0, 1])}, tmp_path / "lines.svg", ("x", "y"))
+    assert dict(matplotlib.rcParams) == usual
+    drawn = (tmp_path / "points.svg").read_text()
+    assert drawn.count('<g id="patch_') == 4  # the paper, the axes, two spines
+    marks = re.findall(r'<path id="(m\w+)" d="([^"]*)" style="stroke: (#\w+)"', drawn)
+    # Each has a mark at its points and a larger one in the legend.
+    assert len({(shape, colour) for _, shape, colour in marks}) == 2 * len(groups)
+    both = (tmp_path / "lines.svg").read_text().lower()
+    assert "#0072b2" in both
+    assert "#d55e00" in both

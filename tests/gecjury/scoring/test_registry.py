@@ -86,6 +86,8 @@ def test_every_kind_of_option() -> None:
         ("gren", "unknown metric 'gren': did you mean green"),
         ("GLEU", "unknown metric 'GLEU': did you mean gleu"),
         ("qqq", "unknown metric 'qqq': known: "),
+        ("bertscore", "unknown metric 'bertscore': known: "),
+        ("green,gleu", "'green,gleu' are 2 metrics; repeat -m for each: -m green -m gleu"),
         ("", "unknown metric ''"),
         ("green:bta=1", "green has no option 'bta': did you mean beta?"),
         ("green:zzz=1", "green has no option 'zzz': known: beta, n, unit"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -11,7 +12,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
-from gecjury.studies.score import costly_sentences
+from gecjury.studies.score import costly_sentences, costly_types
 from tests.shell import Shell
 
 SOURCES = ["I likes cats .", "He go home .", "a b c <i>d</i> .", "It is so ."]
@@ -45,6 +46,24 @@ def test_cost_is_what_the_corpus_score_gains_without_the_sentence() -> None:
     assert (worst[0]["line"], worst[0]["marked"]) == (2, "He go home .")
 
 
+def test_cost_of_a_type_is_what_f_gains_when_it_is_perfect() -> None:
+    counts = {"DET": (3, 1, 2), "VERB": (1, 0, 4), "NOUN": (2, 0, 0)}
+    records = [
+        {"system": name, "type": kind, "tp": tp, "fp": fp, "fn": fn}
+        for name in ("mine", "yours")
+        for kind, (tp, fp, fn) in counts.items()
+    ]
+    costly = costly_types(records)
+    assert [row["type"] for row in costly] == ["DET", "VERB", "NOUN"] * 2
+    assert [row["system"] for row in costly] == ["mine"] * 3 + ["yours"] * 3
+
+    def f(tp: float, fp: float, fn: float) -> float:
+        return 1.25 * tp / (1.25 * tp + 0.25 * fn + fp)
+
+    costs = [f(8, 0, 4) - f(6, 1, 6), f(10, 1, 2) - f(6, 1, 6), 0]
+    assert [row["cost"] for row in costly[:3]] == pytest.approx(costs)
+
+
 def test_edits_are_the_file_s_own_where_it_has_them() -> None:
     version = Version(("He goes home .",), ((Edit(0, 2, "He goes"),),))
     assert version.marked("He go home .", 0) == "[He go→He goes] home ."
@@ -64,7 +83,9 @@ def test_the_page_and_the_table(files: Shell) -> None:
     assert "<script" not in text
     assert "<i>" not in text
     assert "&lt;i&gt;" in text
-    assert "<mark>[b→x]</mark>" in text
+    assert 'a <mark class="wrong"><del>b</del> <ins>x</ins> ✗</mark> c' in text
+    assert '<p class="lead">m leads by gleu and green, not significantly.</p>' in text
+    assert len(re.findall(r"<td[^>]*>[^<]*<span class=\"ci\">", text)) == 4
     _, out, _ = files(*words, "--worst", "3")
     assert "Sentences that cost most" in out
     assert "[b→x]" in out
@@ -79,6 +100,9 @@ def test_explain_takes_the_lines_that_cost_most(files: Shell) -> None:
     assert [sentence["line"] for sentence in worst] == [3, 2]
     assert worst[0]["marked"] == "a [b→x] c <i>d</i> ."
     assert worst[0]["explanations"]
+    files("explain", "s", "m", "r", *words, "--html", "page.html")
+    text = (files.folder / "page.html").read_text()
+    assert 'a <mark class="wrong"><del>b</del> <ins>x</ins> ✗</mark> c &lt;i&gt;d' in text
     # References behind -r are read like those without a flag.
     _, other, _ = files("explain", "s", "m", "-r", "r", *words, "--format", "json")
     assert other == out

@@ -12,6 +12,7 @@ from gecjury import Explain
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OptionError
+from gecjury.report.result import print_result
 from gecjury.report.tables import to_json
 from tests.shell import Shell
 
@@ -57,6 +58,38 @@ def test_shares_of_a_score() -> None:
     both = gecjury.explain(corpus, "errant", Explain(attribution="remove")).facts
     assert both["explanations"]
     assert both["attribution"]["method"] == "remove"
+
+
+def test_the_sentence_is_shown_with_its_edits(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a metric it is explained by ERRANT; references with the same edits are one."""
+    result = gecjury.explain(sentence("This is tests .", BEST, BEST, SOURCE))
+    assert result.facts["metric"] == "errant"
+    (shown,) = result.above
+    assert [tuple(row.values()) for row in shown.rows] == [
+        ("source", "This are a tests ."),
+        ("hypothesis", "This [are→is ✓] [a→ ✗] tests ."),
+        ("references 1 and 2", "This [are→is ✓] a [tests→test ○] ."),
+        ("reference 3", "This are a tests ."),
+    ]
+    assert shown.notes == [
+        "✓ in both the hypothesis and the reference, ✗ not in the reference, "
+        "○ missing in the hypothesis",
+        "reference 3: nothing was to correct, and the hypothesis changes the source",
+    ]
+    # What other programs read begins with the main table, as before.
+    print_result(result, "tsv")
+    assert capsys.readouterr().out.startswith("# references 1 and 2")
+    titles = [table.title.partition(":")[0] for table in result.tables]
+    assert titles == ["references 1 and 2 (the best, which counts)", "reference 3"]
+    assert len(result.facts["explanations"]) == 3
+
+
+def test_a_sentence_with_nothing_to_correct() -> None:
+    result = gecjury.explain(sentence(SOURCE, SOURCE), "errant")
+    assert result.rows() == []
+    assert [table.title for table in result.shown] == [""]
+    (note,) = result.above[0].notes
+    assert note.startswith("reference 1: nothing was to correct, and nothing was changed (score 1")
 
 
 def test_what_cannot_be_explained() -> None:
@@ -158,5 +191,6 @@ def test_the_transport_plan_as_page_and_figure(files: Shell) -> None:
     page = (files.folder / "plan.html").read_text(encoding="utf-8")
     # One cell for each of the two references; both hold all that the hypothesis sent.
     assert page.count('<td class="n shade') == 2
-    assert "He went home ." in page
+    assert 'He <mark class="missed"><del>go</del> <ins>went</ins> ○</mark> home .' in page
+    assert 'He <mark class="right"><del>go</del> <ins>goes</ins> ✓</mark> home .' in page
     assert (files.folder / "plan.png").read_bytes().startswith(b"\x89PNG")

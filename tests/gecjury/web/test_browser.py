@@ -438,3 +438,24 @@ def test_the_page_to_try_metrics(
             assert tab.problems == []
             assert tab.run("document.documentElement.scrollWidth") == width
             assert tab.run(CONTRAST) >= 4.5, (address, scheme)
+
+
+def test_an_example_is_scored_while_progress_is_told(
+    tab: chromium.Page, serve: Callable[..., Server]
+) -> None:
+    server = serve(command="serve")
+    tab.size(390, 800, True)
+    enter(tab, server)
+    tab.visit(f"{server.address}/?example=1")
+    # The answer replaces the page, so that what it told is kept beside it.
+    tab.run(
+        "void new MutationObserver(() => sessionStorage.setItem('told', (sessionStorage.told || '')"
+        " + document.getElementById('status').textContent + '\\n'))"
+        ".observe(document.getElementById('status'), {childList: true})"
+    )
+    tab.run("document.querySelector('form.score').requestSubmit()")
+    until(lambda: tab.run("!!document.getElementById('result')"))
+    told = tab.run("sessionStorage.told").splitlines()
+    assert told[0].startswith("Scoring; ")
+    assert re.search(r"(waiting|\(metric \d of \d\)|explaining edits).*, \d+ s$", told[1])
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import itertools
 import re
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,9 +16,12 @@ from urllib.parse import urlencode
 import pytest
 from starlette.testclient import TestClient
 
+from gecjury.corpus.language import language_of
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
+from gecjury.scoring.scores import ScoreTable
+from gecjury.studies.study import Work
 from gecjury.web import trying
 from gecjury.web.trying import Desk, offered_metrics, open_desk, pasted, trying_app
 from tests.gecjury.web.conftest import admitted
@@ -47,6 +52,61 @@ def test_offered_are_metrics_without_network_model_or_gold() -> None:
     offered = offered_metrics()
     assert {"green", "gleu", "changes"} <= set(offered)
     assert not set(offered) & {"m2", "some", "llm-s", "jury", "uot-errant", "pt-errant", "scores"}
+
+
+def test_a_trained_metric_is_offered_and_runs_without_torch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    name = "some:model=features"
+    assert name in offered_metrics()
+    text = send(Desk([name]), metric=[name], reference=[]).text
+    assert "<h2>Scores</h2>" in text
+
+
+def test_the_example_fills_the_form_and_can_be_scored(desk: Desk) -> None:
+    client = page_of(desk)
+    assert 'href="/?example=1"' in client.get("/").text
+    text = client.get("/", params={"example": "1"}).text
+    areas = [html.unescape(area) for area in re.findall(r"<textarea[^>]*>([^<]*)</textarea>", text)]
+    source, careful, hasty, *references = areas
+    assert [len(area.splitlines()) for area in areas] == [5] * 6
+    found = send(
+        desk, source=source, output=[careful, hasty], system=["careful", "hasty"],
+        reference=references,
+    )  # fmt: skip
+    assert "<h2>Scores</h2>" in found.text
+    assert all(
+        len({one, two, three}) == 3
+        for one, two, three in zip(*(area.splitlines() for area in areas[:3]), strict=True)
+    )
+    # The sample is English.
+    swedish = page_of(Desk(["green"], language=language_of("sv")))
+    assert "example" not in swedish.get("/").text
+
+
+def test_progress_tells_the_stage_and_no_text(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = page_of(desk)
+    assert client.get("/progress").json() == {"stage": "waiting", "done": 0, "total": None}
+    told = []
+
+    def scores(work: Work) -> tuple[ScoreTable, ...]:
+        told.append(client.get("/progress").json()["stage"])
+        return plain(work)
+
+    plain = Work.scores
+    monkeypatch.setattr(Work, "scores", scores)
+    fields = {"token": desk.token, "source": SOURCE, "output": GOOD, "system": "a"}
+    data = {**fields, "reference": GOOD, "metric": ["green", "gleu"]}
+    assert client.post("/score", data=data).status_code == 200
+    assert told == ["green (metric 1 of 2)", "gleu (metric 2 of 2)"]
+    assert client.get("/progress").json()["stage"] == "explaining edits"
+
+
+def test_a_heading_is_not_repeated_in_tabs(desk: Desk) -> None:
+    text = page_of(desk).get("/").text
+    assert text.count("Score texts") == 2  # the title and the heading
+    assert "<nav" not in text
 
 
 def test_pasted_texts_are_scored_as_files_are(desk: Desk) -> None:

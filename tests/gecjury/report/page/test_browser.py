@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import importlib.resources
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -293,7 +294,7 @@ def test_a_picture_is_drawn_as_on_the_page(
     assert len(tab.requests) == 1
     assert tab.run("[...document.querySelectorAll('text')].map(t => t.textContent)") == shown
     colour = "getComputedStyle(document.querySelector('.m')).fill"
-    assert tab.run(colour) == "rgb(31, 98, 168)"
+    assert tab.run(colour) == "rgb(0, 114, 178)"
 
 
 def luminance(colour: str) -> float:
@@ -302,12 +303,9 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(tab: chromium.Page, report: Path, scheme: str) -> None:
-    opened(tab, report)
-    tab.media(scheme)
-    tab.run(f"{CHOSEN}[0].open = true")
-    colours = tab.run(
+def inks(tab: chromium.Page) -> list[tuple[str, str, str]]:
+    """Ink and paper of every text that is seen, which must differ enough to be read."""
+    colours: list[tuple[str, str, str]] = tab.run(
         """[...document.querySelectorAll('body *')].filter(e => e.checkVisibility()
              && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
              && !e.closest('svg, script'))
@@ -317,11 +315,20 @@ def test_contrast(tab: chromium.Page, report: Path, scheme: str) -> None:
              return [getComputedStyle(e).color,
                getComputedStyle(b || document.body).backgroundColor, e.textContent]; })"""
     )
-    assert len(colours) > 300
-    assert len({background for _, background, _ in colours}) > 2
     for ink, paper, text in colours:
         low, high = sorted((luminance(ink), luminance(paper)))
         assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, paper, text)
+    return colours
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(tab: chromium.Page, report: Path, scheme: str) -> None:
+    opened(tab, report)
+    tab.media(scheme)
+    tab.run(f"{CHOSEN}[0].open = true")
+    colours = inks(tab)
+    assert len(colours) > 300
+    assert len({background for _, background, _ in colours}) > 2
     dark = tab.run("getComputedStyle(document.body).backgroundColor")
     assert (luminance(dark) < 0.1) == (scheme == "dark")
 
@@ -383,3 +390,29 @@ def test_other_scripts_are_laid_out(tab: chromium.Page, tmp_path: Path) -> None:
         ".map(t => t.textContent)"
     )
     assert tab.run(inside) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_scores_can_be_read_on_a_phone(tab: chromium.Page, tmp_path: Path, scheme: str) -> None:
+    folder = importlib.resources.files("gecjury.benchmarks") / "sample"
+    outputs = [str(folder / "outputs" / f"{name}.txt") for name in ("careful", "hasty", "noisy")]
+    words = ["-r", str(folder / "reference0.txt"), "-m", "gleu", "-m", "green"]
+    path = tmp_path / "scores.html"
+    argv = ["score", str(folder / "source.txt"), *outputs, *words, "--html", str(path)]
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(argv) == 0
+    opened(tab, path)
+    tab.media(scheme)
+    tab.size(390, 844, phone=True)
+    assert tab.problems == []
+    assert tab.requests == [path.resolve().as_uri()]
+    assert tab.run("document.documentElement.scrollWidth") == 390
+    assert len(inks(tab)) > 50
+    # A plot begins on the first screen, and right and wrong edits differ in more than colour.
+    assert tab.run("document.querySelector('svg.plot').getBoundingClientRect().top") < 844
+    ends = (
+        "[...document.querySelectorAll('article mark.%s')].every(m => m.textContent.endsWith('%s'))"
+    )
+    for kind, sign in (("right", "✓"), ("wrong", "✗"), ("missed", "○")):
+        assert tab.run(f"document.querySelectorAll('article mark.{kind}').length") > 0
+        assert tab.run(ends % (kind, sign))

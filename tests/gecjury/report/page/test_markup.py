@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
+from gecjury.report.page.listed import Piece
 from gecjury.report.page.markup import lang_attribute, render, render_page
 
 EVIL = "\"><script>alert('x')</script>"
@@ -69,7 +70,12 @@ def test_every_template_escapes_and_none_switches_it_off() -> None:
 
 
 def test_a_page_allows_its_own_style_and_script_alone() -> None:
-    table = (EVIL, [(EVIL, "n")], [[([(EVIL, True)], EVIL)]], [EVIL])
+    table = (
+        EVIL,
+        [(EVIL, "n")],
+        [[([Piece(EVIL, kind, EVIL, EVIL, EVIL) for kind in ("", "edit", "right")], EVIL)]],
+        [EVIL],
+    )
     common: dict[str, Any] = {"facts": [(EVIL, EVIL)], "lang_attribute": lang_attribute("uk")}
     common["tables"] = [table]
     plain = render_page("listed", title=EVIL, **common)
