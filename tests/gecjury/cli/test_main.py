@@ -257,7 +257,6 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "the following arguments are required: COMMAND"),
         (["scor"], "unknown command 'scor': did you mean score"),
         (["score"], "the following arguments are required: SOURCE, -m/--metric"),
         (["check", "source.txt"], "the following arguments are required: HYP"),
@@ -266,7 +265,8 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         (["train", "some", "r.tsv"], "the following arguments are required: -o/--output"),
         (["train", "jury", "sample", "-m", "green"], "arguments are required: -o/--output"),
         (["explain", "a b"], "the following arguments are required: HYP; see"),
-        (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
+        (["score", "source.txt", "mine.txt"], "required: -m/--metric (for example -m errant);"),
+        (["compare", "sample"], "required: -m/--metric (for example -m errant);"),
         ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
         ([*SCORE, "--workers", "two"], "argument --workers: invalid int value: 'two'"),
         ([*SCORE, "--max-cost", "much"], "argument --max-cost: invalid float value: 'much'"),
@@ -288,6 +288,16 @@ def test_wrong_use(shell: Shell, argv: list[str], message: str) -> None:
     assert err.count("\n") == 1
     assert err.endswith("--help`\n")
     assert not (shell.folder / "out").exists()
+
+
+def test_without_a_command_three_examples_are_printed(shell: Shell) -> None:
+    status, out, err = shell()
+    assert (status, err) == (0, "")
+    lines = [line.strip() for line in out.splitlines() if line.startswith("  gecjury ")]
+    assert [line.split()[1] for line in lines] == ["score", "compare", "train"]
+    for line in lines:
+        command_parser().parse_args(line.split()[1:])
+    assert "`gecjury --help`" in out
 
 
 def test_a_file_may_be_called_like_a_command(shell: Shell) -> None:
