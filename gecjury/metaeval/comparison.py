@@ -160,6 +160,8 @@ class Trial:
             view = None if settings.human == "both" else settings.human
             benchmark = load_benchmark(benchmark, view=view, cache=runtime.cache)
         views = settings.views(benchmark.view, benchmark.views)
+        if settings.limit is not None:
+            benchmark = _drawn(benchmark, settings, views)
         # The settings are narrowed to what the benchmark has, and every later check sees them so:
         # where single edits alone were judged there is no other level, and where no systems are
         # named nothing is drawn over them. Edits are tried as they were asked for.
@@ -268,6 +270,26 @@ class Trial:
 _Row = Row[Any] | EditResult
 
 
+def _drawn(benchmark: Benchmark, settings: Settings, views: Sequence[View]) -> Benchmark:
+    """Return a benchmark of as many of its judged sentences as the settings allow.
+
+    Sentences are drawn one after the other, so that those of a smaller limit are among them.
+    """
+    rows, limit = benchmark.judged_rows(views, edits=settings.level == "edit"), settings.limit
+    if limit is None or limit >= len(rows):
+        return benchmark
+    # A second number keeps the draw apart from other uses of the seed.
+    order = np.random.default_rng([settings.seed, 7]).permutation(rows)
+    note = (
+        f"--limit: {limit} of {len(rows)} judged sentences, drawn with seed {settings.seed}, the "
+        "same for every metric"
+    )
+    if benchmark.judged_whole and not benchmark.places and settings.level != "edit":
+        note += "; human scores of systems are computed from their judgments"
+    part = benchmark.take(sorted(order[:limit].tolist()))
+    return replace(part, drawn_from=len(rows), notes=(*benchmark.notes, note))
+
+
 def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
     """Return the settings for a benchmark that names no systems, without all that needs systems.
 
@@ -333,6 +355,13 @@ def _loaded(metrics: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
 
 def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
     """Refuse a metric that needs what the benchmark lacks, or scores without their scorer."""
+    finished = not isinstance(metric, Scorer) or metric.fixed
+    if finished and study.benchmark.drawn_from is not None:
+        name = metric.name if isinstance(metric, Scorer) else metric.signature.label
+        raise OptionError(
+            f"{name}: finished scores are of all sentences, and --limit draws some of them; leave "
+            "one of the two out"
+        )
     if isinstance(metric, Scorer):
         message = need_message(metric.needs, metric.name, study.benchmark)
         if message:

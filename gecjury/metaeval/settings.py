@@ -55,6 +55,8 @@ class Settings:
         credit: how metrics credit single edits: counts (a metric's own, under the reference it
             takes), any or share (of the references), leave-one-out, add-one or shapley (change of
             the sentence score); default: counts, and leave-one-out for metrics without.
+        limit: compare on N of the judged sentences, drawn by the seed; all of them where there are
+            no more.
 
     Raises:
         OptionError: a value that there is none of, or two that exclude each other.
@@ -76,6 +78,7 @@ class Settings:
     statistic: SystemStatistic = "pearson"
     cluster_test: ClusterTest = "perm-systems"
     credit: tuple[CreditKind, ...] | None = option(None, metavar="KIND", several=True)
+    limit: int | None = option(None, metavar="N", least=1)
 
     def __post_init__(self) -> None:
         """Refuse, before any file is read, settings that no benchmark could serve."""
