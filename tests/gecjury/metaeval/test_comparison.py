@@ -13,6 +13,9 @@ from gecjury.cli import main
 from gecjury.errors import OptionError
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
+from gecjury.runtime import Runtime
+from gecjury.stats.resampling import Resampling
+from tests.fakes import Steps
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> tuple[str, str]:
@@ -342,6 +345,16 @@ def test_rank_tells_who_is_told_apart(capsys: pytest.CaptureFixture[str], tmp_pa
     plain = document(capsys, *options, "--resample", "none")
     assert "cluster" not in plain["rows"][0]
     assert plain["uncertainty"] is None
+
+
+def test_bars_of_a_comparison_reach_their_totals() -> None:
+    for metrics in (["green"], ["green", "changes"]):
+        steps = Steps()
+        how = Settings(human="both", resampling=Resampling(resamples=20))
+        compare("sample", metrics, how, runtime=Runtime(progress=steps))
+        assert steps.totals["agreement with people"] == len(metrics)
+        assert steps.totals["intervals and tests"] == 8
+        assert steps.done == steps.totals
 
 
 # --- a part of the sentences -------------------------------------------------------------------
