@@ -116,7 +116,8 @@ def run(args: argparse.Namespace) -> int:
                 Path(args.data).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise DataError(f"{args.data}: cannot be made ({error.strerror})") from None
-        return _fetch(open_data(args.data, url=args.url, cache=args.cache), sets, args.format)
+        folder = open_data(args.data, url=args.url, cache=args.cache, quiet=args.quiet)
+        return _fetch(folder, sets, args.format)
     folder = open_data(args.data, cache=args.cache)
     if args.action == "list":
         return _list(folder, args.format)

@@ -339,6 +339,7 @@ def named_benchmark(
         tokens=args.tokens,
         fold=args.fold,
         tagger=args.tagger,
+        quiet=args.quiet,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import http.server
+import io
 import json
 import shlex
 import threading
@@ -90,6 +91,20 @@ def test_fetch_then_verify_list_and_path(
     assert capsys.readouterr().out == f"{tmp_path / 'cache' / 'data' / 'gug-data'}\n"
     assert run("fetch", "gug", "--url", "http://127.0.0.1:9") == 0
     assert json.loads(capsys.readouterr().out)[0]["fetched"] == 0
+
+
+def test_quiet_downloads_draw_no_bar(
+    mirror: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, words in enumerate(([], ["-q"])):
+        terminal = io.StringIO()
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr("sys.stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        folder = tmp_path / str(number)
+        assert run("fetch", "gug", "--url", mirror, *words, data_folder=folder) == 0
+        assert ("\x1b[" in terminal.getvalue()) == (not words)
+        assert "gecjury: fetching 2 files" in terminal.getvalue()
 
 
 def test_fetch_into_a_new_folder(mirror: str, tmp_path: Path) -> None:
