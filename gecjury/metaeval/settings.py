@@ -41,7 +41,7 @@ class Settings:
         ties: what becomes of pairs that the metric ties at sentence level.
         human_scores: human column at system level (default: the first that the benchmark has).
         shuffles: average TrueSkill over K seeded shuffles instead of one pass in file order.
-        seed: seed of shuffles, the random metric, the resampling and the tests.
+        seed: seed of shuffles, the random metric, the resampling, the tests and the limit.
         windows: also correlations over 4 and 8 adjacent systems.
         pairwise: also agreement by pair of systems and of ranks.
         grouping: segment level (acc_eq with its ε, τ-b, r): compare the corrections of one source,
