@@ -11,6 +11,7 @@ import stat
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ _PIECE = 1 << 20
 _NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
 
 _input_was_read = False
+_kept_input: list[bytes] | None = None
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -60,20 +62,20 @@ def read_lines(path: str | Path) -> list[str]:
     text = read_text(path)
     if text.count("\n") > MOST_LINES:
         raise InputError(
-            f"{_shown(path)}: has more than {MOST_LINES // 1_000_000} million lines, which is the "
-            "most that is read at once; check that it is the file you mean, or split it"
+            f"{shown_path(path)}: has more than {MOST_LINES // 1_000_000} million lines, which is "
+            "the most that is read at once; check that it is the file you mean, or split it"
         )
     if "\n" not in text and "\r" in text.rstrip("\r"):
         raise InputError(
-            f"{_shown(path)}: lines end in a carriage return alone, as on old Macs, and would be "
-            "read as one; convert them, e.g. `tr '\\r' '\\n'`"
+            f"{shown_path(path)}: lines end in a carriage return alone, as on old Macs, and would "
+            "be read as one; convert them, e.g. `tr '\\r' '\\n'`"
         )
     # Not splitlines, which parts sentences at U+2028 and its like.
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:
-        raise InputError(f"{_shown(path)}: the file is empty; expected one sentence a line")
+        raise InputError(f"{shown_path(path)}: the file is empty; expected one sentence a line")
     return [line.removesuffix("\r") for line in lines]
 
 
@@ -96,8 +98,8 @@ def read_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
         encoding = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         remedy = f"it is {encoding}: convert it, e.g." if encoding else "convert the file, e.g."
         raise InputError(
-            f"{_shown(path)}, line {line}: byte 0x{data[error.start]:02x} at offset {error.start} "
-            f"is not UTF-8; {remedy} `iconv -f {encoding or 'WINDOWS-1252'} -t UTF-8`"
+            f"{shown_path(path)}, line {line}: byte 0x{data[error.start]:02x} at offset "
+            f"{error.start} is not UTF-8; {remedy} `iconv -f {encoding or 'WINDOWS-1252'} -t UTF-8`"
         ) from None
 
 
@@ -134,22 +136,39 @@ def read_bytes(path: str | Path, *, most: int = MOST_BYTES) -> bytes:
             return _at_most(iter(lambda: unpacked.read(_PIECE), b""), path, most)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
-            f"{_shown(path)}: damaged gzip data ({error}); fetch or compress it anew"
+            f"{shown_path(path)}: damaged gzip data ({error}); fetch or compress it anew"
         ) from None
 
 
-def _shown(path: str | Path) -> str:
+def shown_path(path: str | Path) -> str:
+    """Return the name of a file for messages: `standard input` for `-`."""
     return "standard input" if str(path) == "-" else str(path)
+
+
+@contextmanager
+def standard_input_kept() -> Iterator[None]:
+    """Keep what is read from standard input in memory, for whoever reads a file several times."""
+    global _kept_input
+    _kept_input = []
+    try:
+        yield
+    finally:
+        _kept_input = None
 
 
 def _pieces(path: str | Path) -> Iterator[bytes]:
     """Yield the content of a file piece by piece, so that an endless one can be left."""
     if str(path) == "-":
         global _input_was_read
+        if _input_was_read and _kept_input is not None:
+            yield from _kept_input
+            return
         if _input_was_read:
             raise InputError("standard input (-) is named twice; it can be read once")
         _input_was_read = True
         while piece := os.read(0, _PIECE):
+            if _kept_input is not None:
+                _kept_input.append(piece)
             yield piece
         return
     if stat.S_ISFIFO(Path(path).stat().st_mode):
@@ -202,8 +221,8 @@ def _at_most(pieces: Iterator[bytes], path: str | Path, most: int) -> bytes:
         size += len(piece)
         if size > most:
             raise InputError(
-                f"{_shown(path)}: has more than {most // 1_000_000} MB (decompressed), which is "
-                "the most that is read at once; check that it is the file you mean, or split it"
+                f"{shown_path(path)}: has more than {most // 1_000_000} MB (decompressed), which "
+                "is the most that is read at once; check that it is the file you mean, or split it"
             )
         kept.append(piece)
     return b"".join(kept)

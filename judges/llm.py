@@ -22,6 +22,9 @@ class LLMS(GroupJudge):
 
     Scores are 1 to 5 (`protocol=pairwise`: 0 to 1), higher is better; a correction judged in
     several groups has a score in each and their mean as sentence score.
+
+    Attributes:
+        criterion: what to focus on, one of those published: grammaticality, fluency or meaning.
     """
 
     name: ClassVar[str] = "llm-s"
@@ -45,6 +48,9 @@ class LLME(GroupJudge):
 
     Edits are those of the hypothesis files where these are M2, otherwise ERRANT's. A correction
     without edits is shown as the plain sentence. Scores as for LLM-S.
+
+    Attributes:
+        criterion: what to focus on, one of those published: difficulty or impact.
     """
 
     name: ClassVar[str] = "llm-e"

@@ -147,15 +147,19 @@ def read_contexts(option: str, corpus: Corpus) -> list[Context]:
         option: `corpus` (what the benchmark gives, else none), `neighbours` (the lines before and
             after), `none`, or a file with a line a source: previous and next sentence, separated
             by a tab.
-        corpus: the sources.
+        corpus: the sources; of a drawn part the contexts are those of the whole text.
 
     Raises:
         InputError: the file does not fit; names the line.
     """
+    if corpus.drawn is not None:
+        whole, rows = corpus.drawn
+        contexts = read_contexts(option, whole)
+        return [contexts[row] for row in rows]
     count = len(corpus)
     if option in ("none", "corpus"):
-        contexts = corpus.contexts if option == "corpus" else None
-        return [None] * count if contexts is None else list(contexts)
+        known = corpus.contexts if option == "corpus" else None
+        return [None] * count if known is None else list(known)
     if option == "neighbours":
         framed = ["", *map(corpus.language.joined, corpus.sources), ""]
         return [(framed[row], framed[row + 2]) for row in range(count)]

@@ -4,14 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+
+from gecjury.runtime import Bar, SilentBar, SilentProgress
 
 # Words that collide often, one with a combining mark, one emoji of two code points.
 WORDS = ("a", "b", "c", "d", "é", "e\u0301", "👍🏽", "don't", ".")
 # White space that str.split splits on: ASCII, no-break, ideographic, em quad.
 BLANKS = (" ", "  ", "\t", "\u00a0", "\u3000", "\u2001")
+
+
+class Steps(SilentProgress):
+    """Progress that counts: totals and steps by description."""
+
+    def __init__(self) -> None:
+        self.totals: Counter[str] = Counter()
+        self.done: Counter[str] = Counter()
+
+    def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
+        """Return a bar that counts its steps; work without a total has none to reach."""
+        steps = self
+        steps.totals[description] += int(total or 0)
+
+        class Counting(SilentBar):
+            def advance(self, count: float = 1) -> None:
+                steps.done[description] += int(count)
+
+        return nullcontext(Counting())
 
 
 @dataclass(frozen=True)

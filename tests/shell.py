@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +56,22 @@ class Shell:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
         return path
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[None]:
+        """Put a file in the place of standard input."""
+        before = os.dup(0)
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            (self.folder / name).open("rb") as file,
+        ):
+            patch.setattr("gecjury.textfiles._input_was_read", False)
+            os.dup2(file.fileno(), 0)
+            try:
+                yield
+            finally:
+                os.dup2(before, 0)
+                os.close(before)
 
     def rows(self, *argv: str | Path) -> list[dict[str, object]]:
         status, out, err = self(*argv, "--format", "json")

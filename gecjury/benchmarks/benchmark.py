@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.benchmarks.data_folder import DataFolder
-from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.human_scores import columns_of_rankings
+from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus, Group, Version, fingerprint
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_versions
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.stats.counts import defined_mean
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 
+    _OfSource = HumanVerdict | JudgedSource
     Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
 
 Columns = Mapping[str, Mapping[str, float]]
@@ -82,6 +85,8 @@ class Benchmark:
         labels: the annotators' labels of whole corrections; None where they were not labelled.
         directed_kappa: True where κ of annotators is computed as the benchmark's paper did, see
             `gecjury.benchmarks.annotators.annotator_kappa`.
+        drawn_from: number of judged sentences that these were drawn from; None for a whole
+            benchmark.
     """
 
     name: str
@@ -102,6 +107,7 @@ class Benchmark:
     places: bool = False
     labels: CorrectionLabels | None = None
     directed_kappa: bool = False
+    drawn_from: int | None = None
     _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -176,6 +182,90 @@ class Benchmark:
             raise DataError(f"{self.name} has no verdicts on edits; SEEDA (`seeda`) has")
         return self._verdicts()
 
+    def judged_rows(self, views: Sequence[View], *, edits: bool = False) -> list[int]:
+        """Return the rows of the sentences that people judged, in order.
+
+        Args:
+            views: of the rankings.
+            edits: only the sentences with judged edits; otherwise these count where no whole
+                corrections were judged.
+        """
+        rows: set[int] = set()
+        if not edits:
+            rows |= {item.sentence for view in views for item in self.rankings.get(view, ())}
+            if self.segment_scores is not None:
+                rows |= set(np.flatnonzero(~np.isnan(self.segment_scores).all(axis=0)).tolist())
+            if self.labels is not None:
+                rows |= {n for line in self.labels.values for n, label in enumerate(line) if label}
+        if not rows and self.has_verdicts:
+            sources = self.verdicts()[1]
+            rows = {one.row for one in sources if one.row >= 0}
+            texts = {one.sentence for one in sources if one.row < 0}
+            lines = enumerate(self.corpus.sources)
+            rows |= {row for row, source in lines if " ".join(source.split()) in texts}
+        return sorted(rows)
+
+    def take(self, rows: Sequence[int]) -> Benchmark:
+        """Return the benchmark of some of its sentences, which keep their contexts.
+
+        Human scores of systems are computed anew, by the judgments of these sentences. Published
+        scores without judgments of sentences stay.
+
+        Args:
+            rows: of the sentences, each once, from 0.
+        """
+        place = {row: number for number, row in enumerate(rows)}
+        corpus = replace(self.corpus.take(rows), drawn=(self.corpus, tuple(rows)))
+        if self.corpus.groups is not None:
+            groups = tuple(
+                replace(group, sentence=place[group.sentence])
+                for group in self.corpus.groups
+                if group.sentence in place
+            )
+            corpus = replace(corpus, groups=groups)
+        rankings = {
+            view: tuple(
+                replace(item, sentence=place[item.sentence])
+                for item in items
+                if item.sentence in place
+            )
+            for view, items in self.rankings.items()
+        }
+        columns, scores, labels = list(rows), self.segment_scores, self.labels
+        scores = None if scores is None else scores[:, columns]
+        if labels is not None:
+            values = tuple(tuple(line[row] for row in rows) for line in labels.values)
+            labels = replace(labels, values=values)
+        return replace(
+            self,
+            corpus=corpus,
+            rankings=rankings,
+            human={
+                view: self._human_of(kinds, rankings.get(view, ()), scores)
+                for view, kinds in self.human.items()
+            },
+            sentence_ids=tuple(self.sentence_ids[row] for row in rows),
+            segment_scores=scores,
+            ratings={aspect: table[:, columns] for aspect, table in self.ratings.items()},
+            raters={aspect: table[..., columns] for aspect, table in self.raters.items()},
+            labels=labels,
+            _verdicts=self._verdicts and partial(_verdicts_of, self._verdicts, corpus, place),
+        )
+
+    def _human_of(
+        self, kinds: Columns, items: Sequence[RankedItem], scores: NDArray[np.float64] | None
+    ) -> Columns:
+        """Return human scores of systems by the judgments of some sentences."""
+        columns = dict(kinds)
+        if "mean" in kinds and scores is not None:
+            means = dict(zip(self.corpus.names, defined_mean(scores, 1).tolist(), strict=True))
+            columns["mean"] = {**kinds["mean"], **means}
+        if items:
+            systems = list(dict.fromkeys(name for column in kinds.values() for name in column))
+            by_rankings = columns_of_rankings(judged_entries(items, systems))
+            columns |= {kind: by_rankings[kind] for kind in kinds if kind in by_rankings}
+        return columns
+
     @cached_property
     def fingerprint(self) -> str:
         """Fingerprint of everything that results may depend on: 16 hexadecimal digits."""
@@ -195,6 +285,31 @@ class Benchmark:
                 json.dumps([judged, human], sort_keys=True),
             ]
         )
+
+
+def _verdicts_of(
+    read: Callable[[], Verdicts], corpus: Corpus, place: Mapping[int, int]
+) -> Verdicts:
+    """Return the verdicts on edits of some sentences.
+
+    Args:
+        read: gives those of all sentences.
+        corpus: the sentences.
+        place: their rows by their former rows.
+    """
+    texts = {" ".join(source.split()) for source in corpus.sources}
+
+    def kept(one: _OfSource) -> bool:
+        return one.row in place or (one.row < 0 and one.sentence in texts)
+
+    verdicts, sources, problems = read()
+    sources = tuple(replace(one, row=place.get(one.row, -1)) for one in sources if kept(one))
+    files = {f"{one.annotator}/{one.item}" for one in sources}
+    return (
+        tuple(replace(one, row=place.get(one.row, -1)) for one in verdicts if kept(one)),
+        sources,
+        tuple(one for one in problems if one.file.rpartition(".")[0] in files),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -143,6 +143,7 @@ def open_data(
     url: str | None = None,
     cache: str | Path | None = None,
     table: Path | None = None,
+    quiet: bool = False,
 ) -> DataFolder:
     """Return the folder that data is read from.
 
@@ -151,6 +152,7 @@ def open_data(
         url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
         cache: the cache folder instead of the user's; files go into `data` in it.
         table: the table of `manifest`.
+        quiet: show no progress bars of downloads.
 
     Raises:
         DataError: the given folder does not exist.
@@ -168,13 +170,13 @@ def open_data(
         # The option comes before the variable, and that before the platform's usual place.
         named = cache or os.environ.get("GECJURY_CACHE")
         place = Runtime(cache=Path(named) if named else None).cache_folder("data")
-        return DataFolder(place, "cache", base, manifest(table))
+        return DataFolder(place, "cache", base, manifest(table), quiet)
     if not root.is_dir():
         raise DataError(
             f"{root}: no such folder (from {origin}); "
             "name a folder laid out like the data manifest (SEEDA/, conll14/, ...)"
         )
-    return DataFolder(root, origin, base, manifest(table))
+    return DataFolder(root, origin, base, manifest(table), quiet)
 
 
 @dataclass(frozen=True)
@@ -186,12 +188,14 @@ class DataFolder:
         origin: the option or variable that named it.
         base_url: base of the addresses of missing files of the cache.
         files: the pinned files by path.
+        quiet: True if downloads show no progress bars.
     """
 
     root: Path
     origin: Origin
     base_url: str = BASE_URL
     files: Mapping[str, DataFile] = field(default_factory=manifest, repr=False)
+    quiet: bool = field(default=False, repr=False, compare=False)
 
     def path(self, name: str) -> Path:
         """Return the path of one file, verified as in `paths`."""
@@ -274,7 +278,7 @@ class DataFolder:
             for f in wanted
         ]
         try:
-            download_all(downloads, backoff=backoff)
+            download_all(downloads, backoff=backoff, quiet=self.quiet)
         except Unreachable as error:
             raise Unreachable(f"{error}. {_advice(wanted_by)}") from None
         return len(wanted)

@@ -87,6 +87,7 @@ def download_all(
     backoff: float = 0.5,
     workers: int = WORKERS,
     patience: float = PATIENCE,
+    quiet: bool = False,
 ) -> None:
     """Fetch files side by side, with a progress bar on stderr where that is a terminal.
 
@@ -95,6 +96,7 @@ def download_all(
         backoff: seconds before the second attempt of a file; doubled for each further one.
         workers: files in transfer at a time.
         patience: seconds after which a transfer that is too slow is given up.
+        quiet: show no progress bar.
 
     Raises:
         Unreachable: no connection, or the server kept failing.
@@ -124,7 +126,7 @@ def download_all(
                 errors.append(error)
                 stop.set()
 
-    with _progress(downloads) as advance:
+    with _progress(downloads, quiet=quiet) as advance:
         transfers = [_Transfer(item, advance, stop, backoff) for item in downloads]
         for transfer in transfers:
             todo.put(transfer)
@@ -402,10 +404,12 @@ def _finish(item: Download, part: Path) -> None:
 
 
 @contextlib.contextmanager
-def _progress(downloads: Sequence[Download]) -> Iterator[Callable[[int], None]]:
+def _progress(
+    downloads: Sequence[Download], *, quiet: bool = False
+) -> Iterator[Callable[[int], None]]:
     """Yield a function that counts bytes: on a bar in a terminal, silently elsewhere."""
     # In a log a bar would be noise; the note of `DataFolder.fetch` says what comes.
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield lambda count: None
         return
     from rich.console import Console

@@ -41,6 +41,13 @@ def human_columns(
     }
 
 
+def columns_of_rankings(judged: JudgedEntries) -> dict[str, dict[str, float]]:
+    """Return `human_columns` by the rankings alone; NaN for systems that nobody compared."""
+    skills = human_trueskill(judged)
+    skills[~judged.compared] = np.nan
+    return human_columns(judged, skills)
+
+
 def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> FloatArray:
     """Return Expected Wins from human judgments; all expanded pairs give the published columns.
 

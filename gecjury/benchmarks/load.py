@@ -37,6 +37,7 @@ def load_benchmark(
     tokens: str | None = None,
     fold: str | None = None,
     tagger: str | None = None,
+    quiet: bool = False,
 ) -> Benchmark:
     """Load a benchmark from a folder, the cache, or by download.
 
@@ -62,6 +63,7 @@ def load_benchmark(
             `gecjury.corpus.tokens`.
         fold: folding of the texts, likewise; `none`, `nfc` or `nfkc`.
         tagger: behind edits, where it is not the language's.
+        quiet: show no progress bars of downloads.
 
     Raises:
         OptionError: an unknown benchmark, set or view; names the nearest ones.
@@ -86,7 +88,7 @@ def load_benchmark(
         info=info,
         systems=systems,
         references=_references(info, references),
-        open_folder=lambda: open_data(data, url=url, cache=cache),
+        open_folder=lambda: open_data(data, url=url, cache=cache, quiet=quiet),
         view=cast(View, chosen),  # one of `info.views`, as was checked
         whole=whole,
         unknown_systems=unknown_systems,

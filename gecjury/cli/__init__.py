@@ -18,7 +18,7 @@ from importlib import import_module
 from gecjury.cli import studies
 from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import CommandParser, Shared, add_actions
-from gecjury.cli.streams import hold_streams, reader_has_gone, set_aside, tell
+from gecjury.cli.streams import hold_streams, print_data, reader_has_gone, set_aside, tell
 from gecjury.errors import GecjuryError, family_of, install_hint
 from gecjury.runtime import __version__
 
@@ -70,6 +70,21 @@ so that help comes at once.
 """
 
 COMMANDS: dict[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
+
+_START = """\
+Score the output of a system:
+  gecjury score source.txt mine.txt -r reference.txt -m errant
+
+Compare metrics with human judgments:
+  gecjury compare seeda -m errant -m gleu --html report.html
+
+Train a metric on ratings of corrections:
+  gecjury train some ratings.tsv -o my-metric
+
+`gecjury demo` needs no files. `gecjury --help` lists all commands, and `gecjury COMMAND --help` the
+options of one.
+"""
+"""What stands on the screen where no command is typed."""
 
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
 """Errors of the system on a file's name or a folder's rights."""
@@ -147,6 +162,10 @@ def _extra_of(error: ModuleNotFoundError) -> str | None:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
+        if not arguments:
+            print_data(_START)
+            sys.stdout.flush()
+            return 0
         args, unknown = command_parser().parse_known_args(arguments)
         if unknown:
             args.parser.error(_unknown(unknown[0], args.parser))

@@ -1,15 +1,16 @@
-"""`gecjury data`: list, fetch, verify and locate the files of the benchmarks."""
+"""`gecjury data`: list, fetch, verify and locate the files of the benchmarks; write the sample."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.streams import print_data, tell
-from gecjury.errors import DataError, OptionError
+from gecjury.errors import DataError, OptionError, OutputError
 from gecjury.report.result import Column
 from gecjury.report.tables import print_table
 from gecjury.settings import REQUIRED, option
@@ -27,7 +28,13 @@ examples:
   gecjury data fetch seeda
   gecjury data fetch all --data my-data
   gecjury data verify --data my-data
+  gecjury data sample my-sample
 """
+_TRY = """\
+try:
+gecjury score {source} {careful} {hasty} -r {ref0} -m errant
+gecjury explain {source} {hasty} {ref0} --worst 3 -m errant
+gecjury train some {ratings} -o my-some --encoder embedded --kernel --check"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +73,17 @@ class Located:
     name: str = option(REQUIRED, "DATASET")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What is written.
+
+    Attributes:
+        folder: a folder for the files, made if it is missing.
+    """
+
+    folder: str = option(REQUIRED, "DIR")
+
+
 _ACTIONS = {
     "list": ("every data set and where it is", declares(needs=("data",))),
     "fetch": ("download what is missing", declares(Fetched, needs=("data",))),
@@ -74,6 +92,7 @@ _ACTIONS = {
         declares(Verified, needs=("data",)),
     ),
     "path": ("print a data set's folder", declares(Located, needs=("data",))),
+    "sample": ("write the packaged sample's files, to try commands with", declares(Written)),
 }
 
 
@@ -87,6 +106,8 @@ def run(args: argparse.Namespace) -> int:
     """Run one action; return the exit status."""
     from gecjury.benchmarks.data_folder import open_data
 
+    if args.action == "sample":
+        return _sample(Path(args.folder), args.format)
     if args.action == "fetch":
         # Checked before a folder is made for it.
         sets = _sets(args.names)
@@ -95,7 +116,8 @@ def run(args: argparse.Namespace) -> int:
                 Path(args.data).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise DataError(f"{args.data}: cannot be made ({error.strerror})") from None
-        return _fetch(open_data(args.data, url=args.url, cache=args.cache), sets, args.format)
+        folder = open_data(args.data, url=args.url, cache=args.cache, quiet=args.quiet)
+        return _fetch(folder, sets, args.format)
     folder = open_data(args.data, cache=args.cache)
     if args.action == "list":
         return _list(folder, args.format)
@@ -171,6 +193,25 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
         rows.append({"name": name, "files": len(files), **counts})
     print_table(list(rows[0]), rows, form, "Verified by SHA-256", [f"in {folder.root}"])
     return worst
+
+
+def _sample(folder: Path, form: str) -> int:
+    from gecjury.benchmarks.loaders.sample import sample_files
+    from gecjury.textfiles import write_text
+
+    files = sample_files()
+    # Looked for before any is written, so that a refusal leaves the folder as it was.
+    for name in files:
+        if (folder / name).exists():
+            raise OutputError(f"{folder / name}: exists; name a folder without files of this name")
+    for name, text in files.items():
+        write_text(folder / name, text)
+    rows = [{"file": str(folder / name), "lines": text.count("\n")} for name, text in files.items()]
+    notes = ["a sample made to show the program, never evidence about a metric"]
+    print_table(["file", "lines"], rows, form, "Written", notes)
+    places = {name.partition(".")[0]: shlex.quote(str(folder / name)) for name in files}
+    tell(_TRY.format_map(places))
+    return 0
 
 
 def _path(folder: DataFolder, name: str, form: str) -> int:

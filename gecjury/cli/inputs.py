@@ -40,8 +40,8 @@ class Outputs(Gold):
     """A source and the outputs of systems.
 
     Attributes:
-        source: sentences to correct: text, M2 or JSON.
-        hypotheses: system outputs, called by their file names.
+        source: sentences to correct: text, M2 or JSON; - reads standard input, here and below.
+        hypotheses: system outputs, called by their file names (-: stdin).
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more. NAME=REF adds it to a set that members of a jury may
             name.
@@ -56,9 +56,9 @@ class RowOutputs(Outputs):
     """A source and the outputs of systems, or the files of a dataset.
 
     Attributes:
-        source: sentences to correct: text, M2 or JSON; or a dataset: Parquet, JSON lines, a folder
-            or glob of them, hf:NAME[:SPLIT].
-        hypotheses: system outputs, called by their file names; or more files.
+        source: sentences to correct: text, M2 or JSON (- reads standard input, here and below); or
+            a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT].
+        hypotheses: system outputs, called by their file names (-: stdin); or more files.
     """
 
 
@@ -67,7 +67,7 @@ class TwoOutputs(Gold):
     """The outputs of one system before and after a change, or of two.
 
     Attributes:
-        source: sentences to correct: text, M2 or JSON.
+        source: sentences to correct: text, M2 or JSON; - reads standard input, here and below.
         old: output of the system that was: text, M2, JSON.
         new: output of the system that is to be.
     """
@@ -82,7 +82,7 @@ class Sentence:
     """One sentence, typed or in files.
 
     Attributes:
-        source: a sentence, or a file with --line.
+        source: a sentence, or a file with --line; - reads standard input, here and below.
         hypothesis: its correction: a sentence or a file.
         references: as -r, without a flag.
         named_references: a reference: a sentence or a file; repeat for more.
@@ -256,10 +256,12 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
     from gecjury.corpus.reading import read_corpus, read_sources, read_version, read_versions
     from gecjury.corpus.tokens import in_language
     from gecjury.errors import InputError
+    from gecjury.textfiles import shown_path
 
     references = [*args.references, *args.named_references]
     texts = [args.source, args.hypothesis, *references]
-    files = [text for text in texts if os.path.isfile(text)]  # noqa: PTH113  # or a long sentence
+    # Any text may be a sentence, longer than a path can be.
+    files = [text for text in texts if text == "-" or os.path.isfile(text)]  # noqa: PTH113
     # What is neither a file nor likely a sentence is refused before any file is read.
     for text in texts:
         try:
@@ -273,8 +275,8 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
             raise InputError(f"{text:.60}: no such file; --worst is for files")
         if files and text not in files and not any(character.isspace() for character in text):
             raise InputError(
-                f"{text}: no such file; check the path ({files[0]} is one, so that a word without "
-                "blanks is no sentence)"
+                f"{text}: no such file; check the path ({shown_path(files[0])} is one, so that a "
+                "word without blanks is no sentence)"
             )
     language, number = language_from(args), int(args.line)
     if args.worst:
@@ -285,7 +287,9 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
             return [Version((text,))]
         versions = read(text)
         if not 1 <= number <= (lines := len(versions[0].lines)):
-            raise InputError(f"{text} has {lines} lines; --line {number} is not among them")
+            raise InputError(
+                f"{shown_path(text)} has {lines} lines; --line {number} is not among them"
+            )
         return [version.take([number - 1]) for version in versions]
 
     (hypothesis,) = at_line(args.hypothesis, lambda path: [read_version(path)])
@@ -335,6 +339,7 @@ def named_benchmark(
         tokens=args.tokens,
         fold=args.fold,
         tagger=args.tagger,
+        quiet=args.quiet,
     )
 
 

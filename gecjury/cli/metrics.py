@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.parsers import declares
@@ -14,16 +15,30 @@ if TYPE_CHECKING:
     from gecjury.report.result import Table
 
 
+_FAMILIES = {
+    "refbased": "Reference-based metrics",
+    "refless": "Metrics without references",
+    "judges": "LLM judges",
+    "jury": "Juries of metrics",
+    "scores": "Scores made elsewhere",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Listed:
     """What is listed.
 
     Attributes:
         names: only these metrics, with every option: its default, its values, what it does.
+        verbose: also the signature of every metric.
     """
 
     names: tuple[str, ...] = option((), "METRIC")
+    verbose: bool = False
 
+
+_HINT = "`gecjury metrics NAME` shows the options of a metric, `--verbose` the signatures of all"
+_SIGNATURES = "signatures, to which a score adds references, data and packages:"
 
 add_arguments = declares(Listed)
 
@@ -38,18 +53,38 @@ def run(args: argparse.Namespace) -> int:
     refused = () if args.names else outside_metrics().refused
     for line in (*refused, *(row["error"] for row in rows if "error" in row)):
         tell(f"gecjury: {line}")
-    keys = ["name", "family", "needs", "from", "summary"]
-    notes = ["`gecjury metrics NAME...` tells the options of a metric"]
-    if args.format == "tsv":  # for programs, which want everything in one line
-        keys += ["options", "version", "signature"]
-    else:  # Below the table, since some are as wide as a screen.
-        notes += ["signatures, to which a score adds references, data and packages:"]
-        notes += [row["signature"] for row in rows if "signature" in row]
-    tables = [Table([Column(key) for key in keys], rows, notes=notes)]
     if args.names:
-        tables = [_option_table(row) for row in rows]
+        tables = [_option_table(row, args.format) for row in rows]
+    elif args.format == "tsv":  # for programs, which want everything in one table
+        keys = ("name", "family", "needs", "from", "summary", "options", "version", "signature")
+        tables = [Table([Column(key) for key in keys], rows)]
+    else:
+        tables = _family_tables(rows)
+        tables[-1] = replace(tables[-1], notes=[_HINT])
+    if args.verbose:
+        signatures = [row["signature"] for row in rows if "signature" in row]
+        tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, _SIGNATURES, *signatures])
     print_tables(tables, rows, args.format)
     return 0
+
+
+def _family_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Return a short table of the metrics of every family."""
+    from gecjury.report.result import Column, Table
+
+    by_family: dict[str | None, list[Mapping[str, Any]]] = {name: [] for name in _FAMILIES}
+    for row in rows:
+        by_family.setdefault(row["family"], []).append(row)
+    tables = []
+    for family, members in by_family.items():
+        keys = ["name", "needs", "summary"]
+        # The package is of interest where it is another one.
+        if any(row["from"] != "gecjury" for row in members):
+            keys.insert(2, "from")
+        title = _FAMILIES.get(family or "", family or "Metrics that cannot be used")
+        if members:
+            tables.append(Table([Column(key) for key in keys], members, title))
+    return tables
 
 
 def _row(name: str) -> dict[str, Any]:
@@ -90,7 +125,8 @@ def _row(name: str) -> dict[str, Any]:
     }
 
 
-def _option_table(row: dict[str, Any]) -> Table:
+def _option_table(row: Mapping[str, Any], form: str) -> Table:
+    """Return the options of a metric as one table; values stand with their meaning for people."""
     from gecjury.report.result import Column, Table
 
     if "explained" not in row:
@@ -103,6 +139,7 @@ def _option_table(row: dict[str, Any]) -> Table:
     first = shown[0] if shown else {"option": "option", "default": "value"}
     example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
     notes = [f"given as -m {example}; several are separated by commas"]
-    return Table(
-        [Column(k) for k in ("option", "default", "expected", "meaning")], shown, title, notes
-    )
+    last = [Column("meaning", "value: meaning", value="{expected}: {meaning}".format_map)]
+    if form == "tsv":
+        last = [Column("expected"), Column("meaning")]
+    return Table([Column("option"), Column("default"), *last], shown, title, notes)

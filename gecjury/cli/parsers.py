@@ -87,7 +87,7 @@ class Shared:
     api_key_env: str | None = option(None, metavar="VAR", reader="judges")
     base_url: str | None = option(None, metavar="URL", reader="judges")
     allow_judges: bool = option(False, reader="judges")
-    quiet: bool = False
+    quiet: bool = option(False, "-q", "--quiet")
 
     def __post_init__(self) -> None:
         check(self)
@@ -241,6 +241,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is in one line, and end with status 2."""
+        # Whoever misses the metric may not know the name of any.
+        message = message.replace("-m/--metric", "-m/--metric (for example -m errant)")
         # The message quotes what was typed, line breaks and all.
         tell(f"{self.prog}: {visible(message)}; see `{self.prog} --help`")
         self.exit(2)

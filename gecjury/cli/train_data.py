@@ -49,7 +49,7 @@ def data_folder(args: argparse.Namespace) -> DataFolder:
     """Return the folder that data is read from."""
     from gecjury.benchmarks.data_folder import open_data
 
-    return open_data(args.data, cache=args.cache)
+    return open_data(args.data, cache=args.cache, quiet=args.quiet)
 
 
 def training_language(args: argparse.Namespace, languages: Mapping[str, str | None]) -> Language:

@@ -128,7 +128,9 @@ def _excluded(args: argparse.Namespace, names: Sequence[str]) -> frozenset[str]:
         if name not in BENCHMARKS and Path(name).is_file():
             texts += read_sources(name)
         else:
-            texts += load_benchmark(name, data=args.data, cache=args.cache).corpus.sources
+            texts += load_benchmark(
+                name, data=args.data, cache=args.cache, quiet=args.quiet
+            ).corpus.sources
     return frozenset(map(sentence_key, texts))
 
 

@@ -28,8 +28,9 @@ def train(args: argparse.Namespace) -> None:
     if search.seed and search.share == 1:
         raise OptionError("--seed would do nothing: it draws judgments, and --share takes all")
     benchmark = load_benchmark(
-        args.inputs[0], systems=search.systems, view=search.human, data=args.data, cache=args.cache
-    )
+        args.inputs[0], systems=search.systems, view=search.human, data=args.data, cache=args.cache,
+        quiet=args.quiet,
+    )  # fmt: skip
     # The three aspects are scored once; every combination of weights is a sum of their columns.
     scorer = load("some", model=search.model or "")
     table = score_with_files(scorer, benchmark.corpus, args.output, runtime_from(args))

@@ -106,6 +106,8 @@ class Corpus:
             `with_references` chooses from.
         language: language of the texts, with the way they were cut into tokens.
         source_text: the sources as they were written, where a tokeniser cut them.
+        drawn: the corpus that these sentences were drawn from, and their rows there, for readers of
+            the sentences around each; None for texts that are whole.
     """
 
     sources: tuple[str, ...] = field(repr=False)
@@ -120,6 +122,7 @@ class Corpus:
     )
     language: Language = field(default=ENGLISH, repr=False)
     source_text: tuple[str, ...] | None = field(default=None, repr=False)
+    drawn: tuple[Corpus, tuple[int, ...]] | None = field(default=None, repr=False)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _hypotheses: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
@@ -265,6 +268,7 @@ class Corpus:
             gold=None,
             groups=None if self.groups is None else tuple(map(shown, self.groups)),
             source_text=None,
+            drawn=self.drawn and (self.drawn[0].as_text(), self.drawn[1]),
             # What is written is read as it is from here on.
             language=replace(language, tokens="space"),
         )
@@ -290,6 +294,7 @@ class Corpus:
                 name: partial(_rows_of, read, rows) for name, read in self.reference_sets.items()
             },
             source_text=None if text is None else tuple(text[row] for row in rows),
+            drawn=None,
             _hypotheses=None,
         )
 
@@ -351,7 +356,10 @@ class Corpus:
             (g.sentence, g.systems, g.texts) if g.texts else (g.sentence, g.systems)
             for g in self.groups or ()
         ]
-        return fingerprint([json.dumps([self.contexts, groups])])
+        parts = [json.dumps([self.contexts, groups])]
+        if self.drawn is not None:
+            parts.append(json.dumps([self.drawn[0].source_print, self.drawn[1]]))
+        return fingerprint(parts)
 
     @cached_property
     def system_prints(self) -> dict[str, str]:

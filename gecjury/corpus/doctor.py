@@ -16,7 +16,7 @@ from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import unparted_note
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions, system_name
 from gecjury.errors import GecjuryError, InputError
-from gecjury.textfiles import read_lines, read_text
+from gecjury.textfiles import read_lines, read_text, standard_input_kept
 
 # Shares of lines or tokens from which on something is worth a warning. They separate the real
 # benchmarks (all below) from the same files shifted by a line or detokenised (all above).
@@ -80,7 +80,22 @@ def examine(
 
     Returns:
         Counts for each file that could be read, and the findings, errors first.
+
+    Raises:
+        InputError: standard input (`-`) is named twice.
     """
+    if [source, *hypotheses, *references, gold].count("-") > 1:
+        raise InputError("standard input (-) is named twice; it can be read once")
+    with standard_input_kept():
+        return _examine(source, hypotheses, references, gold)
+
+
+def _examine(
+    source: str | Path,
+    hypotheses: Sequence[str | Path],
+    references: Sequence[str | Path],
+    gold: str | Path | None,
+) -> tuple[list[FileReport], list[Finding]]:
     reports: list[FileReport] = []
     # A file of several annotators says of each what it says of all, so each finding is kept once.
     findings: dict[Finding, None] = {}

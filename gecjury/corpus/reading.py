@@ -14,12 +14,15 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
-from gecjury.textfiles import MOST_JSON, parse_json, read_lines
+from gecjury.textfiles import MOST_JSON, parse_json, read_lines, shown_path
 
 
 def system_name(path: str | Path) -> str:
-    """Return a system's name: the file name without folder, `.gz`, `.txt`, `.m2` or `.jsonl`."""
-    name = Path(path).name
+    """Return a system's name: the file name without folder, `.gz`, `.txt`, `.m2` or `.jsonl`.
+
+    Standard input (`-`) is called `stdin`.
+    """
+    name = "stdin" if str(path) == "-" else Path(path).name
     for ending in (".gz", ".txt", ".m2", ".jsonl"):
         name = name.removesuffix(ending)
     return name
@@ -45,7 +48,7 @@ def read_version(path: str | Path) -> Version:
     versions = read_versions(path)
     if len(versions) != 1:
         raise InputError(
-            f"{path}: an M2 file of {len(versions)} annotators; "
+            f"{shown_path(path)}: an M2 file of {len(versions)} annotators; "
             "a hypothesis file holds the edits of one"
         )
     return versions[0]
@@ -57,7 +60,7 @@ def _read_reference(
     """Return the versions of a file (see `read_versions`) and the blocks of an M2 file."""
     lines = read_lines(path)
     if looks_like_m2(lines):
-        blocks = parse_m2(lines, str(path), overlaps=overlaps)
+        blocks = parse_m2(lines, shown_path(path), overlaps=overlaps)
         return gold_versions(blocks), blocks
     return (Version(_texts(path, lines, ("text", "hypothesis"))),), ()
 
@@ -75,10 +78,10 @@ def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, 
     lines = read_lines(path)
     if lines[0] != "S" and not lines[0].startswith("S "):
         raise InputError(
-            f"{path}: not an M2 file (no `S ` line at the top); gold edits must be M2. "
+            f"{shown_path(path)}: not an M2 file (no `S ` line at the top); gold edits must be M2. "
             "Plain-text references are given with -r"
         )
-    return parse_m2(lines, str(path), overlaps=overlaps)
+    return parse_m2(lines, shown_path(path), overlaps=overlaps)
 
 
 def read_corpus(
@@ -110,7 +113,7 @@ def read_corpus(
             tokeniser changes the text.
     """
     systems: dict[str, Version] = {}
-    labels = {"source": str(source)}
+    labels = {"source": shown_path(source)}
     outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
     if isinstance(hypotheses, Mapping):
         outputs = hypotheses.items()
@@ -118,11 +121,11 @@ def read_corpus(
         label = f"system {name}"
         if name in systems:
             raise InputError(
-                f"system {name} is named twice ({labels[label]} and {path}): "
+                f"system {name} is named twice ({labels[label]} and {shown_path(path)}): "
                 "a system is called by its file name, so rename one of the two"
             )
         systems[name] = read_version(path)
-        labels[label] = str(path)
+        labels[label] = shown_path(path)
     sources = read_sources(source)
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}
@@ -132,23 +135,26 @@ def read_corpus(
         versions, edited = _read_reference(path, overlaps="keep")
         if edited and not name:
             gold_files.append(edited)
-            labels.setdefault("gold", str(path))
+            labels.setdefault("gold", shown_path(path))
         for version in versions:
             # Sets by name stay apart: a metric takes them only where it is asked for that set.
             if name:
                 if (lines := len(version.lines)) != len(sources):
-                    raise InputError(f"{path} has {lines} lines, but {source} has {len(sources)}")
+                    raise InputError(
+                        f"{shown_path(path)} has {lines} lines, but {labels['source']} has "
+                        f"{len(sources)}"
+                    )
                 named.setdefault(name, []).append(version)
                 continue
-            labels[f"reference {len(lists)}"] = str(path)
+            labels[f"reference {len(lists)}"] = shown_path(path)
             lists.append(version)
     if gold is not None:
         # A file named as gold stands in for those among the references.
         gold_files = [read_gold(gold)]
-        labels["gold"] = str(gold)
+        labels["gold"] = shown_path(gold)
         if not lists and len(gold_files[0]) == len(sources):
             lists += gold_versions(gold_files[0])
-            labels |= {f"reference {index}": str(gold) for index in range(len(lists))}
+            labels |= {f"reference {index}": labels["gold"] for index in range(len(lists))}
     elif any(len(blocks) != len(sources) for blocks in gold_files):
         gold_files = []  # refused as references below
     blocks = join_annotators(gold_files) if gold_files else None
@@ -200,7 +206,7 @@ def read_sources(path: str | Path) -> tuple[str, ...]:
     """Read sources: text lines, the S lines of an M2 file, or JSON lines."""
     lines = read_lines(path)
     if looks_like_m2(lines):
-        return tuple(block.source for block in parse_m2(lines, str(path), overlaps="keep"))
+        return tuple(block.source for block in parse_m2(lines, shown_path(path), overlaps="keep"))
     return _texts(path, lines, ("source", "text"))
 
 
@@ -208,7 +214,9 @@ def _texts(path: str | Path, lines: Sequence[str], keys: Sequence[str]) -> tuple
     """Return the lines of a text file, or the texts of JSON lines under the first of the keys."""
     if not _is_json_lines(path, lines):
         return tuple(lines)
-    return tuple(_json_text(line, f"{path}, line {n}", keys) for n, line in enumerate(lines, 1))
+    return tuple(
+        _json_text(line, f"{shown_path(path)}, line {n}", keys) for n, line in enumerate(lines, 1)
+    )
 
 
 def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
@@ -221,7 +229,9 @@ def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
     if lines[0].startswith("[") and sum(map(len, lines)) <= MOST_JSON:
         whole = _json_or_none("\n".join(lines))
     if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
-        raise InputError(f"{path}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`")
+        raise InputError(
+            f"{shown_path(path)}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`"
+        )
     if lines[0].lstrip().startswith("{"):
         return isinstance(_json_or_none(lines[0]), dict)
     if len(lines) < 2 or not lines[0].startswith('"'):

@@ -55,7 +55,7 @@ from gecjury.metaeval.uncertainty import (
     Uncertainty,
     drawn_differences,
 )
-from gecjury.runtime import Runtime
+from gecjury.runtime import Bar, Runtime
 from gecjury.scoring import registry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
@@ -160,6 +160,8 @@ class Trial:
             view = None if settings.human == "both" else settings.human
             benchmark = load_benchmark(benchmark, view=view, cache=runtime.cache)
         views = settings.views(benchmark.view, benchmark.views)
+        if settings.limit is not None:
+            benchmark = _drawn(benchmark, settings, views)
         # The settings are narrowed to what the benchmark has, and every later check sees them so:
         # where single edits alone were judged there is no other level, and where no systems are
         # named nothing is drawn over them. Edits are tried as they were asked for.
@@ -216,7 +218,8 @@ class Trial:
             for metric in self.scored
         )
         # Intervals and tests need all metrics at once, so results are first made without them.
-        plain = [result for table in tables for result in study.evaluate(table, views)]
+        tracked = runtime.track(tables, "agreement with people", len(tables))
+        plain = [result for table in tracked for result in study.evaluate(table, views)]
         results, chance, uncertainty = _weigh(self, tables, plain, study.chance(views))
         check_scored(results)
         # Single edits are scored last: they may take as long as all the other levels.
@@ -266,6 +269,26 @@ class Trial:
 
 
 _Row = Row[Any] | EditResult
+
+
+def _drawn(benchmark: Benchmark, settings: Settings, views: Sequence[View]) -> Benchmark:
+    """Return a benchmark of as many of its judged sentences as the settings allow.
+
+    Sentences are drawn one after the other, so that those of a smaller limit are among them.
+    """
+    rows, limit = benchmark.judged_rows(views, edits=settings.level == "edit"), settings.limit
+    if limit is None or limit >= len(rows):
+        return benchmark
+    # A second number keeps the draw apart from other uses of the seed.
+    order = np.random.default_rng([settings.seed, 7]).permutation(rows)
+    note = (
+        f"--limit: {limit} of {len(rows)} judged sentences, drawn with seed {settings.seed}, the "
+        "same for every metric"
+    )
+    if benchmark.judged_whole and not benchmark.places and settings.level != "edit":
+        note += "; human scores of systems are computed from their judgments"
+    part = benchmark.take(sorted(order[:limit].tolist()))
+    return replace(part, drawn_from=len(rows), notes=(*benchmark.notes, note))
 
 
 def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
@@ -333,6 +356,13 @@ def _loaded(metrics: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
 
 def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
     """Refuse a metric that needs what the benchmark lacks, or scores without their scorer."""
+    finished = not isinstance(metric, Scorer) or metric.fixed
+    if finished and study.benchmark.drawn_from is not None:
+        name = metric.name if isinstance(metric, Scorer) else metric.signature.label
+        raise OptionError(
+            f"{name}: finished scores are of all sentences, and --limit draws some of them; leave "
+            "one of the two out"
+        )
     if isinstance(metric, Scorer):
         message = need_message(metric.needs, metric.name, study.benchmark)
         if message:
@@ -384,9 +414,23 @@ def _weigh(
     trial: Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
     """Put intervals and clusters into results, and return how they were computed."""
-    study, views, settings = trial.study, trial.views, trial.study.settings
+    views, settings = trial.views, trial.study.settings
     if settings.resampling.over == "none":
         return tuple(results), tuple(chance), None
+    # Of a view the intervals of each level, the tests, and the differences.
+    total = len(views) * (len(DRAWN_LEVELS) + 2)
+    with trial.runtime.progress.task("intervals and tests", total) as bar:
+        return _resampled(trial, tables, results, chance, bar)
+
+
+def _resampled(
+    trial: Trial,
+    tables: Sequence[ScoreTable],
+    results: list[Result],
+    chance: list[Result],
+    bar: Bar,
+) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests]:
+    study, views, settings = trial.study, trial.views, trial.study.settings
     entries = [
         Entry(table, metric if isinstance(metric, Scorer) else None)
         for metric, table in zip(trial.scored, tables, strict=True)
@@ -400,7 +444,11 @@ def _weigh(
     # Results stand metric by metric, and for each metric view by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
-        system, sentence = (measured.intervals(view, level) for level in DRAWN_LEVELS)
+        intervals = []
+        for level in DRAWN_LEVELS:
+            intervals.append(measured.intervals(view, level))
+            bar.advance()
+        system, sentence = intervals
         bounds = [
             [{name: ends for name, (ends, _) in of_metric.items()} for of_metric in of_level]
             for of_level in (system, sentence)
@@ -411,9 +459,11 @@ def _weigh(
         ]
         dropped[view] = sum(undefined for one in system[:count] for _, undefined in one.values())
         tests[view] = tuple(measured.significance(view, range(count))) if count > 1 else ()
+        bar.advance()
         if count > 1:
-            for level, figures in _figures(rows[:count], settings).items():
-                differences += measured.differences(view, level, figures)
+            for compared, figures in _figures(rows[:count], settings).items():
+                differences += measured.differences(view, compared, figures)
+        bar.advance()
         for test in tests[view]:
             for number, cluster in enumerate(test.clusters):
                 changed: dict[str, Any] = {"sentence_cluster": cluster}

@@ -70,6 +70,8 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
     """
     views = settings.views(benchmark.view, benchmark.views)
     systems, lines = len(benchmark.corpus.names), len(benchmark.corpus)
+    share = min(1.0, (settings.limit or lines) / lines)
+    lines = round(share * lines)
     pairs, how = math.comb(systems, 2), settings.resampling
     draws = 0 if how.over == "none" else how.resamples
     resampled = draws if how.draws_sentences else 0
@@ -79,6 +81,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         for view in views
         for item in benchmark.rankings.get(view, ())
     )
+    judged = round(share * judged)
     # Pairs of systems that nobody compared are left out of soft pairwise accuracy.
     compared = pairs if benchmark.rated else min(pairs, judged)
     seconds: dict[str, float] = {}

@@ -207,15 +207,18 @@ class Comparison:
     def title(self) -> str:
         """The benchmark and the part of it that was compared, in one line."""
         benchmark = self.benchmark
+        sentences = f"{len(benchmark.corpus)} sentences"
+        if benchmark.drawn_from is not None:
+            sentences = f"{len(benchmark.corpus)} of {benchmark.drawn_from} sentences"
         warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
         if benchmark.places:
             return (
-                f"{benchmark.name}, corrections of {len(benchmark.corpus)} sentences, "
+                f"{benchmark.name}, corrections of {sentences}, "
                 f"references {benchmark.references or 'none'}"
             )
         return (
             f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
-            f"({benchmark.systems}), {len(benchmark.corpus)} sentences, "
+            f"({benchmark.systems}), {sentences}, "
             f"references {benchmark.references}"
         )
 

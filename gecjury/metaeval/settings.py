@@ -41,7 +41,7 @@ class Settings:
         ties: what becomes of pairs that the metric ties at sentence level.
         human_scores: human column at system level (default: the first that the benchmark has).
         shuffles: average TrueSkill over K seeded shuffles instead of one pass in file order.
-        seed: seed of shuffles, the random metric, the resampling and the tests.
+        seed: seed of shuffles, the random metric, the resampling, the tests and the limit.
         windows: also correlations over 4 and 8 adjacent systems.
         pairwise: also agreement by pair of systems and of ranks.
         grouping: segment level (acc_eq with its ε, τ-b, r): compare the corrections of one source,
@@ -55,6 +55,8 @@ class Settings:
         credit: how metrics credit single edits: counts (a metric's own, under the reference it
             takes), any or share (of the references), leave-one-out, add-one or shapley (change of
             the sentence score); default: counts, and leave-one-out for metrics without.
+        limit: compare on N of the judged sentences, drawn by the seed; all of them where there are
+            no more.
 
     Raises:
         OptionError: a value that there is none of, or two that exclude each other.
@@ -76,6 +78,7 @@ class Settings:
     statistic: SystemStatistic = "pearson"
     cluster_test: ClusterTest = "perm-systems"
     credit: tuple[CreditKind, ...] | None = option(None, metavar="KIND", several=True)
+    limit: int | None = option(None, metavar="N", least=1)
 
     def __post_init__(self) -> None:
         """Refuse, before any file is read, settings that no benchmark could serve."""

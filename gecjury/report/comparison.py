@@ -107,6 +107,12 @@ def document(comparison: Comparison) -> dict[str, Any]:
     # From here on keys are there only where they were asked for or the data has them.
     if benchmark.places:
         record["places"] = True
+    if benchmark.drawn_from is not None:
+        record["limit"] = {
+            "sentences": settings.limit,
+            "of": benchmark.drawn_from,
+            "lines": [line + 1 for line in benchmark.sentence_ids],
+        }
     if comparison.edits is not None:
         record |= _edit_record(comparison.edits)
     if comparison.ratings:

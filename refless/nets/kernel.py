@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.runtime import Bar
 from gecjury.stats.correlation import spearman
 
 PENALTIES = (0.75, 1.5, 3.0, 6.0)
@@ -18,6 +19,9 @@ PENALTIES = (0.75, 1.5, 3.0, 6.0)
 
 WIDTHS = (0.6, 1.0, 1.6)
 """Factors on the weights of the blocks that are tried."""
+
+TRIED = len(PENALTIES) * len(WIDTHS)
+"""Settings tried by a fit."""
 
 _CLIP = 5.0
 _ROWS = 1024
@@ -95,6 +99,7 @@ def fit_kernel(
     groups: IntArray | None = None,
     within: float = 0.0,
     most: int = 0,
+    bar: Bar | None = None,
 ) -> tuple[KernelModel, dict[str, float]]:
     """Fit on the train rows; penalty and width by dev Spearman.
 
@@ -110,6 +115,7 @@ def fit_kernel(
         within: how much more differences between corrections of one source count.
         most: keep at most so many training rows as points, of 16-bit numbers: those that span the
             kernel best (Nyström's approximation by pivoted Cholesky); 0 keeps all.
+        bar: advances `TRIED` steps, one for every penalty and width.
 
     Returns:
         The model, and the dev `score` with the `penalty` and `width` chosen.
@@ -140,6 +146,8 @@ def fit_kernel(
             rho = -1.0 if np.isnan(rho) else rho
             if best is None or rho > best[0]:
                 best = (rho, penalty, width, weights, kept)
+            if bar is not None:
+                bar.advance()
     assert best is not None  # both grids have entries
     score, penalty, width, weights, kept = best
     root = width**0.5

@@ -25,7 +25,7 @@ from gecjury.models.networks import read_config
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
-from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel, joined
+from gecjury.refless.nets.kernel import TRIED, Block, KernelModel, fit_kernel, joined
 from gecjury.refless.nets.manifest import Kernel
 from gecjury.refless.nets.regressor import damaged_tensors, load_tokenizer, save_tensors
 from gecjury.runtime import Runtime
@@ -247,16 +247,19 @@ def fit_probe(
     # Sources are drawn, not rows: corrections of one source tell nearly the same.
     order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
     for (aspect, blocks), ratings in zip(blocks_of, data.ratings.T, strict=True):
-        fit = partial(
-            fit_kernel, blocks, ratings, dev=split.dev, groups=groups, within=within, most=most
-        )
-        models[aspect], chosen[aspect] = fit(split.train)
-        # Each share takes the beginning of one order, so that larger ones contain smaller ones.
-        for share in shares:
-            kept = order[: max(1, round(share * len(order)))]
-            rows = split.train[np.isin(groups[split.train], kept)]
-            _, figures = fit(rows)
-            curves.setdefault(aspect, {})[len(rows)] = figures["score"]
+        label, total = f"kernel regression: {aspect}", TRIED * (1 + len(shares))
+        with runtime.progress.task(label, total) as bar:
+            fit = partial(
+                fit_kernel, blocks, ratings, dev=split.dev, groups=groups, within=within,
+                most=most, bar=bar,
+            )  # fmt: skip
+            models[aspect], chosen[aspect] = fit(split.train)
+            # Each share takes the beginning of one order, so that larger ones contain smaller ones.
+            for share in shares:
+                kept = order[: max(1, round(share * len(order)))]
+                rows = split.train[np.isin(groups[split.train], kept)]
+                _, figures = fit(rows)
+                curves.setdefault(aspect, {})[len(rows)] = figures["score"]
         # The whole training part is the curve's last point, and is not fitted twice.
         if shares:
             curves[aspect][len(split.train)] = chosen[aspect]["score"]

@@ -7,6 +7,8 @@ our training adds to the Trainer of transformers, then batches: their order, pad
 from __future__ import annotations
 
 import json
+import math
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +111,8 @@ def fit(
         recompute_layers(task.model)
     last = _last_checkpoint(folder)
     watch = watch if is_main_process() else None
-    with runtime.progress.task(task.label, None) as bar:
+    steps = _steps(len(task.examples), settings) - resumed_step(last)
+    with runtime.progress.task(task.label, steps) as bar:
         trainer = _build_trainer(task, settings, folder, runtime, bar, watch)
         for callback in () if watch is None else reporters(watch, last):
             trainer.add_callback(callback)
@@ -121,6 +124,12 @@ def fit(
     history = dev_figures(trainer.state.log_history)
     best = max(history, key=lambda entry: entry["score"]) if history else {}
     return Fit(trainer.model, best, tuple(history))
+
+
+def _steps(examples: int, settings: TrainSettings) -> int:
+    """Return the steps of all epochs, as the Trainer counts them; patience may end a run before."""
+    batches = math.ceil(examples / (settings.train_batch * int(os.environ.get("WORLD_SIZE", "1"))))
+    return math.ceil(settings.epochs * math.ceil(batches / settings.accumulation))
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
@@ -460,8 +469,6 @@ def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, An
 
 def is_main_process() -> bool:
     """Return True if this process writes; the others of a distributed run only compute."""
-    import os
-
     return int(os.environ.get("RANK", "0")) == 0
 
 

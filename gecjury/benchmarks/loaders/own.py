@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
-from gecjury.benchmarks.human_scores import human_columns, human_trueskill
+from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import judged_entries, read_rankings
 from gecjury.benchmarks.own_judgments import (
     OwnJudgments,
@@ -260,10 +260,7 @@ def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     if judged.raters:
         mean = np.mean([defined_mean(table, 0) for table in judged.raters.values()], axis=0)
         return {"mean": dict(zip(systems, defined_mean(mean.T, 0).tolist(), strict=True))}
-    pairs = judged_entries(judged.items, systems)
-    skills = human_trueskill(pairs)
-    skills[~pairs.compared] = np.nan
-    return human_columns(pairs, skills)
+    return columns_of_rankings(judged_entries(judged.items, systems))
 
 
 def read_layout(path: Path) -> FolderLayout:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.resources
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
-from gecjury.benchmarks.table import View
+from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.corpus.corpus import Version
 from gecjury.textfiles import read_lines
 
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
+_REFERENCES = 3
 
 
 def load_sample(request: LoadRequest) -> Benchmark:
@@ -34,7 +37,7 @@ def load_sample(request: LoadRequest) -> Benchmark:
             )
             for view in _VIEWS
         }
-        references = [_version(folder / f"reference{number}.txt") for number in range(3)]
+        references = [_version(folder / f"reference{number}.txt") for number in range(_REFERENCES)]
         versions = {name: _version(folder / "outputs" / f"{name}.txt") for name in every}
         contexts = _contexts(folder / "documents.tsv", sources)
     # What annotators of the view saw decides the groups, in sets of fewer systems as well.
@@ -53,6 +56,38 @@ def load_sample(request: LoadRequest) -> Benchmark:
         notes=("a sample ranked by rule, never evidence about a metric",),
         sample=True,
     )
+
+
+def sample_files() -> dict[str, str]:
+    """Return the sample as the files of a user, by name.
+
+    Returns:
+        `source.txt`, an output a system but the unchanged one, `ref0.txt` and so on, each of one
+        sentence a line; and `ratings.csv`, a row for each output of each sentence, the unchanged
+        one too, with its grammaticality, fluency and meaning from 1 to 4 by the counts of errors.
+    """
+    root = importlib.resources.files("gecjury.benchmarks") / "sample"
+
+    def text(name: str) -> str:
+        return (root / name).read_text(encoding="utf-8")
+
+    systems = BENCHMARKS["sample"].system_sets
+    outputs = {name: text(f"outputs/{name}.txt") for name in systems["all"]}
+    files = {"source.txt": text("source.txt")}
+    files |= {f"{name}.txt": outputs[name] for name in systems["base"]}
+    files |= {f"ref{number}.txt": text(f"reference{number}.txt") for number in range(_REFERENCES)}
+    sources = files["source.txt"].splitlines()
+    corrected = {name: output.splitlines() for name, output in outputs.items()}
+    ratings = io.StringIO()
+    table = csv.writer(ratings, lineterminator="\n")
+    table.writerow(["source", "output", "grammaticality", "fluency", "meaning"])
+    for counts in csv.DictReader(text("quality.tsv").splitlines(), delimiter="\t"):
+        line = int(counts["line"]) - 1
+        errors = int(counts["remaining"]) + int(counts["introduced"])
+        fluency, meaning = 2 + int(counts["fluency"]), 4 - 2 * int(counts["meaning"])
+        output = corrected[counts["system"]][line]
+        table.writerow([sources[line], output, max(1, 4 - errors), fluency, meaning])
+    return {**files, "ratings.csv": ratings.getvalue()}
 
 
 def _version(path: Path) -> Version:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import http.server
+import io
 import json
+import shlex
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from gecjury.benchmarks.data_folder import dataset_files, manifest
-from gecjury.cli import data
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.cli import command_parser, data
 from gecjury.cli.parsers import CommandParser
-from gecjury.errors import DataError, OptionError
+from gecjury.errors import DataError, OptionError, OutputError
+from gecjury.textfiles import read_lines
 
 
 def run(*arguments: str, data_folder: Path | None = None, form: str = "json") -> int:
@@ -88,6 +93,20 @@ def test_fetch_then_verify_list_and_path(
     assert json.loads(capsys.readouterr().out)[0]["fetched"] == 0
 
 
+def test_quiet_downloads_draw_no_bar(
+    mirror: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, words in enumerate(([], ["-q"])):
+        terminal = io.StringIO()
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr("sys.stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        folder = tmp_path / str(number)
+        assert run("fetch", "gug", "--url", mirror, *words, data_folder=folder) == 0
+        assert ("\x1b[" in terminal.getvalue()) == (not words)
+        assert "gecjury: fetching 2 files" in terminal.getvalue()
+
+
 def test_fetch_into_a_new_folder(mirror: str, tmp_path: Path) -> None:
     assert run("fetch", "gug", "--url", mirror, data_folder=tmp_path / "new") == 0
     assert run("verify", "gug", data_folder=tmp_path / "new") == 0
@@ -120,6 +139,45 @@ def test_verify_tells_missing_from_altered(
 def test_the_real_folder_is_right(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("verify", data_folder=data_dir) == 0
     assert sum(row["right"] for row in json.loads(capsys.readouterr().out)) > 749
+
+
+def test_the_sample_is_written_with_commands_to_try(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = load_benchmark("sample").corpus
+    folder = tmp_path / "new" / "my sample"
+    assert run("sample", str(folder)) == 0
+    captured = capsys.readouterr()
+    written = {Path(row["file"]).name: row["lines"] for row in json.loads(captured.out)}
+    assert set(written) == {path.name for path in folder.iterdir()}
+    assert read_lines(folder / "source.txt") == list(corpus.sources)
+    for name, version in corpus.systems.items():
+        assert read_lines(folder / f"{name}.txt") == list(version.lines)
+    for number, version in enumerate(corpus.references):
+        assert read_lines(folder / f"ref{number}.txt") == list(version.lines)
+    ratings = list(csv.DictReader(read_lines(folder / "ratings.csv")))
+    assert len(ratings) == 68 * 7 == written["ratings.csv"] - 1
+    assert {row["grammaticality"] for row in ratings} == {"1", "2", "3", "4"}
+    # The commands name the files that were written, whatever the folder is called.
+    commands = [shlex.split(line) for line in captured.err.splitlines()[1:]]
+    assert [words[:2] for words in commands] == [
+        ["gecjury", command] for command in ("score", "explain", "train")
+    ]
+    for words in commands:
+        command_parser().parse_args(words[1:])
+        assert all(Path(word).is_file() for word in words if word.startswith(str(folder)))
+
+
+def test_the_sample_is_never_written_over_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ref1.txt").write_text("mine\n")
+    with pytest.raises(OutputError, match=r"ref1.txt: exists; name a folder without"):
+        run("sample", str(tmp_path))
+    assert [path.name for path in tmp_path.glob("*.*")] == ["ref1.txt"]
+    with pytest.raises(OutputError):
+        run("sample", str(tmp_path / "ref1.txt"))
+    assert (tmp_path / "ref1.txt").read_text() == "mine\n"
 
 
 @pytest.mark.parametrize(

@@ -270,20 +270,10 @@ def test_a_changed_jury_is_refused(shell: Shell, change: dict[str, object], said
 
 
 @pytest.mark.parametrize("option", [["-m", "gleu", "-r"], ["-m", "m2", "--m2"]])
-def test_standard_input_is_read_once(
-    shell: Shell, option: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gecjury.textfiles._input_was_read", False)
-    given = shell.folder / ("gold.m2" if "m2" in option else "ref.txt")
-    before = os.dup(0)
-    with given.open("rb") as file:
-        os.dup2(file.fileno(), 0)
-    try:
+def test_standard_input_is_read_once(shell: Shell, option: list[str]) -> None:
+    with shell.reading("gold.m2" if "m2" in option else "ref.txt"):
         assert shell("score", "source.txt", "mine.txt", *option, "-", "--quiet")[0] == 0
         status, _, err = shell("score", "source.txt", "-", *option, "-", "--quiet")
-    finally:
-        os.dup2(before, 0)
-        os.close(before)
     assert status == 2
     assert "standard input (-) is named twice" in err
 

@@ -257,7 +257,6 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "the following arguments are required: COMMAND"),
         (["scor"], "unknown command 'scor': did you mean score"),
         (["score"], "the following arguments are required: SOURCE, -m/--metric"),
         (["check", "source.txt"], "the following arguments are required: HYP"),
@@ -266,7 +265,8 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         (["train", "some", "r.tsv"], "the following arguments are required: -o/--output"),
         (["train", "jury", "sample", "-m", "green"], "arguments are required: -o/--output"),
         (["explain", "a b"], "the following arguments are required: HYP; see"),
-        (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
+        (["score", "source.txt", "mine.txt"], "required: -m/--metric (for example -m errant);"),
+        (["compare", "sample"], "required: -m/--metric (for example -m errant);"),
         ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
         ([*SCORE, "--workers", "two"], "argument --workers: invalid int value: 'two'"),
         ([*SCORE, "--max-cost", "much"], "argument --max-cost: invalid float value: 'much'"),
@@ -288,6 +288,16 @@ def test_wrong_use(shell: Shell, argv: list[str], message: str) -> None:
     assert err.count("\n") == 1
     assert err.endswith("--help`\n")
     assert not (shell.folder / "out").exists()
+
+
+def test_without_a_command_three_examples_are_printed(shell: Shell) -> None:
+    status, out, err = shell()
+    assert (status, err) == (0, "")
+    lines = [line.strip() for line in out.splitlines() if line.startswith("  gecjury ")]
+    assert [line.split()[1] for line in lines] == ["score", "compare", "train"]
+    for line in lines:
+        command_parser().parse_args(line.split()[1:])
+    assert "`gecjury --help`" in out
 
 
 def test_a_file_may_be_called_like_a_command(shell: Shell) -> None:
@@ -336,14 +346,36 @@ def test_metrics(shell: Shell) -> None:
     }
     assert all(row["summary"] for row in rows.values())
     assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
-    # The list fits a wide screen; a named metric comes with every option.
-    table, _, signatures = shell("metrics")[1].partition("\nsignatures, ")
-    assert max(map(len, table.splitlines())) <= 130
+
+
+def test_metrics_for_people_stand_by_family(shell: Shell) -> None:
+    _, out, _ = shell("metrics")
+    words = [line.split() for line in out.splitlines()]
+    names = [line[0] for line in words if line and line[0] in registry.METRICS]
+    families = [registry.scorer_class(name).family for name in names]
+    assert set(names) == set(registry.METRICS)
+    assert families == sorted(families, key=families.index)  # none is taken up again
+    assert "\nLLM judges\n" in out
+    # Signatures stand below the list once they are asked for.
+    assert "|v1" not in out
+    signatures = shell("metrics", "--verbose")[1].removeprefix(out)
     assert "\ngreen|n=4,unit=word,beta=2.0|v1\n" in signatures
+
+
+def test_a_named_metric_has_one_table_of_options(shell: Shell) -> None:
     _, out, _ = shell("metrics", "green")
-    assert ["beta", "2.0", "number", "weight", "of", "recall;"] in [
+    assert ["beta", "2.0", "number:", "weight", "of", "recall;"] in [
         line.split()[:6] for line in out.splitlines()
     ]
+    for name in ("llm-s", "uot-errant"):
+        assert shell("metrics", name)[1].count(" value: meaning ") == 1
+    header = shell("metrics", "llm-s", "--format", "tsv")[1].splitlines()[0]
+    assert header.split("\t") == ["option", "default", "expected", "meaning"]
+    _, out, _ = shell("metrics", "llm-s")
+    assert "one of those published: grammaticality, fluency or meaning." in " ".join(out.split())
+
+
+def test_an_unknown_metric_is_told_with_the_nearest(shell: Shell) -> None:
     status, out, err = shell("metrics", "gluu")
     assert (status, out) == (2, "")
     assert "unknown metric 'gluu': did you mean gleu" in err

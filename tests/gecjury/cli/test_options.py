@@ -97,10 +97,8 @@ def test_help_tells_defaults(shell: Shell) -> None:
     _, out, _ = shell("compare", "--help")
     words = " ".join(out.split())
     assert "corpus: the metric's own (default: trueskill)" in words
-    assert (
-        "--seed SEED seed of shuffles, the random metric, the resampling and the tests (default: 0)"
-        in words
-    )
+    assert "--seed SEED seed of shuffles, the random metric, the resampling, the tests and" in words
+    assert "the tests and the limit (default: 0)" in words
     assert "--batch-size N texts a model reads at once (default: 64)" in words
     assert words.count("(default: half)") == 1
     _, out, _ = shell("train", "some", "--help")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
@@ -41,6 +42,24 @@ def test_slow_work_shows_on_a_terminal_and_nowhere_else(
         assert (captured.out, captured.err) == ("", "")
         assert ("slow work" in terminal.getvalue()) == shown
         terminal.truncate(0)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_bars_have_no_colours_where_none_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, plain: bool
+) -> None:
+    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if plain:
+        monkeypatch.setenv("NO_COLOR", "1")
+    with progress.TerminalProgress().task("slow work", 3) as bar:
+        time.sleep(0.2)
+        bar.advance()
+    assert "slow work" in terminal.getvalue()
+    assert bool(re.search(r"\x1b\[(3|4|9|10)\d[;m]", terminal.getvalue())) != plain
 
 
 def test_names_are_neither_markup_nor_orders(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,3 +163,45 @@ def test_an_interruption_is_one_line(
     monkeypatch.setattr("gecjury.cli._run", interrupted)
     assert main(["metrics"]) == 130
     assert capsys.readouterr().err == "gecjury: interrupted\n"
+
+
+# --- standard input ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["score", "source.txt", "FILE", "-r", "ref.txt", "-m", "green"],
+        ["score", "FILE", "mine.txt", "-r", "ref.txt", "-m", "green"],
+        ["rank", "source.txt", "FILE", "other.txt", "-r", "ref.txt", "-m", "green"],
+        ["diff", "source.txt", "other.txt", "FILE", "-r", "ref.txt", "-m", "green"],
+        ["explain", "source.txt", "FILE", "ref.txt", "--line", "2", "-m", "errant"],
+        ["explain", "source.txt", "FILE", "ref.txt", "--worst", "2", "-m", "errant"],
+        ["check", "source.txt", "FILE", "-r", "ref.txt"],
+        ["check", "FILE", "mine.txt", "--m2", "gold.m2"],
+    ],
+    ids=" ".join,
+)
+def test_texts_are_read_from_standard_input(shell: Shell, argv: list[str]) -> None:
+    shell.write("other.txt", (shell.folder / "source.txt").read_bytes())
+    file = "stdin.txt"
+    shell.write(
+        file, (shell.folder / ("source.txt" if argv[1] == "FILE" else "mine.txt")).read_bytes()
+    )
+    argv = [*argv, "--format", "json"]
+    status, expected, _ = shell(*(file if word == "FILE" else word for word in argv))
+    with shell.reading(file):
+        ended, out, err = shell(*("-" if word == "FILE" else word for word in argv))
+    # A system is called as a file of that name would be; only what names the file itself differs.
+    assert (ended, out, err) == (status, expected.replace(file, "-"), "")
+
+
+def test_messages_name_standard_input(shell: Shell) -> None:
+    shell.write("short.txt", "All is well here .\n")
+    with shell.reading("short.txt"):
+        _, _, err = shell("score", "source.txt", "-", "-m", "changes")
+    assert err.startswith("gecjury: standard input has 1 lines, but source.txt has 3: ")
+    for argv in (["check", "-", "-"], ["diff", "source.txt", "-", "-", "-m", "changes"]):
+        status, out, err = shell(*argv)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert "(-)" in err

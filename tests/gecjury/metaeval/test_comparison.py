@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
+import gecjury
 from gecjury.cli import main
+from gecjury.errors import OptionError
+from gecjury.metaeval.comparison import compare
+from gecjury.metaeval.settings import Settings
+from gecjury.runtime import Runtime
+from gecjury.stats.resampling import Resampling
+from tests.fakes import Steps
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> tuple[str, str]:
@@ -340,3 +347,66 @@ def test_rank_tells_who_is_told_apart(capsys: pytest.CaptureFixture[str], tmp_pa
     plain = document(capsys, *options, "--resample", "none")
     assert "cluster" not in plain["rows"][0]
     assert plain["uncertainty"] is None
+
+
+def test_bars_of_a_comparison_reach_their_totals() -> None:
+    for metrics in (["green"], ["green", "changes"]):
+        steps = Steps()
+        how = Settings(human="both", resampling=Resampling(resamples=20))
+        compare("sample", metrics, how, runtime=Runtime(progress=steps))
+        assert steps.totals["agreement with people"] == len(metrics)
+        assert steps.totals["intervals and tests"] == 8
+        assert steps.done == steps.totals
+
+
+# --- a part of the sentences -------------------------------------------------------------------
+
+
+COMPARE = ("compare", "sample", "-m", "green", "-m", "changes")
+
+
+def test_a_limit_draws_sentences_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    twenty, ten = (document(capsys, *COMPARE, "--limit", limit) for limit in ("20", "10"))
+    assert twenty["sentences"] == 20
+    assert (twenty["limit"]["sentences"], twenty["limit"]["of"]) == (20, 51)
+    lines = twenty["limit"]["lines"]
+    assert lines == sorted(lines)
+    # Judged sentences alone are drawn, and fewer are some of more: paid replies are asked once.
+    assert all(line % 4 for line in lines)
+    assert set(ten["limit"]["lines"]) < set(lines)
+    assert twenty["rows"][0]["sentence"]["pairs"] == twenty["rows"][1]["sentence"]["pairs"]
+    assert document(capsys, *COMPARE, "--limit", "20")["fingerprint"] == twenty["fingerprint"]
+    other = document(capsys, *COMPARE, "--limit", "20", "--seed", "1")
+    assert other["limit"]["lines"] != lines
+    out, _ = run(capsys, *COMPARE, "--limit", "20")
+    assert out.startswith("SAMPLE, NOT EVIDENCE: sample, 6 systems (base), 20 of 51 sentences, ")
+    assert "--limit: 20 of 51 judged sentences, drawn with seed 0, the same for every" in out
+
+
+def test_a_limit_beyond_all_sentences_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    whole, limited = (document(capsys, *COMPARE, *more) for more in ((), ("--limit", "51")))
+    for found in (whole, limited):
+        for row in found["rows"]:
+            row.pop("seconds")
+    assert limited == whole
+
+
+def test_a_limit_counts_what_a_judge_would_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("compare", "sample", "-m", "llm-s:model=gpt-6-luna", "--dry-run", "--limit", "7")
+    assert json.loads(run(capsys, *words)[0])["requests"] == 7
+
+
+def test_a_limit_from_python_and_with_finished_scores(tmp_path: Path) -> None:
+    result = gecjury.compare("sample", "changes", gecjury.Compare(limit=5))
+    assert result.document()["limit"]["of"] == 51
+    corpus = gecjury.load_benchmark("sample").corpus
+    table = gecjury.load("changes").score_corpus(corpus)
+    with pytest.raises(OptionError, match="changes: finished scores are of all sentences"):
+        compare("sample", [table], Settings(limit=5))
+    file = tmp_path / "scores.csv"
+    rows = [",".join(corpus.names), *[",".join("1" for _ in corpus.names)] * len(corpus)]
+    file.write_text("\n".join(rows) + "\n")
+    with pytest.raises(OptionError, match="scores: finished scores are of all sentences"):
+        gecjury.compare("sample", f"scores:file={file}", gecjury.Compare(limit=5))
+    with pytest.raises(OptionError, match=r"--limit 0: expected 1 or more"):
+        Settings(limit=0)

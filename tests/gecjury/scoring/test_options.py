@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gecjury.errors import MissingExtraError
+from gecjury.prompts import CRITERIA
 from gecjury.scoring.options import Option, options_of, short_names
-from gecjury.scoring.registry import METRICS, load
+from gecjury.scoring.registry import METRICS, load, scorer_class
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -61,3 +64,10 @@ def test_options_of_a_metric() -> None:
 )
 def test_short_names_still_tell_metrics_apart(labels: list[str], names: list[str]) -> None:
     assert list(short_names(labels).values()) == names
+
+
+@pytest.mark.parametrize("name", ["llm-s", "llm-e"])
+def test_the_meaning_of_a_criterion_lists_all_that_were_published(name: str) -> None:
+    (criterion,) = (one for one in options_of(load(name)) if one.option == "criterion")
+    values = re.split(r", | or ", criterion.meaning.rstrip(".").partition(": ")[2])
+    assert tuple(values) == CRITERIA[scorer_class(name).wording_name]  # type: ignore[attr-defined]

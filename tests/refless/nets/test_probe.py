@@ -17,13 +17,15 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
-from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
+from gecjury.refless.nets.kernel import TRIED
+from gecjury.refless.nets.probe import KERNEL_FILE, fit_probe, plain_text
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from gecjury.refless.training.steps.intermediate import IntermediateData
 from gecjury.runtime import Bar, Runtime, SilentProgress
 from tests import tiny
+from tests.fakes import Steps
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
 RUNTIME = Runtime(device="cpu", use_cache=False)
@@ -128,6 +130,17 @@ def test_a_sentence_is_read_once_for_all_layers(
     again = load("some", model=str(trained[0])).score_corpus(CORPUS, runtime)
     assert progress.read["base"] == len(outputs | set(CORPUS.sources))
     assert again.sentences.tolist() == first.sentences.tolist()
+
+
+def test_bars_of_regressions_have_a_total(tmp_path: Path) -> None:
+    data, encoder, steps = rated(), str(tiny.encoder(tmp_path / "encoder")), Steps()
+    runtime = Runtime(device="cpu", use_cache=False, progress=steps)
+    fit_probe(data, split_by_source(data), encoder, encoder, 64, runtime, shares=(0.5,))
+    # A fit to half of the rows and one to all, of every aspect.
+    assert {name: total for name, total in steps.totals.items() if "kernel" in name} == {
+        f"kernel regression: {aspect}": 2 * TRIED for aspect in ASPECTS
+    }
+    assert steps.done == steps.totals
 
 
 def test_sixteen_bits_stay_near(trained: tuple[Path, Annotations]) -> None:
