@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -27,6 +28,19 @@ def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return cells as an HTML table, as notebooks show it."""
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+
+    body = "".join(f"<tr>{line('td', cells)}</tr>" for cells in rows)
+    return (
+        f"<table><caption>{html.escape(caption)}</caption>"
+        f"<thead><tr>{line('th', headings)}</tr></thead><tbody>{body}</tbody></table>"
+    )
 
 
 def visible(text: str, *, lines: bool = False) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import math
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,7 +52,11 @@ class FunctionScorer(MeanScorer):
                     value = type(self).function(*arguments)
                     values[system, row] = math.nan if value is None else float(value)
                 except Exception as error:  # whatever the user's code does
+                    # The last call is the line of the user's code, unless `float` failed here.
+                    last = traceback.extract_tb(error.__traceback__)[-1]
                     said = f"{type(error).__name__}: {error!s:.200}"
+                    if last.filename != __file__:
+                        said += f", line {last.lineno} of {Path(last.filename).name}"
                     raise InputError(
                         f"{self.name}: fails on sentence {row + 1} of {name} ({said}); expected a "
                         "number, or None where there is no score"
@@ -81,17 +86,18 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
     ]
     if len(taken) not in (2, 3):
         raise OptionError(
-            f"{name}: takes {len(taken)} arguments; a metric is a function of source, hypothesis "
-            "and, if it reads them, references"
+            f"{name}: takes {len(taken)} argument{'s' * (len(taken) != 1)}; a metric is a function "
+            "of source, hypothesis and, if it reads them, references"
         )
     # References are the third argument, and the only thing that a function can be given beside.
     compared = len(taken) == 3
+    said = inspect.getdoc(function) or "a function of one sentence"
     members = {
         "__module__": str(function.__module__),
         "__doc__": function.__doc__,
         "name": name,
         "family": "refbased" if compared else "refless",
-        "summary": (inspect.getdoc(function) or "a function of one sentence").splitlines()[0],
+        "summary": said.splitlines()[0].rstrip("."),
         "needs": frozenset({"references"} if compared else ()),
         "function": staticmethod(function),
     }

@@ -129,6 +129,11 @@ def scorer_class(name: str) -> type[Scorer]:
     target = METRICS.get(name)
     if target is None:
         point = outside_metrics().metrics.get(name)
+        if point is None and name.endswith(".py"):
+            raise OptionError(
+                f"{name!r:.200}: names a file; expected FILE.py:NAME, the name of a function or "
+                "class in it"
+            )
         if point is None:
             raise OptionError(f"unknown metric {name!r:.60}: {nearest(name[:60], metric_names())}")
         return _outside_class(point)
@@ -186,7 +191,10 @@ def _own_class(code: object, name: str = "") -> type[Scorer]:
 def _fault(name: str, kind: object) -> str:
     """Return what keeps an object from being the metric of a name; empty where nothing does."""
     if not (inspect.isclass(kind) and issubclass(kind, Scorer)):
-        return f"{kind!r} is no subclass of gecjury.scoring.Scorer"
+        return (
+            f"{getattr(kind, '__name__', repr(kind))} is neither a function of source, hypothesis "
+            "and references nor a subclass of gecjury.scoring.Scorer"
+        )
     if inspect.isabstract(kind):
         return f"{kind.__name__} does not define {', '.join(sorted(kind.__abstractmethods__))}"
     # Without the decorator, the settings it adds to those of its base would not be seen.
