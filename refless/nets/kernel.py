@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.runtime import Bar
 from gecjury.stats.correlation import spearman
 
 PENALTIES = (0.75, 1.5, 3.0, 6.0)
@@ -91,6 +92,7 @@ def fit_kernel(
     groups: IntArray | None = None,
     within: float = 0.0,
     most: int = 0,
+    bar: Bar | None = None,
 ) -> tuple[KernelModel, dict[str, float]]:
     """Fit on the train rows; penalty and width by dev Spearman.
 
@@ -106,6 +108,7 @@ def fit_kernel(
         within: how much more differences between corrections of one source count.
         most: keep at most so many training rows as points, of 16-bit numbers: those that span the
             kernel best (Nyström's approximation by pivoted Cholesky); 0 keeps all.
+        bar: advances by one for each of `WIDTHS`.
 
     Returns:
         The model, and the dev `score` with the `penalty` and `width` chosen.
@@ -135,6 +138,8 @@ def fit_kernel(
             rho = -1.0 if np.isnan(rho) else rho
             if best is None or rho > best[0]:
                 best = (rho, penalty, width, weights, kept)
+        if bar is not None:
+            bar.advance()
     assert best is not None  # both grids have entries
     score, penalty, width, weights, kept = best
     root = width**0.5

@@ -25,7 +25,7 @@ from gecjury.models.networks import read_config
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
-from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
+from gecjury.refless.nets.kernel import WIDTHS, Block, KernelModel, fit_kernel
 from gecjury.refless.nets.manifest import Kernel
 from gecjury.refless.nets.regressor import damaged_tensors, load_tokenizer, save_tensors
 from gecjury.runtime import Runtime
@@ -255,23 +255,26 @@ def fit_probe(
     curves: dict[str, dict[int, float]] = {}
     # Sources are drawn, not rows: corrections of one source tell nearly the same.
     order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
-    for column, aspect in enumerate(data.aspects):
-        blocks = reader.blocks(aspect, data.sources, data.outputs)
-        models[aspect], chosen[aspect] = fit_kernel(
-            blocks, data.ratings[:, column], split.train, split.dev, groups=groups, within=within,
-            most=most,
-        )  # fmt: skip
-        # Each share takes the beginning of one order, so that larger ones contain smaller ones.
-        for share in shares:
-            kept = order[: max(1, round(share * len(order)))]
-            rows = split.train[np.isin(groups[split.train], kept)]
-            part = fit_kernel(
-                blocks, data.ratings[:, column], rows, split.dev, groups=groups, within=within
-            )
-            curves.setdefault(aspect, {})[len(rows)] = part[1]["score"]
-        # The whole training part is the curve's last point, and is not fitted twice.
-        if shares:
-            curves[aspect][len(split.train)] = chosen[aspect]["score"]
+    steps = len(data.aspects) * (1 + len(shares)) * len(WIDTHS)
+    with runtime.progress.task("kernel regression", steps) as bar:
+        for column, aspect in enumerate(data.aspects):
+            blocks = reader.blocks(aspect, data.sources, data.outputs)
+            models[aspect], chosen[aspect] = fit_kernel(
+                blocks, data.ratings[:, column], split.train, split.dev, groups=groups,
+                within=within, most=most, bar=bar,
+            )  # fmt: skip
+            # Each share takes the beginning of one order, so that larger ones contain smaller ones.
+            for share in shares:
+                kept = order[: max(1, round(share * len(order)))]
+                rows = split.train[np.isin(groups[split.train], kept)]
+                part = fit_kernel(
+                    blocks, data.ratings[:, column], rows, split.dev, groups=groups, within=within,
+                    bar=bar,
+                )  # fmt: skip
+                curves.setdefault(aspect, {})[len(rows)] = part[1]["score"]
+            # The whole training part is the curve's last point, and is not fitted twice.
+            if shares:
+                curves[aspect][len(split.train)] = chosen[aspect]["score"]
     probe = Probe(models, encoder, base, max_length, paired, language=language)
     return probe, chosen, curves
 
