@@ -30,7 +30,7 @@ class DatasetOptions:
         strict: stop at the first bad row.
         shard_rows: rows that are finished together (default: a thousandth, 10,000 to 200,000).
         engine: who runs the workers.
-        address: of a Ray cluster: auto, ray://..., local.
+        address: of a Ray cluster: local (default), auto, HOST:PORT, ray://...
         num_gpus: GPUs of each worker, with Ray.
     """
 
