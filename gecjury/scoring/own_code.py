@@ -11,7 +11,6 @@ import hashlib
 import inspect
 import math
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError, nearest
+from gecjury.errors import InputError, OptionError, failure_in, nearest
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
@@ -52,11 +51,7 @@ class FunctionScorer(MeanScorer):
                     value = type(self).function(*arguments)
                     values[system, row] = math.nan if value is None else float(value)
                 except Exception as error:  # whatever the user's code does
-                    # The last call is the line of the user's code, unless `float` failed here.
-                    last = traceback.extract_tb(error.__traceback__)[-1]
-                    said = f"{type(error).__name__}: {error!s:.200}"
-                    if last.filename != __file__:
-                        said += f", line {last.lineno} of {Path(last.filename).name}"
+                    said = failure_in(type(self).function, error)
                     raise InputError(
                         f"{self.name}: fails on sentence {row + 1} of {name} ({said}); expected a "
                         "number, or None where there is no score"
@@ -68,8 +63,8 @@ class FunctionScorer(MeanScorer):
 def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
     """Return the metric that a function makes.
 
-    It reads references where it takes three arguments without defaults, and none where it takes
-    two.
+    It reads references where it takes three arguments without defaults, or one that is called
+    `references`, and none where it takes two.
 
     Args:
         function: gives a number for source, hypothesis and references.
@@ -82,7 +77,8 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
     taken = [
         parameter
         for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind in places and parameter.default is inspect.Parameter.empty
+        if parameter.kind in places
+        and (parameter.default is inspect.Parameter.empty or parameter.name == "references")
     ]
     if len(taken) not in (2, 3):
         raise OptionError(
@@ -123,7 +119,7 @@ def object_in_file(name: str) -> object:
             module = _imported(path, file_digest(path))
         except Exception as error:  # whatever the user's code does when it is imported
             raise OptionError(
-                f"{name}: {file} cannot be imported ({type(error).__name__}: {error!s:.200})"
+                f"{name}: {file} cannot be imported ({failure_in(str(path), error)})"
             ) from error
     if not hasattr(module, attribute):
         names = [key for key, value in vars(module).items() if callable(value)]

@@ -201,6 +201,8 @@ def _fault(name: str, kind: object) -> str:
     if "__dataclass_fields__" not in vars(kind):
         return f"{kind.__name__} is no dataclass; expected @dataclass(frozen=True)"
     own_name, family = getattr(kind, "name", None), getattr(kind, "family", None)
+    if own_name is None:
+        return f"it has no name; expected e.g. name = {name!r} in {kind.__name__}"
     if own_name != name:
         return f"its class is called {own_name!r}; expected name = {name!r}"
     if family not in FAMILIES:

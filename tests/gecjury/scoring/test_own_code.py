@@ -56,6 +56,33 @@ class Words(MeanScorer):
         return Statistics(np.array([[self.factor * len(l.split()) for l in s] for s in lines]))
 
 
+@dataclass(frozen=True)
+class Failing(MeanScorer):
+    name: ClassVar[str] = "failing"
+    family: ClassVar[str] = "refless"
+
+    def statistics(self, corpus, runtime):
+        return Statistics(np.array(undefined))
+
+
+@dataclass(frozen=True)
+class Flat(Failing):
+    name: ClassVar[str] = "flat"
+
+    def statistics(self, corpus, runtime):
+        return Statistics(np.ones(len(corpus)))
+
+
+@dataclass(frozen=True)
+class Nameless(MeanScorer):
+    def statistics(self, corpus, runtime):
+        return Statistics(np.ones((1, 1)))
+
+
+def compared(source, hypothesis, references=None, n=1):
+    return len(references)
+
+
 def wrong(source, hypothesis):
     return "many"
 
@@ -225,9 +252,11 @@ def test_a_class_of_the_script_that_runs_is_loaded_by_workers(tmp_path: Path) ->
         ("none.py:f", "none.py:f: there is no file none.py; expected FILE.py:NAME"),
         ("own.py:number", "3 is neither a function of .* nor a subclass of gecjury.scoring.Scorer"),
         ("own.py:alone", "alone: takes 1 argument; a metric is a function of source, hypothesis"),
+        ("own.py:Nameless", "it has no name; expected e.g. name = 'Nameless' in Nameless"),
         ("own:longer", r"'longer' is not `option=value`; did you mean own\.py:longer\?"),
         ("own.py", r"'own\.py': names a file; expected FILE\.py:NAME"),
         ("broken.py:f", r"broken.py cannot be imported \(SyntaxError"),
+        ("failing.py:f", r"\(ModuleNotFoundError: .*, line 2 of failing\.py\)"),
         ("named.py:green", "green: gecjury has a metric of that name; choose another one"),
         ("own.py:longer:n=1", "own.py:longer has no option 'n'"),
     ],
@@ -237,6 +266,7 @@ def test_what_is_no_metric_is_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(file.parent)
     Path("broken.py").write_text("def f(:", encoding="utf-8")
+    Path("failing.py").write_text("import json\nimport not_installed", encoding="utf-8")
     Path("named.py").write_text("def green(source, hypothesis): return 1", encoding="utf-8")
     with pytest.raises(OptionError, match=message) as caught:
         load(name)
@@ -252,6 +282,26 @@ def test_a_function_that_fails_is_named_by_its_line(file: Path) -> None:
     line = CODE.splitlines().index("    return 1 / 0") + 1
     with pytest.raises(InputError, match=rf"\(ZeroDivisionError: .*, line {line} of own\.py\)"):
         load(f"{file}:failing").score(["a"], {"x": ["a"]})
+
+
+def test_a_class_that_fails_is_the_users_fault(file: Path, shell: Shell) -> None:
+    line = CODE.splitlines().index("        return Statistics(np.array(undefined))") + 1
+    files = ["source.txt", "mine.txt"]
+    status, _, err = shell("score", *files, "-m", "own.py:Failing")
+    assert status == 2
+    assert err == (
+        "gecjury: failing: its statistics cannot be computed (NameError: name 'undefined' is not "
+        f"defined, line {line} of own.py)\n"
+    )
+    status, _, err = shell("score", *files, "-m", "own.py:Flat")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "flat: its statistics are of shape (3,); expected systems × sentences, (1, 3)" in err
+
+
+def test_an_argument_called_references_is_given_them(file: Path) -> None:
+    scorer = load(f"{file}:compared")
+    assert scorer.needs == {"references"}
+    assert scorer.score(["a"], ["a"], [["a"], ["b"]]).totals[0] == 2.0
 
 
 def test_no_file_of_results_or_juries_runs_code(file: Path, shell: Shell) -> None:
