@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,15 +39,10 @@ class Asano(WeighedAspects):
     """
 
     name: ClassVar[str] = "asano"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     paper: ClassVar[str] = "Asano et al. 2017"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
     version: ClassVar[int] = 2
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = ""
     language_model: str = "openai-community/gpt2"
@@ -77,12 +72,7 @@ class Asano(WeighedAspects):
         values = np.zeros((*text_of.shape, 3))
         notes: list[str] = []
         if self.alpha:
-            if not self.model:
-                raise OptionError(
-                    "asano: no grammaticality model is named. Train one with `gecjury train some "
-                    "gug -o my-gug --encoder embedded` and score with -m asano:model=my-gug, or "
-                    "leave it out with alpha=0"
-                )
+            self.refuse_unnamed("some gug", "; or leave grammaticality out with alpha=0")
             bundle = open_bundle(self.model, device=runtime.device, dtype=self.dtype)
             if "grammaticality" not in bundle.aspects:
                 raise OptionError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,13 +14,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import (
-    EMBEDDED,
-    inside,
-    named_within,
-    resolve,
-    weights_identity,
-)
+from gecjury.models.checkpoints import EMBEDDED, inside, named_within, resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.precision import DType, check_dtype, placed
@@ -29,18 +23,19 @@ from gecjury.refless.nets.manifest import (
     IMPARA_POOLED_FORMAT,
     ImparaManifest,
     Origin,
+    folder_of,
     read_manifest,
 )
 from gecjury.refless.nets.pooled import open_pooled
 from gecjury.refless.nets.regressor import Regressor
-from gecjury.refless.some import distinct_pairs
+from gecjury.refless.some import ModelScorer, distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)
-class IMPARA(MeanScorer):
+class IMPARA(ModelScorer, MeanScorer):
     """Quality of the hypothesis if it keeps the source's meaning, else 0 (Maeda et al. 2022).
 
     sigmoid(QE(hypothesis)) where cos(Enc(source), Enc(hypothesis)) ≥ `threshold`, with means of
@@ -60,13 +55,9 @@ class IMPARA(MeanScorer):
     """
 
     name: ClassVar[str] = "impara"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
     paper: ClassVar[str] = "Maeda et al. 2022"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = ""
     encoder: str = ""
@@ -104,16 +95,12 @@ class IMPARA(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; details say how often the filter decided."""
-        if not self.model:
-            raise OptionError(
-                "impara: no model is named, and the authors' was not released. Train one, e.g. "
-                "`gecjury train impara jfleg gmeg-dev -o my-impara --recipe small`, and "
-                "score with -m impara:model=my-impara"
-            )
+        self.refuse_unnamed("impara jfleg gmeg-dev")
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
         ranker, origin = _open(self.model, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
+        # One output ranks by differences alone; the sigmoid makes it a score from 0 to 1.
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
         notes = origin.notes(corpus)
         if threshold is None:
@@ -142,19 +129,17 @@ class IMPARA(MeanScorer):
     def _similarity(
         self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
     ) -> FloatArray:
-        """Cosine of each source and hypothesis, every distinct sentence encoded once."""
-        rows: dict[str, int] = {}
-        left = [rows.setdefault(text, len(rows)) for text in sources]
-        right = [rows.setdefault(text, len(rows)) for text in hypotheses]
+        """Return the cosine of each source and hypothesis."""
         spec = EncoderSpec(encoder, max_length=self.max_length, dtype=self.dtype)
-        vectors = load_encoder(spec, runtime).encode(list(rows)).vectors.astype(np.float64)
+        texts = [*sources, *hypotheses]
+        vectors = load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
         if not np.isfinite(vectors).all():
             raise InputError(
                 f"the encoder {encoder} gives no numbers: its weights are damaged; copy it anew"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1.0)
-        cosines: FloatArray = np.einsum("ij,ij->i", vectors[left], vectors[right])
+        cosines: FloatArray = np.einsum("ij,ij->i", *np.split(vectors, 2))
         return cosines.round(6)
 
 
@@ -192,12 +177,7 @@ def _manifest(location: str) -> ImparaManifest | None:
     Raises:
         InputError: no such folder, or not an IMPARA model.
     """
-    folder = Path(location).expanduser()
+    folder = folder_of(location, "impara jfleg gmeg-dev")
     if not folder.is_dir():
-        if location.startswith((".", "/", "~")):
-            raise InputError(
-                f"{location}: no such folder. Train a model with `gecjury train impara jfleg "
-                f"gmeg-dev -o {location}`, or correct the path"
-            )
         return None
     return read_manifest(folder, ImparaManifest, (IMPARA_FORMAT, IMPARA_POOLED_FORMAT))

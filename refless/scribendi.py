@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,14 +15,13 @@ from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
-from gecjury.refless.some import distinct_pairs
+from gecjury.refless.some import ModelScorer, distinct_pairs
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
 
 @dataclass(frozen=True)
-class Scribendi(Scorer):
+class Scribendi(ModelScorer):
     """1, 0 or −1 a sentence, summed over the corpus (Islam and Magnani 2021).
 
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
@@ -38,15 +37,11 @@ class Scribendi(Scorer):
     """
 
     name: ClassVar[str] = "scribendi"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
     paper: ClassVar[str] = "Islam and Magnani 2021"
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub. 3: texts without a word
     # are alike.
     version: ClassVar[int] = 3
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = "openai-community/gpt2"
     threshold: float = 0.8
@@ -69,18 +64,14 @@ class Scribendi(Scorer):
         """The scores, systems × sentences."""
         _, (sources, hypotheses), _, pair_of = distinct_pairs(corpus)
         # Unchanged hypotheses score 0 by definition: no model reads them.
-        changed = [
-            row for row, (s, h) in enumerate(zip(sources, hypotheses, strict=True)) if s != h
-        ]
-        rows: dict[str, int] = {}
-        left = [rows.setdefault(sources[row], len(rows)) for row in changed]
-        right = [rows.setdefault(hypotheses[row], len(rows)) for row in changed]
+        pairs = enumerate(zip(sources, hypotheses, strict=True))
+        changed = [row for row, (source, hypothesis) in pairs if source != hypothesis]
+        texts = [side[row] for side in (sources, hypotheses) for row in changed]
+        likely = mean_log_probabilities(self.model, texts, runtime, self.dtype)
         english = corpus.language.code == "en"
-        likely = mean_log_probabilities(self.model, list(rows), runtime, self.dtype)
         scores = np.zeros(len(sources))
-        for row, source, hypothesis in zip(changed, left, right, strict=True):
-            better = likely[hypothesis] > likely[source]
-            near = better and self._near(sources[row], hypotheses[row], english)
+        for row, before, after in zip(changed, *np.split(likely, 2), strict=True):
+            near = after > before and self._near(sources[row], hypotheses[row], english)
             scores[row] = 1.0 if near else -1.0
         return Statistics(scores[pair_of], notes=english_model_notes(self.model, corpus))
 

@@ -109,6 +109,7 @@ def align_words(
     Of the many alignments with as many matches one with few chunks is wanted: the longest common
     run is taken again and again.
     """
+    # Exact matches come first, so that no stem takes a word which stands there as it is.
     pairs: list[tuple[int, int]] = []
     free_first, free_second = [True] * len(first), [True] * len(second)
     sides = [(list(first), list(second))]

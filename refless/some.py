@@ -16,21 +16,48 @@ from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import ASPECTS, QUALITY
 from gecjury.refless.nets.bundle import (
     USUAL_WEIGHTS,
-    Bundle,
     bundle_identity,
     bundle_models,
     metric_for,
     open_bundle,
 )
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
 
-class WeighedAspects(MeanScorer):
+class ModelScorer(Scorer):
+    """A metric whose networks read texts as they are written, on any device."""
+
+    family: ClassVar[str] = "refless"
+    reads: ClassVar[Literal["tokens", "text"]] = "text"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
+    model: str
+
+    def refuse_unnamed(self, train: str, otherwise: str = "") -> None:
+        """Refuse to score without a trained model.
+
+        Args:
+            train: what trains one: target and data of `gecjury train`.
+            otherwise: what else one may do.
+
+        Raises:
+            OptionError: none is named.
+        """
+        if not self.model:
+            raise OptionError(
+                f"{self.name}: no model is named. Train one, e.g. "
+                f"`gecjury train {train} -o my-model --recipe small`, and score with "
+                f"-m {self.name}:model=my-model{otherwise}"
+            )
+
+
+class WeighedAspects(ModelScorer, MeanScorer):
     """A metric that weighs grammaticality, fluency and meaning."""
 
     part_names: ClassVar[tuple[str, ...]] = ASPECTS
+    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     alpha: float
     beta: float
     gamma: float
@@ -85,14 +112,9 @@ class SOME(WeighedAspects):
     """
 
     name: ClassVar[str] = "some"
-    family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
     tuning: ClassVar[Mapping[str, str]] = {
         "aggregate": "mean",
         "searched": "weights",
@@ -125,32 +147,34 @@ class SOME(WeighedAspects):
 
         Of a model of quality, systems × sentences × 1.
         """
+        self.refuse_unnamed("some tmu-gfm", "; or take the packaged one, -m some:model=features")
         bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
         notes = bundle.origin.notes(corpus)
-        texts, pairs, text_of, pair_of = distinct_pairs(corpus)
-        of_quality = bundle.aspects == (QUALITY,)
-        if of_quality:
-            self._refuse_weights()
-        aspects = (QUALITY,) if of_quality else ASPECTS
-        values = np.empty((len(corpus.systems), len(corpus), len(aspects)))
-        for column, aspect in enumerate(aspects):
+        weights = (self.alpha, self.beta, self.gamma)
+        aspects: tuple[str, ...] = ASPECTS
+        if bundle.aspects == (QUALITY,):
+            aspects = bundle.aspects
+            if weights != USUAL_WEIGHTS:
+                raise OptionError(
+                    f"some: {self.model} rates one aspect, {QUALITY}, which has no weights: leave "
+                    "out alpha, beta and gamma"
+                )
+        for aspect, weight in zip(aspects, weights, strict=False):
             # An aspect without weight needs no model.
-            if aspect not in bundle.aspects:
-                if (self.alpha, self.beta, self.gamma)[column]:
-                    raise OptionError(
-                        f"some: {self.model} has no model of {aspect}, whose weight is not 0; take "
-                        f"-m {metric_for(self.model, bundle.aspects)}"
-                    )
-                values[:, :, column] = 0.0
+            if weight and aspect not in bundle.aspects:
+                raise OptionError(
+                    f"some: {self.model} has no model of {aspect}, whose weight is not 0; take "
+                    f"-m {metric_for(self.model, bundle.aspects)}"
+                )
+        texts, pairs, text_of, pair_of = distinct_pairs(corpus)
         predicted = bundle.predict(texts, pairs, runtime)
+        # Aspects without a model stay 0, which their weight of 0 makes harmless.
+        values = np.zeros((*text_of.shape, len(aspects)))
+        low, high = bundle.scale
         for column, aspect in enumerate(aspects):
             if aspect in predicted:
                 rows = pair_of if aspect in bundle.pair_aspects else text_of
-                values[:, :, column] = predicted[aspect][rows]
-        # Aspects without a model stay 0, which their weight of 0 makes harmless.
-        low, high = bundle.scale
-        present = [c for c, aspect in enumerate(aspects) if aspect in predicted]
-        values[:, :, present] = (values[:, :, present] - low) / (high - low)
+                values[:, :, column] = (predicted[aspect][rows] - low) / (high - low)
         notes += [
             f"{name}: {count} hypotheses are empty, and nothing empty was trained on: what a "
             "regressor says of them means nothing"
@@ -158,14 +182,6 @@ class SOME(WeighedAspects):
             if (count := sum(not line.strip() for line in version.lines))
         ]
         return Statistics(values, notes=tuple(notes))
-
-    def _refuse_weights(self) -> None:
-        """Refuse weights of aspects that a model of quality does not have."""
-        if (self.alpha, self.beta, self.gamma) != USUAL_WEIGHTS:
-            raise OptionError(
-                f"some: {self.model} rates one aspect, {QUALITY}, which has no weights: leave out "
-                "alpha, beta and gamma"
-            )
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return weighted sums, systems × sentences; of a model of quality its ratings."""
@@ -193,15 +209,7 @@ class SOME(WeighedAspects):
         return {key: cast(float, best[key]) for key in ("alpha", "beta", "gamma")}
 
 
-@lru_cache(maxsize=2)
-def _open(model: str, max_length: int, device: str, dtype: DType) -> Bundle:
-    if not model:
-        raise OptionError(
-            "some: no model is named. Take the packaged one, -m some:model=features, or train one, "
-            "e.g. `gecjury train some tmu-gfm -o my-some --recipe small`, and score with "
-            "-m some:model=my-some"
-        )
-    return open_bundle(model, max_length, device, dtype)
+_open = lru_cache(maxsize=2)(open_bundle)
 
 
 def distinct_pairs(

@@ -1,7 +1,7 @@
 """Small changes of the packaged encoder: what a training altered, as products of thin matrices.
 
 A folder with `change.safetensors` in place of weights stands for the packaged encoder with the
-change added. All numbers have 16 bits.
+change added (`gecjury.refless.training.compact` writes it). All numbers have 16 bits.
 """
 
 from __future__ import annotations
@@ -13,47 +13,32 @@ from typing import Any
 import numpy as np
 
 from gecjury.errors import InputError
-from gecjury.models.checkpoints import CHANGE_FILE, EMBEDDED, change_of, resolve
-from gecjury.models.networks import read_config, read_network
-
-_LAYER = re.compile(r"\blayers?\.(\d+)\.")
+from gecjury.models.checkpoints import EMBEDDED, resolve
 
 
-def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
-    """Write what a training altered in the packaged encoder.
+def _change_of(file: Path) -> dict[str, Any]:
+    """Return the arrays of a change by name.
 
-    Args:
-        tuned: folder of the trained encoder.
-        folder: where the change is written.
-        rank: of what is kept of a matrix's change: the largest singular values.
-        layers: how many of the lowest layers are kept, as the ones above are not read.
+    Raises:
+        InputError: the file is damaged, or was made of another release of the packaged encoder.
     """
-    from safetensors.numpy import save_file
+    from safetensors import safe_open
 
-    before, after = (_weights(name) for name in (EMBEDDED, tuned))
-    tensors = {}
-    for name, values in before.items():
-        layer = _LAYER.search(name)
-        change = after[name] - values
-        if (layer and int(layer[1]) >= layers) or not change.any():
-            continue
-        if change.ndim == 1:
-            tensors[name] = change.astype(np.float16)
-            continue
-        left, sizes, right = np.linalg.svd(change, full_matrices=False)
-        # The root on both sides keeps numbers within what 16 bits hold.
-        root = np.sqrt(sizes[:rank])
-        tensors[f"{name}.left"] = (left[:, :rank] * root).astype(np.float16)
-        tensors[f"{name}.right"] = (root[:, None] * right[:rank]).astype(np.float16)
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / CHANGE_FILE, metadata={"base": resolve(EMBEDDED).identity})
-
-
-def _weights(name: str) -> dict[str, Any]:
-    """Return an encoder's parameters as arrays of 64-bit numbers, without a prefix of its head."""
-    checkpoint = resolve(name)
-    network, _ = read_network(checkpoint, read_config(checkpoint), "encoder")
-    return {key: value.detach().double().numpy() for key, value in network.named_parameters()}
+    base = resolve(EMBEDDED).identity
+    try:
+        with safe_open(file, framework="np") as tensors:
+            made_of = (tensors.metadata() or {}).get("base", "")
+            arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
+    except Exception as error:  # safetensors has an error class of its own
+        raise InputError(
+            f"{file}: damaged ({error!s:.200}); copy or train the model anew"
+        ) from None
+    if made_of != base:
+        raise InputError(
+            f"{file}: changes {made_of:.60}, and the packaged encoder here is {base}; install the "
+            "release that the model was trained with, or train it anew"
+        )
+    return arrays
 
 
 def add_change(network: Any, file: Path) -> None:
@@ -69,7 +54,7 @@ def add_change(network: Any, file: Path) -> None:
     import torch
 
     parameters = dict(network.base_model.named_parameters())
-    change = change_of(file)
+    change = _change_of(file)
     for name in {re.sub(r"\.(left|right)$", "", key) for key in change}:
         addition = (
             change[name].astype(np.float32)

@@ -8,7 +8,7 @@ commit that was read; where no revision is asked for, that is the newest of its 
 from __future__ import annotations
 
 import hashlib
-import os
+import itertools
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -65,24 +65,6 @@ class Checkpoint:
     weights: tuple[Path, ...]
     change: Path | None = None
 
-    @property
-    def safe(self) -> bool:
-        """True if the weights are safetensors."""
-        return all(path.suffix == ".safetensors" for path in self.weights)
-
-
-@dataclass(frozen=True)
-class Repository:
-    """A folder that may hold several models, each in a folder of its own.
-
-    Attributes:
-        folder: path of the folder.
-        identity: pinned version: `weights_print` of a folder, `name@<commit>` of the hub's.
-    """
-
-    folder: Path
-    identity: str
-
 
 def resolve(name: str, revision: str | None = None, *, packaged: bool = True) -> Checkpoint:
     """Find a checkpoint; one on the hub is downloaded where the hub's cache does not have it.
@@ -111,15 +93,19 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
     return _local(name, folder)
 
 
-def repository(name: str) -> Repository:
+def repository(name: str) -> tuple[Path, str]:
     """Find a folder of models, or a repository of the hub, which is downloaded where need be.
+
+    Returns:
+        The folder, which may hold several models, each in a folder of its own; and its pinned
+        version: `weights_print` of a folder, `name@<commit>` of the hub's.
 
     Raises:
         OptionError, DataError, MissingExtraError: as `resolve`.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
-        return Repository(folder, weights_print(folder))
+        return folder, weights_print(folder)
     _refuse_no_name(name, packaged=False)
     return _repository(name)
 
@@ -232,16 +218,12 @@ def _files_below(folder: Path) -> list[Path]:
     Raises:
         InputError: so many that it is no model's.
     """
-    files: list[Path] = []
-    seen = 0
-    for place, folders, names in os.walk(folder):
-        files += [Path(place, name) for name in names]
-        seen += len(folders) + len(names)
-        if seen > _MOST_FILES:
-            raise InputError(
-                f"{folder}: more than {_MOST_FILES} files in it and below: not a model's folder"
-            )
-    return files
+    entries = list(itertools.islice(folder.rglob("*"), _MOST_FILES + 1))
+    if len(entries) > _MOST_FILES:
+        raise InputError(
+            f"{folder}: more than {_MOST_FILES} files in it and below: not a model's folder"
+        )
+    return [entry for entry in entries if entry.is_file()]
 
 
 def _embedded_folder() -> Path:
@@ -296,31 +278,6 @@ def _changed(name: str, file: Path) -> Checkpoint:
     )
 
 
-def change_of(file: Path) -> dict[str, Any]:
-    """Return the arrays of a change by name.
-
-    Raises:
-        InputError: the file is damaged, or was made of another release of the packaged encoder.
-    """
-    from safetensors import safe_open
-
-    base = resolve(EMBEDDED).identity
-    try:
-        with safe_open(file, framework="np") as tensors:
-            made_of = (tensors.metadata() or {}).get("base", "")
-            arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
-    except Exception as error:  # safetensors has an error class of its own
-        raise InputError(
-            f"{file}: damaged ({error!s:.200}); copy or train the model anew"
-        ) from None
-    if made_of != base:
-        raise InputError(
-            f"{file}: changes {made_of:.60}, and the packaged encoder here is {base}; install the "
-            "release that the model was trained with, or train it anew"
-        )
-    return arrays
-
-
 def _stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
 
@@ -340,9 +297,9 @@ def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
     # Safetensors first: pickled weights are not even fetched where these are to be had.
     for patterns in (_SAFE, _PICKLED):
         folder = _download(name, revision, packaged, allow_patterns=[*_SMALL, *patterns])
-        if _weights(folder):
+        weights = _weights(folder)
+        if weights:
             break
-    weights = _weights(folder)
     if not weights or not (folder / "config.json").is_file():
         way = f", or use the offline choice {EMBEDDED!r}" if packaged else ""
         raise DataError(
@@ -354,11 +311,11 @@ def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
 
 
 @lru_cache(maxsize=16)
-def _repository(name: str) -> Repository:
+def _repository(name: str) -> tuple[Path, str]:
     folder = _download(name, None, False, ignore_patterns=["*.bin", *_UNREAD])
     if any(not _weights(config.parent) for config in folder.rglob("config.json")):
         folder = _download(name, None, False, ignore_patterns=list(_UNREAD))
-    return Repository(folder, _pinned(name, folder))
+    return folder, _pinned(name, folder)
 
 
 def _pinned(name: str, snapshot: Path) -> str:
@@ -496,10 +453,9 @@ def cached_tokenizer(name: str) -> Any:
         return None
     try:
         from transformers import AutoTokenizer
-        from transformers.utils import logging
     except ImportError:
         return None
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call,unused-ignore]
+    quiet_transformers()
     try:
         refuse_special_files(Path(name), remedy="copy the model anew")
         return AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)

@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
+def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
     """Load tokenizer and model, in evaluation mode on the device."""
     check_dtype(spec.dtype, device)
     config = read_config(checkpoint)
@@ -39,7 +40,7 @@ def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[
     return tokenizer, placed(model, spec.dtype, device)
 
 
-def hidden_index(spec: EncoderSpec, config: Any) -> int:
+def _hidden_index(spec: EncoderSpec, config: Any) -> int:
     """Return the hidden states that `spec.layer` names, counted from 0 for the embeddings."""
     count = int(config.num_hidden_layers)
     layer = count if spec.layer is None else spec.layer
@@ -117,9 +118,14 @@ def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
             f"encoders need the package {error.name}, which is not installed: "
             f"{install_hint('refbased')}"
         ) from None
-    folder = runtime.cache_folder("vectors") if runtime.use_cache else None
-    cache = None if folder is None else str(folder / "vectors.sqlite")
-    encoder = _load(spec, spec.checkpoint(), pick_device(runtime.device), cache)
+    cache = runtime.cache_folder("vectors") / "vectors.sqlite" if runtime.use_cache else None
+    key = (spec, spec.checkpoint(), pick_device(runtime.device), cache)
+    if key not in _loaded:
+        # The oldest goes before the new one is read: memory holds a few encoders, not one more.
+        if len(_loaded) >= _KEPT:
+            del _loaded[next(iter(_loaded))]
+        _loaded[key] = Encoder(*key[:3], None if cache is None else VectorCache(cache))
+    encoder = _loaded[key]
     encoder.batch_size = runtime.batch_size
     encoder.runtime = runtime
     return encoder
@@ -131,19 +137,7 @@ def forget() -> None:
         encoder.clear()
 
 
-_loaded: dict[tuple[EncoderSpec, Checkpoint, str, str | None], Encoder] = {}
-
-
-def _load(spec: EncoderSpec, checkpoint: Checkpoint, device: str, cache: str | None) -> Encoder:
-    from pathlib import Path
-
-    key = (spec, checkpoint, device, cache)
-    if key not in _loaded:
-        if len(_loaded) >= _KEPT:
-            del _loaded[next(iter(_loaded))]
-        kept = None if cache is None else VectorCache(Path(cache))
-        _loaded[key] = Encoder(spec, checkpoint, device, kept)
-    return _loaded[key]
+_loaded: dict[tuple[EncoderSpec, Checkpoint, str, Path | None], Encoder] = {}
 
 
 class Encoder:
@@ -169,8 +163,8 @@ class Encoder:
         self._cache = cache
         self._memory: dict[bytes, Float32Array] = {}
         self._held = 0
-        self._tokenizer, self._model = read_model(spec, checkpoint, device)
-        self.layer = hidden_index(spec, self._model.config)
+        self._tokenizer, self._model = _read_model(spec, checkpoint, device)
+        self.layer = _hidden_index(spec, self._model.config)
         # Whether the model's last layer is the one wanted.
         self._whole = self.layer == int(self._model.config.num_hidden_layers)
         self._drop_layers()
@@ -259,42 +253,39 @@ class Encoder:
         # tokenizer drops share theirs), then vectors known from memory or disk.
         distinct = list(dict.fromkeys(texts))
         pieces, truncated = self.tokenise(distinct)
-        width = int(self._model.config.hidden_size)
+        inputs: dict[tuple[int, ...], int] = {}
+        row_of: dict[str, int] = {}
+        for text, ids in zip(distinct, pieces, strict=True):
+            row_of[text] = inputs.setdefault(tuple(ids), len(inputs))
         keys_of: dict[int, list[bytes]] = {}
-        vector_of: dict[int, dict[bytes, Float32Array]] = {}
-        todo: dict[int, None] = {}  # places in `distinct`, the first of those with the same pieces
         for layer in layers:
             prefix = self._identity(layer).encode()
-            keys = [_key(prefix, ids) for ids in pieces]
-            place_of: dict[bytes, int] = {}
-            for place, key in enumerate(keys):
-                place_of.setdefault(key, place)
-            stored = {key: self._memory[key] for key in place_of if key in self._memory}
-            unknown = [key for key in place_of if key not in stored]
-            if self._cache is not None and unknown:
-                stored |= self._cache.read(unknown, width)
-            todo |= {place: None for key, place in place_of.items() if key not in stored}
-            keys_of[layer], vector_of[layer] = keys, stored
-        # One pass gives all layers, so that a text is read if any layer lacks it.
-        places = list(todo)
-        fresh = self._pooled([pieces[place] for place in places], tuple(keys_of))
-        results = []
-        for layer, computed in zip(keys_of, fresh, strict=True):
-            keys, row_of = keys_of[layer], vector_of[layer]
-            new = {keys[place]: row for place, row in zip(places, computed, strict=True)}
-            # Other layers may have had this text already; what is stored is not written again.
-            new = {key: vector for key, vector in new.items() if key not in row_of}
+            keys_of[layer] = [_key(prefix, ids) for ids in inputs]
+        every = [key for keys in keys_of.values() for key in keys]
+        known = {key: self._memory[key] for key in every if key in self._memory}
+        unknown = [key for key in every if key not in known]
+        width = int(self._model.config.hidden_size)
+        if self._cache is not None and unknown:
+            known |= self._cache.read(unknown, width)
+        # One pass gives all layers, so that an input is read if any layer lacks it.
+        absent = {row for keys in keys_of.values() for row, k in enumerate(keys) if k not in known}
+        lacking = sorted(absent)
+        unread = [ids for ids, row in inputs.items() if row in absent]
+        fresh = self._pooled(unread, tuple(keys_of), (self.spec.pooling,))[0]
+        for keys, computed in zip(keys_of.values(), fresh, strict=True):
+            new = {keys[row]: vector for row, vector in zip(lacking, computed, strict=True)}
+            # What was stored of one layer of an input is not written again with the others.
+            new = {key: vector for key, vector in new.items() if key not in known}
             if self._cache is not None:
                 self._cache.write(new)
-            row_of |= new
-            self._remember(row_of)
-            key_of = dict(zip(distinct, keys, strict=True))
-            vectors = np.empty((len(texts), width), dtype=np.float32)
-            for row, text in enumerate(texts):
-                vectors[row] = row_of[key_of[text]]
-            results.append(Encoded(vectors, truncated, len(distinct), len(places)))
-        by_layer = dict(zip(keys_of, results, strict=True))
-        return [by_layer[layer] for layer in layers]
+            known |= new
+        self._remember(known)
+        results = []
+        for layer in layers:
+            vectors = [known[keys_of[layer][row_of[text]]] for text in texts]
+            table = np.array(vectors, dtype=np.float32).reshape(len(texts), width)
+            results.append(Encoded(table, truncated, len(distinct), len(lacking)))
+        return results
 
     def token_states(self, texts: Sequence[str]) -> list[tuple[Float32Array, list[int]]]:
         """Return hidden states of every word piece: tokens × d with their ids, for each text."""
@@ -313,24 +304,9 @@ class Encoder:
 
         Nothing is remembered. Needs an encoder of the last layer, which holds all the others.
         """
-        import torch
-
         pieces, _ = self.tokenise(texts)
-        layers, width = self._model.config.num_hidden_layers, self._model.config.hidden_size
-        vectors = np.empty((len(poolings), layers + 1, len(texts), width), dtype=np.float32)
-
-        def read(ids: torch.Tensor) -> torch.Tensor:
-            output = self._model(input_ids=ids, output_hidden_states=True)
-            return torch.stack(
-                [
-                    torch.stack([_pool(states, pooling) for states in output.hidden_states])
-                    for pooling in poolings
-                ]
-            )
-
-        for places, pooled in self._batches(pieces, read, 1):
-            vectors[:, :, places] = pooled
-        return vectors
+        layers = tuple(range(int(self._model.config.num_hidden_layers) + 1))
+        return self._pooled(pieces, layers, poolings)
 
     def _remember(self, vectors: dict[bytes, Float32Array]) -> None:
         for key, vector in vectors.items():
@@ -338,17 +314,25 @@ class Encoder:
                 self._memory[key] = vector
                 self._held += vector.nbytes
 
-    def _pooled(self, pieces: list[list[int]], layers: tuple[int, ...]) -> Float32Array:
-        """Return vectors, layers × N × d."""
+    def _pooled(
+        self, pieces: Sequence[Sequence[int]], layers: tuple[int, ...], poolings: Sequence[Pooling]
+    ) -> Float32Array:
+        """Return vectors, poolings × layers × N × d."""
+        import torch
+
         width = int(self._model.config.hidden_size)
-        vectors = np.empty((len(layers), len(pieces), width), dtype=np.float32)
-        for places, pooled in self._states(pieces, layers, lambda x: _pool(x, self.spec.pooling)):
-            vectors[:, places] = pooled
+        vectors = np.empty((len(poolings), len(layers), len(pieces), width), dtype=np.float32)
+
+        def reduce(states: torch.Tensor) -> torch.Tensor:
+            return torch.stack([_pool(states, pooling) for pooling in poolings])
+
+        for places, pooled in self._states(pieces, layers, reduce):
+            vectors[:, :, places] = pooled.swapaxes(0, 1)
         return vectors
 
     def _states(
         self,
-        pieces: list[list[int]],
+        pieces: Sequence[Sequence[int]],
         layers: tuple[int, ...],
         reduce: Callable[[torch.Tensor], torch.Tensor],
     ) -> Iterator[tuple[list[int], Float32Array]]:
@@ -370,22 +354,6 @@ class Encoder:
             passing[self.layer] = self._model(input_ids=ids).last_hidden_state
             return torch.stack([reduce(passing[layer]) for layer in layers])
 
-        # Recording the states of all layers is not known to be safe in several threads.
-        return self._batches(pieces, read, 1 if recorded else cpu_threads(self.device))
-
-    def _batches(
-        self,
-        pieces: list[list[int]],
-        read: Callable[[torch.Tensor], torch.Tensor],
-        threads: int,
-    ) -> Iterator[tuple[list[int], Float32Array]]:
-        """Apply `read` to the word pieces (batch × length) of texts of one length.
-
-        Yields:
-            Places in `pieces`, and the result for them.
-        """
-        import torch
-
         def work(places: list[int]) -> Float32Array:
             with torch.inference_mode():
                 output = read(torch.tensor([pieces[p] for p in places], device=self.device))
@@ -393,6 +361,8 @@ class Encoder:
                 return table
 
         batches = equal_batches([len(ids) for ids in pieces], self.batch_size)
+        # Recording the states of all layers is not known to be safe in several threads.
+        threads = 1 if recorded else cpu_threads(self.device)
         with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
             for places, output in work_through(batches, work, threads):
                 yield places, output

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, FloatArray
+from gecjury.arrays import FloatArray
 from gecjury.caches import VectorCache
 from gecjury.runtime import Runtime
 
@@ -61,14 +61,7 @@ def kept_rows(
         fresh = compute([place_of[key] for key in todo])
         rows |= dict(zip(todo, fresh, strict=True))
         if cache is not None:
-            cache.write(_writable(todo, fresh))
+            # Without NaN: a damaged model should be reported each time.
+            finite = np.flatnonzero(np.isfinite(fresh).all(axis=1))
+            cache.write({todo[row]: fresh[row].astype(np.float32) for row in finite})
     return np.array([rows[key] for key in keys]).reshape(len(keys), columns)
-
-
-def _writable(keys: Sequence[bytes], rows: FloatArray) -> dict[bytes, Float32Array]:
-    """Return rows without NaN, since a damaged model should be reported each time."""
-    return {
-        key: row.astype(np.float32)
-        for key, row in zip(keys, rows, strict=True)
-        if np.isfinite(row).all()
-    }

@@ -109,7 +109,6 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False)
     """
     from transformers import AutoTokenizer
 
-    quiet_transformers()
     _check_json(checkpoint, "tokenizer_config.json")
     try:
         with _panics_as_errors():
@@ -280,10 +279,10 @@ def read_network(
     import torch
     import transformers
 
-    quiet_transformers()
     options |= {"config": config, "output_loading_info": True}
     with loading_errors(checkpoint):
-        if checkpoint.safe:
+        # A folder's weights are all of one kind.
+        if checkpoint.weights[0].suffix == ".safetensors":
             network, report = getattr(transformers, _CLASSES[kind]).from_pretrained(
                 checkpoint.folder, use_safetensors=True, trust_remote_code=False, **options
             )

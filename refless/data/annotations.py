@@ -155,16 +155,13 @@ class ColumnMap:
         """Read `role=column` assignments; an aspect may name several columns (`fluency=f1,f2`)."""
         named: dict[str, str] = {}
         for text in assignments:
-            role, separator, column = text.partition("=")
-            if not separator or not column:
-                raise OptionError(f"--column {text!r} is not ROLE=COLUMN, e.g. output=hypothesis")
-            if role not in (*RATED, "source", "output", "split"):
+            role, _, column = text.partition("=")
+            columns = column.split(",") if role in RATED else [column]
+            if role not in (*RATED, "source", "output", "split") or "" in columns:
                 raise OptionError(
-                    f"--column {text!r}: {role!r} is no role; "
-                    f"expected source, output, split, {', '.join(RATED)}"
+                    f"--column {text!r:.60} is not ROLE=COLUMN, e.g. output=hypothesis; roles are "
+                    f"source, output and split, and {', '.join(RATED)} with COLUMN[,COLUMN...]"
                 )
-            if role in RATED and "" in column.split(","):
-                raise OptionError(f"--column {text!r:.60}: a comma without a column beside it")
             named[role] = column
         aspects = {a: tuple(named[a].split(",")) for a in RATED if a in named}
         if QUALITY in aspects and len(aspects) > 1:
@@ -308,6 +305,7 @@ def _collect(
         if columns.split and name not in ("train", "dev", "test"):
             elsewhere += 1
             continue
+        # Texts are checked before ratings: a row without a rating must still be a whole row.
         output = _text(row, columns.output, language)
         source = _text(row, columns.source, language) if columns.source else ""
         single = [_row_ratings(row, cells, scale) for cells in columns.aspects.values()]
@@ -351,12 +349,12 @@ def _by_rater(
 def joined(parts: Sequence[Annotations]) -> Annotations:
     """Several sets with the same aspects and scale as one, in order; without notes."""
     first = parts[0]
-    common = [
-        aspect
-        for aspect in first.raters
-        if {p.raters[aspect].shape[1] if aspect in p.raters else 0 for p in parts}
-        == {first.raters[aspect].shape[1]}
-    ]
+    raters = {}
+    for aspect in first.raters:
+        tables = [part.raters[aspect] for part in parts if aspect in part.raters]
+        # Parts in which other numbers of people rated an aspect make no one table of it.
+        if len(tables) == len(parts) and len({table.shape[1] for table in tables}) == 1:
+            raters[aspect] = np.concatenate(tables)
     return replace(
         first,
         outputs=sum((part.outputs for part in parts), ()),
@@ -364,7 +362,7 @@ def joined(parts: Sequence[Annotations]) -> Annotations:
         ratings=np.concatenate([part.ratings for part in parts]),
         names=sum((part.names for part in parts), ()),
         notes=(),
-        raters={a: np.concatenate([part.raters[a] for part in parts]) for a in common},
+        raters=raters,
     )
 
 
@@ -381,19 +379,19 @@ def _row_ratings(row: Row, columns: Sequence[str], scale: Scale) -> list[float]:
     """Return all ratings in the columns; NaN for "other"."""
     values: list[float] = []
     for column in columns:
-        ratings = _numbers(row[column])
-        others = [scale.zero_is_other and value == 0 for value in ratings]
-        if not ratings or not all(
-            other or scale.low <= value <= scale.high
-            for value, other in zip(ratings, others, strict=True)
-        ):
+        # Where the scale begins above it, 0 stands for "other".
+        ratings = [
+            math.nan if scale.zero_is_other and value == 0 else value
+            for value in _numbers(row[column])
+        ]
+        if not ratings or any(value < scale.low or value > scale.high for value in ratings):
             row.refuse(
                 column,
                 f"a rating from {scale.low:g} to {scale.high:g}"
                 + (" (or 0 for other)" if scale.zero_is_other else "")
                 + " or several (3,4,3); correct it, or give the scale with --scale LOW:HIGH",
             )
-        values += [math.nan if o else v for v, o in zip(ratings, others, strict=True)]
+        values += ratings
     return values
 
 
@@ -406,7 +404,7 @@ def _mean_rating(values: Sequence[float]) -> float:
 
 
 def _numbers(cell: object) -> list[float]:
-    """Return the ratings of a cell; NaN for what is no number, nothing for an empty cell."""
+    """Return the ratings of a cell; none for an empty one, or where something is no number."""
     if isinstance(cell, int | float):
         parts: list[object] = [cell]
     elif isinstance(cell, list | tuple):
@@ -415,13 +413,11 @@ def _numbers(cell: object) -> list[float]:
         # In tab-separated tables a quotation mark is no sign of the format: "3,4,3".
         text = "" if cell is None else str(cell).strip().strip('"').strip("[]")
         parts = [part for part in re.split(r"[,;\s]+", text) if part]
-    numbers = []
-    for part in parts:
-        try:
-            numbers.append(float(str(part)))
-        except (ValueError, OverflowError):
-            numbers.append(math.nan)
-    return numbers
+    try:
+        numbers = [float(str(part)) for part in parts]
+    except (ValueError, OverflowError):
+        return []
+    return numbers if all(map(math.isfinite, numbers)) else []
 
 
 def _refuse_constant(path: str, data: Annotations) -> None:

@@ -148,6 +148,7 @@ def _read_columns(lines: Sequence[str], path: str) -> list[LabelledSentence]:
                 sentences.append(LabelledSentence(tuple(tokens), tuple(wrong)))
             tokens, wrong = [], []
             continue
+        # MultiGED escapes quotation marks, and blanks within a token would part it again.
         cell, tab, label = line.partition("\t")
         token = " ".join(cell.replace('\\"', '"').split())
         # Whatever stands behind a second tab makes another label than these two.

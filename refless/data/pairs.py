@@ -93,11 +93,10 @@ class Correction:
 
 @dataclass(frozen=True)
 class RankedPair:
-    """Two versions of one source; `gap` says by how much the better is better (> 0)."""
+    """Two versions of one source."""
 
     better: str
     worse: str
-    gap: float
     source: str = ""
 
 
@@ -137,25 +136,20 @@ def read_parallel(
                 for source, references in zip(text.sources, text.references, strict=True)
                 for target in references
             ]
-            continue
-        if name in PARALLEL_SETS:
+        elif name in PARALLEL_SETS:
             parts = PARALLEL_SETS[name]
             paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
             for source, references in parts:
                 corrections += _read_texts(paths[source], [paths[r] for r in references])
-            continue
-        source_file, *reference_files = name.split(",")
-        if not Path(source_file).exists():
-            raise OptionError(
-                f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_LANGUAGES)}) nor "
-                "files; expected an M2 file or SOURCE,REF[,REF...]"
-            )
-        if reference_files:
-            corrections += _read_texts(
-                Path(source_file), list(map(Path, reference_files)), language
-            )
         else:
-            corrections += _read_m2(source_file)
+            source, *others = name.split(",")
+            if not Path(source).exists():
+                raise OptionError(
+                    f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_LANGUAGES)}) nor "
+                    "files; expected an M2 file or SOURCE,REF[,REF...]"
+                )
+            read = _read_texts(source, others, language) if others else _read_m2(source)
+            corrections += read
     if not any(correction.edits for correction in corrections):
         raise InputError(
             f"{', '.join(names)}: no sentence is corrected, so there is nothing to learn; check "
@@ -174,7 +168,7 @@ def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correc
 
 
 def _read_texts(
-    source: Path, references: Sequence[Path], language: Language = ENGLISH
+    source: str | Path, references: Sequence[str | Path], language: Language = ENGLISH
 ) -> list[Correction]:
     sources = read_sources(source)
     corrections = []
@@ -312,10 +306,10 @@ def _try(
         if gap == 0:
             continue
         if gap < 0:
-            first, second, gap = second, first, -gap
+            first, second = second, first
         better, worse = (correction.text([bool(k) for k in kept]) for kept in (first, second))
         if better != worse and better and worse and (better, worse) not in seen:
-            return RankedPair(better, worse, gap, correction.source)
+            return RankedPair(better, worse, correction.source)
     return None
 
 

@@ -150,7 +150,7 @@ def split_by_source(data: Annotations, seed: int = 0) -> Split:
         InputError: a part would hold fewer than two rows.
     """
     keys = [source or output for source, output in zip(data.sources, data.outputs, strict=True)]
-    sources = len(set(map(normalise, keys)))
+    sources = len(set(data.groups()))
     return _checked(split_sources(keys, seed), f"{len(data)} rows of {sources} sources")
 
 

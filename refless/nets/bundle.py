@@ -17,13 +17,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import Repository, inside, repository, resolve
+from gecjury.models.checkpoints import inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
@@ -41,6 +39,7 @@ from gecjury.refless.nets.manifest import (
     Member,
     Origin,
     SomeManifest,
+    folder_of,
     read_manifest,
 )
 from gecjury.refless.nets.probe import Probe, open_probe
@@ -120,14 +119,18 @@ class Bundle:
         Returns:
             T or P numbers an aspect.
         """
-        # Only aspects that both ways predict are mixed; the others have one prediction.
-        tuned, fitted = self.parts(texts, pairs, runtime, aspects)
-        mixed = {
+        return self.mixed(*self.parts(texts, pairs, runtime, aspects))
+
+    def mixed(
+        self, tuned: Mapping[str, FloatArray], fitted: Mapping[str, FloatArray]
+    ) -> dict[str, FloatArray]:
+        """Return ratings with both ways weighed where both predict an aspect; see `parts`."""
+        both = {
             aspect: (1 - share) * tuned[aspect] + share * fitted[aspect]
             for aspect, share in self.shares.items()
             if aspect in tuned and aspect in fitted
         }
-        return tuned | fitted | mixed
+        return {**tuned, **fitted, **both}
 
     def parts(
         self,
@@ -165,7 +168,7 @@ class Bundle:
             return {a: linear(tables[reading(a, self.paired)]) for a, linear in wanted.items()}
         # Where the regressions read pairs, there is a rating a pair of the hypothesis as well.
         paired = self.probe is not None and self.probe.paired
-        lone = list(dict.fromkeys(pairs[1])) if paired else list(texts)
+        lone = pairs[1] if paired else texts
         sums: dict[str, FloatArray] = {}
         counts: Counter[str] = Counter()
         for member in self.members:
@@ -185,10 +188,6 @@ class Bundle:
             count = piece_counter(self.members[0].tokenizer)
             tables = feature_tables(added, lone, pairs, count, self.origin.language)
             means |= {a: means[a] + linear(tables[reading(a)]) for a, linear in added.items()}
-        if paired:
-            place = {text: row for row, text in enumerate(lone)}
-            rows = np.array([place[text] for text in pairs[1]], dtype=np.int64)
-            means = {a: v if a in PAIRED else v[rows] for a, v in means.items()}
         return means
 
 
@@ -210,7 +209,7 @@ def open_bundle(
             aspect, or weights that would need full unpickling.
         DataError: the hub cannot be reached, or the download was cut off.
     """
-    folder = _repository(location).folder
+    folder, _ = _repository(location)
     manifest = _manifest(folder) or _foreign(folder, location)
     # Features alone need neither torch nor a device.
     if not manifest.features_alone:
@@ -269,14 +268,14 @@ def bundle_identity(location: str) -> dict[str, str]:
         `weights`, and with kernel regression `encoder` and `base`, where these lie elsewhere; where
         fine-tuned models have a part as well, `kernel`, its shares by aspect.
     """
-    trained = _repository(location)
-    manifest = _manifest(trained.folder)
-    identity = {"weights": trained.identity}
+    folder, weights = _repository(location)
+    manifest = _manifest(folder)
+    identity = {"weights": weights}
     if manifest is not None and manifest.features_alone:
         # There are no weights but those in the manifest.
         identity["weights"] = fingerprint([json.dumps(asdict(manifest), sort_keys=True)])
     elif manifest is not None:
-        names = _encoders_elsewhere(trained.folder, manifest)
+        names = _encoders_elsewhere(folder, manifest)
         identity |= {key: resolve(name).identity for key, name in names.items()}
         if shares := [f"{aspect}:{share:g}" for aspect, share in manifest.shares.items()]:
             identity["kernel"] = "+".join(shares)
@@ -320,6 +319,7 @@ def assemble(
     """Load what a manifest lists; see `open_bundle`."""
     length = max_length or manifest.max_length
     language = manifest.language
+    # Weights stand for features by their place alone: of another count they are another version's.
     for aspect, linear in manifest.features.items():
         count = len(feature_names(reading(aspect, manifest.paired), language))
         if len(linear.weights) != count:
@@ -343,14 +343,10 @@ def assemble(
     )
 
 
-def _repository(location: str) -> Repository:
+def _repository(location: str) -> tuple[Path, str]:
     if location in PACKAGED:
         return repository(str(PACKAGED[location]))
-    if location.startswith((".", "/", "~")) and not Path(location).expanduser().is_dir():
-        raise InputError(
-            f"{location}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
-            f"-o {location} --recipe small`, or correct the path"
-        )
+    folder_of(location, "some tmu-gfm")
     return repository(location)
 
 

@@ -179,6 +179,8 @@ def sentence_features(texts: Sequence[str], pieces: _Pieces, language: str = "en
 def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
     """Return the features of a lone sentence by name."""
     words = words_of(text) if english else words_of_any(text)
+    # Marks count where they are asked for; all rates are of words, of which an empty sentence has
+    # none, so that they are divided by one at least.
     plain = [word for word in words if _is_word(word)]
     # Lower-casing is not every encoder's way, nor every language's.
     counts = [pieces(word.lower() if english else word) for word in plain]

@@ -59,8 +59,7 @@ class KernelModel:
 
     def arrays(self) -> dict[str, FloatArray]:
         """Everything as arrays, for a file."""
-        named = {key: getattr(self, key) for key in _ARRAYS}
-        return {**named, "bias": np.array([self.bias])}
+        return {**vars(self), "bias": np.array([self.bias])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> KernelModel:
@@ -81,6 +80,11 @@ class KernelModel:
 
 
 _ARRAYS = ("mean", "deviation", "factor", "points", "weights")
+
+
+def joined(blocks: Sequence[Block]) -> FloatArray:
+    """Return the columns of all blocks side by side, as 64-bit numbers."""
+    return np.concatenate([values for values, _ in blocks], axis=1).astype(np.float64)
 
 
 def fit_kernel(
@@ -113,7 +117,8 @@ def fit_kernel(
     Returns:
         The model, and the dev `score` with the `penalty` and `width` chosen.
     """
-    inputs = np.concatenate([values for values, _ in blocks], axis=1).astype(np.float64)
+    inputs = joined(blocks)
+    # A block weighs the same however many columns it has: γ is shared out among them.
     factor = np.concatenate(
         [np.full(values.shape[1], (weight / values.shape[1]) ** 0.5) for values, weight in blocks]
     )

@@ -52,6 +52,7 @@ def mean_log_probabilities(
     device = pick_device(runtime.device)
     checkpoint = resolve(model, packaged=False)
     tokenizer, network = _open(checkpoint, device, dtype)
+    # A first word has a probability only after something: what begins texts, or else ends them.
     start = tokenizer.bos_token or tokenizer.eos_token or ""
     encoded = tokenizer(
         [start + text for text in texts], truncation=True, max_length=tokenizer.model_max_length
@@ -60,9 +61,8 @@ def mean_log_probabilities(
     def compute(places: list[int]) -> FloatArray:
         means = np.full((len(places), 1), np.nan)
         lengths = [len(encoded[place]) for place in places]
-        for batch in runtime.track(
-            padded_batches(lengths, runtime.batch_size), f"{model}: probabilities"
-        ):
+        batches = padded_batches(lengths, runtime.batch_size)
+        for batch in runtime.track(batches, f"{model}: probabilities"):
             kept = [row for row in batch if lengths[row] > 1]
             if kept:
                 means[kept, 0] = _score(network, [encoded[places[row]] for row in kept])
@@ -78,13 +78,11 @@ def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
     """Mean log probability of each sequence's pieces but the first."""
     import torch
 
-    width = max(map(len, batch))
-    ids = torch.zeros((len(batch), width), dtype=torch.long)
-    mask = torch.zeros((len(batch), width), dtype=torch.long)
-    for row, pieces in enumerate(batch):
-        ids[row, : len(pieces)] = torch.tensor(pieces)
-        mask[row, : len(pieces)] = 1
-    ids, mask = ids.to(network.device), mask.to(network.device)
+    pieces = [torch.tensor(ids) for ids in batch]
+    ids, mask = (
+        torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(network.device)
+        for rows in (pieces, [torch.ones_like(ids) for ids in pieces])
+    )
     with torch.inference_mode():
         logits = network(ids, attention_mask=mask).logits[:, :-1].float()
         losses = torch.nn.functional.cross_entropy(

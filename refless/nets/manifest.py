@@ -135,6 +135,25 @@ class ImparaManifest:
             raise ValueError(f"language is {self.language!r:.60}")
 
 
+def folder_of(location: str, train: str) -> Path:
+    """Return the path of a trained model, which is no folder if it is one of the hub.
+
+    Args:
+        location: folder or hub name, as typed.
+        train: what trains one: target and data of `gecjury train`.
+
+    Raises:
+        InputError: a path at which there is no folder.
+    """
+    folder = Path(location).expanduser()
+    if location.startswith((".", "/", "~")) and not folder.is_dir():
+        raise InputError(
+            f"{location}: no such folder. Train a model, e.g. `gecjury train {train} -o {location} "
+            "--recipe small`, or correct the path"
+        )
+    return folder
+
+
 def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | None:
     """Return what a trained folder says of itself; None if it says nothing.
 
@@ -200,6 +219,7 @@ class Origin:
             )
         if not self.keys:
             return notes
+        # Systems' outputs are no evidence of leakage: a corrector may write what was trained on.
         texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
         shared = [text for text in texts if sentence_key(text) in self.keys]
         if shared:

@@ -34,10 +34,6 @@ class _Pooled:
         """The encoder, under transformers' name for it."""
         return self.encoder
 
-    def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """As the encoder's."""
-        self.encoder.gradient_checkpointing_enable(**options)
-
     def forward(self, input_ids: Any, attention_mask: Any, **others: Any) -> Any:
         """Outputs, batch × outputs, as `logits`."""
         from transformers.modeling_outputs import SequenceClassifierOutput
@@ -74,18 +70,22 @@ def _encoder(checkpoint: Checkpoint, config: Any) -> Any:
     return network
 
 
-def fresh_pooled(location: str, names: Sequence[str]) -> Any:
-    """An encoder with a fresh head on the mean of its states.
+def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Any:
+    """Load an encoder with a fresh head on the mean of its states.
 
     Args:
         location: folder or hub name, or `embedded`.
         names: of the outputs.
+        seed: that the head is drawn by.
 
     Raises:
         GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
     """
+    from transformers import set_seed
+
     checkpoint = resolve(location)
     config = read_config(checkpoint, **head_config(names))
+    set_seed(seed)
     return _joined(_encoder(checkpoint, config), len(names))
 
 

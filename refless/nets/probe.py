@@ -10,9 +10,10 @@ of `gecjury.refless.nets.features`; where there is no source, those of the hypot
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from gecjury.models.networks import read_config
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
-from gecjury.refless.nets.kernel import WIDTHS, Block, KernelModel, fit_kernel
+from gecjury.refless.nets.kernel import WIDTHS, Block, KernelModel, fit_kernel, joined
 from gecjury.refless.nets.manifest import Kernel
 from gecjury.refless.nets.regressor import damaged_tensors, load_tokenizer, save_tensors
 from gecjury.runtime import Runtime
@@ -64,18 +65,10 @@ class Probe:
         self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
     ) -> dict[str, FloatArray]:
         """Predicted ratings by aspect, one a text, or one a pair for `pair_aspects`."""
+        paired = self.pair_aspects
+        inputs = {aspect: pairs if aspect in paired else (texts, texts) for aspect in self.models}
         reader = _Reader(self, runtime)
-        alone = [aspect for aspect in self.models if aspect not in self.pair_aspects]
-        compared = [aspect for aspect in self.models if aspect in self.pair_aspects]
-        reader.read({**dict.fromkeys(alone, (texts, texts)), **dict.fromkeys(compared, pairs)})
-        return {
-            aspect: model(
-                _joined(reader.blocks(aspect, *pairs))
-                if aspect in self.pair_aspects
-                else _joined(reader.blocks(aspect, texts, texts))
-            )
-            for aspect, model in self.models.items()
-        }
+        return {a: self.models[a](joined(blocks)) for a, blocks in reader.read(inputs)}
 
     @property
     def pair_aspects(self) -> frozenset[str]:
@@ -107,12 +100,18 @@ class _Reader:
         self._tables: dict[tuple[str, int], _Table] = {}
         self._made: dict[tuple[tuple[str, ...], ...], FloatArray] = {}
 
-    def read(self, inputs: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
-        """Compute the states that the blocks of some aspects need, in one pass an encoder.
+    def read(
+        self, inputs: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+    ) -> Iterator[tuple[str, list[Block]]]:
+        """Make the blocks of aspects, from one pass of each encoder.
 
         Args:
-            inputs: by aspect what `blocks` will be given.
+            inputs: by aspect the sources and outputs.
+
+        Yields:
+            Each aspect, and its blocks with their weights.
         """
+        # Aspects share encoders, layers and texts; dicts keep each once, in the order of asking.
         wanted: dict[str, dict[int, None]] = {}
         texts: dict[str, dict[str, None]] = {}
         for aspect, (sources, outputs) in inputs.items():
@@ -134,9 +133,10 @@ class _Reader:
             vectors = load_encoder(spec, self.runtime).encode_layers(lines, list(layers))
             for layer, encoded in zip(layers, vectors, strict=True):
                 self._tables[name, layer] = rows, encoded.vectors
+        for aspect, sides in inputs.items():
+            yield aspect, self._blocks(aspect, *sides)
 
-    def blocks(self, aspect: str, sources: Sequence[str], outputs: Sequence[str]) -> list[Block]:
-        """Blocks of inputs, which `read` was told of, with their weights."""
+    def _blocks(self, aspect: str, sources: Sequence[str], outputs: Sequence[str]) -> list[Block]:
         probe = self.probe
         old, new = [self._plain(s) for s in sources], [self._plain(o) for o in outputs]
         places = self._places(aspect)
@@ -204,10 +204,6 @@ def _layers(name: str) -> int:
     return _layers_of(resolve(name))
 
 
-def _joined(blocks: Sequence[Block]) -> FloatArray:
-    return np.concatenate([values for values, _ in blocks], axis=1).astype(np.float64)
-
-
 def fit_probe(
     data: Annotations,
     split: Split,
@@ -241,37 +237,33 @@ def fit_probe(
     Returns:
         The regressions; for each aspect the dev score and what was chosen by it; and, with
         `shares`, for each aspect the dev score by rows learnt from, all rows among them.
-
-    Raises:
-        InputError: pairs are to be read, but there is no source.
     """
-    data.check_sources(paired)
     # The reader needs to know how inputs are read, which a probe without regressions says as well.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
     groups = data.groups()
-    reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
+    blocks_of = reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}
     curves: dict[str, dict[int, float]] = {}
     # Sources are drawn, not rows: corrections of one source tell nearly the same.
     order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
+    # All encoders read before the first aspect comes, under bars of their own.
+    first = next(blocks_of)
     steps = len(data.aspects) * (1 + len(shares)) * len(WIDTHS)
     with runtime.progress.task("kernel regression", steps) as bar:
-        for column, aspect in enumerate(data.aspects):
-            blocks = reader.blocks(aspect, data.sources, data.outputs)
-            models[aspect], chosen[aspect] = fit_kernel(
-                blocks, data.ratings[:, column], split.train, split.dev, groups=groups,
-                within=within, most=most, bar=bar,
+        every = zip(chain([first], blocks_of), data.ratings.T, strict=True)
+        for (aspect, blocks), ratings in every:
+            fit = partial(
+                fit_kernel, blocks, ratings, dev=split.dev, groups=groups, within=within,
+                most=most, bar=bar,
             )  # fmt: skip
+            models[aspect], chosen[aspect] = fit(split.train)
             # Each share takes the beginning of one order, so that larger ones contain smaller ones.
             for share in shares:
                 kept = order[: max(1, round(share * len(order)))]
                 rows = split.train[np.isin(groups[split.train], kept)]
-                part = fit_kernel(
-                    blocks, data.ratings[:, column], rows, split.dev, groups=groups, within=within,
-                    bar=bar,
-                )  # fmt: skip
-                curves.setdefault(aspect, {})[len(rows)] = part[1]["score"]
+                _, figures = fit(rows)
+                curves.setdefault(aspect, {})[len(rows)] = figures["score"]
             # The whole training part is the curve's last point, and is not fitted twice.
             if shares:
                 curves[aspect][len(split.train)] = chosen[aspect]["score"]

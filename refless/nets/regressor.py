@@ -144,23 +144,29 @@ def predict(model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runti
     return result
 
 
-def load_model(location: str, names: Sequence[str], *, kind: NetworkKind = "sentences") -> Any:
+def load_model(
+    location: str, names: Sequence[str], *, seed: int = 0, kind: NetworkKind = "sentences"
+) -> Any:
     """Load a model with fresh heads.
 
     Args:
         location: folder or hub name, or `embedded`.
         names: of the outputs.
+        seed: that the heads are drawn by.
         kind: `sentences` for regression, or `word-pieces` for one label a token.
 
     Raises:
         GecjuryError: see `gecjury.models.checkpoints.resolve` and
             `gecjury.models.networks.read_network`.
     """
+    from transformers import set_seed
+
     checkpoint = resolve(location)
     heads = head_config(names)
     if kind == "sentences":
         heads["problem_type"] = "regression"
     config = read_config(checkpoint, **heads)
+    set_seed(seed)
     # A detector that is started from has a head of another size, which is thrown away.
     return read_network(checkpoint, config, kind, ignore_mismatched_sizes=True)[0]
 

@@ -135,6 +135,7 @@ def rates_by_layer(model: Any, decay: float) -> dict[int, float]:
     Raises:
         OptionError: see `encoder_layers`.
     """
+    # Later entries overrule: what lies in no layer is below them, but the pooler, which is above.
     layers = encoder_layers(model)
     levels = {id(p): -1 for p in model.base_model.parameters()}
     levels |= {id(p): row for row, layer in enumerate(layers) for p in layer.parameters()}

@@ -74,6 +74,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         result, tokenizer = learn(step)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
+    # The detector itself lies in the top folder, for `train some` and `train impara` to load.
     if is_main_process():
         save_model(result.model, tokenizer, job.folder)
         effort = watch.ledger.rounded()

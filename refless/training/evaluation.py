@@ -11,7 +11,7 @@ from gecjury.arrays import FloatArray
 from gecjury.refless.data.annotations import QUALITY
 from gecjury.refless.nets.bundle import Bundle, metric_for
 from gecjury.refless.training.job import Job
-from gecjury.refless.training.model_card import figures_table, model_card
+from gecjury.refless.training.model_card import Figures, figures_table, model_card
 from gecjury.refless.training.steps.detection import figures_in_words
 from gecjury.refless.training.watching import Stage
 from gecjury.refless.training.worth import (
@@ -23,9 +23,6 @@ from gecjury.refless.training.worth import (
     worth_table,
 )
 from gecjury.stats.correlation import pearson, spearman
-
-Figures = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""By part, by aspect: pearson, spearman, rmse and rows."""
 
 
 @dataclass(frozen=True)
@@ -67,41 +64,31 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
     """
     both = bool(bundle.members) and bundle.probe is not None
     shares: dict[str, float] = {}
-    figures: dict[str, Mapping[str, Mapping[str, float]]] = {}
-    alone: dict[str, dict[str, Mapping[str, Mapping[str, float]]]] = (
-        {"fine-tuning": {}, "kernel": {}} if both else {}
-    )
+    figures: dict[str, dict[str, Mapping[str, Mapping[str, float]]]] = {}
     # Dev comes first: the shares that it chooses are those that test is tried with.
     for part, rows in (("dev", job.split.dev), ("test", job.split.test)):
         chosen = job.data.take(rows)
         ratings = dict(zip(job.data.aspects, chosen.ratings.T, strict=True))
         tuned, fitted = bundle.parts(chosen.outputs, (chosen.sources, chosen.outputs), job.runtime)
-        predicted = tuned | fitted
-        if both:
-            if part == "dev":
-                shares = {a: best_share(ratings[a], tuned[a], fitted[a]) for a in ratings}
-            alone["fine-tuning"][part] = _by_aspect(ratings, tuned)
-            alone["kernel"][part] = _by_aspect(ratings, fitted)
-            predicted = {a: (1 - s) * tuned[a] + s * fitted[a] for a, s in shares.items()}
-        figures[part] = _by_aspect(ratings, predicted)
+        if both and part == "dev":
+            shares = {a: best_share(ratings[a], tuned[a], fitted[a]) for a in ratings}
+        predicted = replace(bundle, shares=shares).mixed(tuned, fitted)
+        ways = {"fine-tuning": tuned, "kernel": fitted} if both else {}
+        for way, values in {"": predicted, **ways}.items():
+            by_aspect = {a: aspect_figures(ratings[a], values[a]) for a in ratings}
+            figures.setdefault(way, {})[part] = by_aspect
     # `chosen` and `predicted` are now those of the test part, which the loop ends with.
     language = job.recipe.language
     beside = figures_beside(chosen, predicted[QUALITY], language) if QUALITY in predicted else ()
     train = job.data.take(job.split.train)
     return replace(
         report,
-        figures=figures,
-        alone=alone,
+        figures=figures.pop(""),
+        alone=figures,
         shares=shares,
         beside=tuple(beside),
         worth=worth_of_ratings(train, chosen, predicted, language),
     )
-
-
-def _by_aspect(
-    ratings: Mapping[str, FloatArray], predicted: Mapping[str, FloatArray]
-) -> dict[str, dict[str, float]]:
-    return {a: aspect_figures(values, predicted[a]) for a, values in ratings.items()}
 
 
 def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> float:
@@ -114,13 +101,14 @@ def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> fl
         tuned: predictions of fine-tuned models.
         fitted: predictions of the kernel regression.
     """
-    best = (-np.inf, 0.5)
-    for tenths in (5, 4, 6, 3, 7, 2, 8, 1, 9, 0, 10):
+
+    def order(tenths: int) -> float:
         share = tenths / 10
         rho = spearman(ratings, (1 - share) * tuned + share * fitted)
-        if rho > best[0]:
-            best = (rho, share)
-    return best[1]
+        return -np.inf if np.isnan(rho) else rho
+
+    # Of equals the first is taken.
+    return max((5, 4, 6, 3, 7, 2, 8, 1, 9, 0, 10), key=order) / 10
 
 
 def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, float]:

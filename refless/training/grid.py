@@ -70,20 +70,19 @@ def train_grid(
         recipe = replace(job.recipe, settings=settings)
         report = train_some(replace(job, recipe=recipe, folder=place))
         epochs = max((int(m["epochs"]) for m in report.trained.values()), default=0)
-        trials = [
-            GridTrial(aspect, int(max_length), int(batch), float(rate), epochs,
-                  figures["spearman"], report.figures["test"][aspect]["spearman"])
-            for aspect, figures in report.figures.get("dev", {}).items()
-        ]  # fmt: skip
+        trials = []
+        for aspect, dev in report.figures.get("dev", {}).items():
+            reached = dev["spearman"], report.figures["test"][aspect]["spearman"]
+            axes = settings.max_length, settings.train_batch, settings.learning_rate
+            trials.append(GridTrial(aspect, *axes, epochs, *reached))
         mean = sum(trial.dev for trial in trials) / max(len(trials), 1)
         runs.append((mean, place, report, trials))
     # By dev alone: the figures on test are not looked at for the choice.
     _, chosen, best, _ = max(runs, key=lambda entry: entry[0])
+    rows = [replace(t, chosen=one is best) for _, _, one, trials in runs for t in trials]
     if is_main_process():
         with output_errors(job.folder):
             shutil.copytree(chosen, job.folder, dirs_exist_ok=True)
-    wait_for_all()
-    rows = [replace(t, chosen=one is best) for _, _, one, trials in runs for t in trials]
-    if is_main_process():
         write_text(job.folder / "grid.json", json.dumps([vars(row) for row in rows], indent=1))
+    wait_for_all()
     return rows, best

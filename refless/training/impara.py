@@ -18,29 +18,20 @@ from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
-from gecjury.refless.nets.regressor import (
-    load_model,
-    load_tokenizer,
-    output_errors,
-    save_model,
-)
+from gecjury.refless.nets.regressor import load_model, load_tokenizer, output_errors, save_model
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
 from gecjury.refless.training.steps.detection import (
     LEAST,
-    drawn_groups,
+    drawn_parts,
     figures_in_words,
     refuse_few,
 )
-from gecjury.refless.training.steps.intermediate import (
-    pair_accuracy,
-    pair_examples,
-    pair_gaps,
-)
+from gecjury.refless.training.steps.intermediate import pair_accuracy, pair_examples, pair_gaps
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Stage, Watch
-from gecjury.refless.training.worth import Worth, changed_tokens, worth_of, worth_table
+from gecjury.refless.training.worth import Worth, worth_of, worth_table
 
 _ENCODER = "encoder"
 
@@ -48,10 +39,8 @@ _ENCODER = "encoder"
 def split_corrections(corrections: Sequence[Correction], seed: int) -> dict[str, list[Correction]]:
     """Draw train, dev and test with every source in one part; a tenth each for dev and test."""
     edited = [correction for correction in corrections if correction.edits]
-    groups = drawn_groups(edited, [normalise(correction.source) for correction in edited], seed)
-    held = round(0.1 * len(groups))
-    parts = {"dev": groups[:held], "test": groups[held : 2 * held], "train": groups[2 * held :]}
-    return {name: [c for group in part for c in group] for name, part in parts.items()}
+    keys = [normalise(correction.source) for correction in edited]
+    return dict(zip(("dev", "test", "train"), drawn_parts(edited, keys, seed, 2), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,13 +106,9 @@ def train_impara(job: RankerJob) -> RankerReport:
     with watch.ledger.stage("weighing of edits"):
         pairs = _make_pairs(job)
     start, detected = _detect(job, watch)
-    from transformers import set_seed
-
-    # The fresh head is drawn while the model is loaded, before `fit` sets the seed.
-    set_seed(settings.seed)
     tokenizer = load_tokenizer(start)
     pooled = recipe.pooling == "mean"
-    model = fresh_pooled(start, ("rank",)) if pooled else load_model(start, ("rank",))
+    model = (fresh_pooled if pooled else load_model)(start, ("rank",), seed=settings.seed)
 
     def gaps(model: Any, part: str) -> FloatArray:
         return pair_gaps(model, tokenizer, pairs[part], settings, job.runtime)
@@ -139,12 +124,20 @@ def train_impara(job: RankerJob) -> RankerReport:
     with watch.ledger.stage("training"):
         place = job.work if job.steps is None else job.work / "ranker"
         result = fit(task, settings, place, job.runtime, watch.of("ranker"))
+    # Computed once for accuracy and worth, by the best epoch's model.
     reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
         {"part": part, "accuracy": pair_accuracy(values), "pairs": len(values)}
         for part, values in reached.items()
     ]
-    report = RankerReport(tuple(figures), _worth(reached["test"], pairs, recipe.language))
+    worth = worth_of(
+        reached["test"],
+        pairs["test"],
+        pairs["train"],
+        judged="the impact of edits (no person judged these pairs)",
+        language=recipe.language,
+    )
+    report = RankerReport(tuple(figures), worth)
     if is_main_process():
         (save_pooled if pooled else save_model)(result.model, tokenizer, job.folder)
         effort = watch.ledger.rounded()
@@ -169,31 +162,6 @@ def train_impara(job: RankerJob) -> RankerReport:
         job.finish(texts, record, card)
     wait_for_all()
     return report
-
-
-def _worth(gaps: FloatArray, pairs: Mapping[str, Sequence[RankedPair]], language: str) -> Worth:
-    """Hold the ranker against chance and against counting changes, on the test part's pairs.
-
-    Args:
-        gaps: see `pair_gaps`, of the test part.
-        pairs: by part; those for training tell whether more changes are better or fewer.
-        language: code of the text's language.
-    """
-    changes = {}
-    for part in ("train", "test"):
-        sources = [pair.source for pair in pairs[part]]
-        better, worse = (
-            changed_tokens(sources, [getattr(pair, side) for pair in pairs[part]], language)
-            for side in ("better", "worse")
-        )
-        changes[part] = better - worse
-    return worth_of(
-        gaps,
-        changes["test"],
-        [pair.source for pair in pairs["test"]],
-        known_changes=changes["train"],
-        judged="the impact of edits (no person judged these pairs)",
-    )
 
 
 def _detect(job: RankerJob, watch: Watch) -> tuple[str, dict[str, float]]:
@@ -228,8 +196,7 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
 
     for part, wanted in sizes.items():
         pairs[part] = ranked_pairs(parts[part], rng, max(wanted, LEAST), encode)
-        why = f"pairs for {part}: sentences need two or more edits"
-        refuse_few(len(pairs[part]), why)
+        refuse_few(len(pairs[part]), f"pairs for {part}: sentences need two or more edits")
     return pairs
 
 

@@ -22,13 +22,7 @@ from gecjury.refless.training.recipe import BaseRecipe, Intermediate, Recipe
 from gecjury.refless.training.steps.detection import detection_keys
 from gecjury.refless.training.steps.intermediate import IntermediateData, Step, run_intermediate
 from gecjury.refless.training.trainer import is_main_process
-from gecjury.refless.training.watching import (
-    HISTORY_FILE,
-    History,
-    Ledger,
-    Watch,
-    check_reporting,
-)
+from gecjury.refless.training.watching import HISTORY_FILE, History, Ledger, Watch, check_reporting
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
 
@@ -152,6 +146,7 @@ class TrainingJob:
         keys = {sentence_key(text) for text in texts if text}
         # A detector has learnt from sentences, too, which the model thereby knows.
         keys |= detection_keys(labelled, self.recipe.detector)
+        # The manifest comes last: a folder without it is no finished model, and is gone on with.
         write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
         write_text(self.folder / "README.md", card)
         kept = {name: value for name, value in {**record, **common}.items() if value is not None}

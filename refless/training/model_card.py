@@ -21,7 +21,8 @@ from gecjury.textfiles import read_json
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 
 
-_Figures = Mapping[str, Mapping[str, Mapping[str, float]]]
+Figures = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""By part, by aspect: pearson, spearman, rmse and rows."""
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -38,7 +39,7 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) ->
     return "\n".join([lines[0], "|---" * len(headings) + "|", *lines[1:]])
 
 
-def figures_table(figures: _Figures, alone: Mapping[str, _Figures] | None = None) -> str:
+def figures_table(figures: Figures, alone: Mapping[str, Figures] | None = None) -> str:
     """Return a Markdown table of figures[part][aspect][name]; parts are `dev` and `test`.
 
     Args:
@@ -52,7 +53,7 @@ def figures_table(figures: _Figures, alone: Mapping[str, _Figures] | None = None
     return markdown_table(headings[first:], [[*row[first:-1], int(row[-1])] for row in rows])
 
 
-def figure_rows(figures: _Figures, alone: Mapping[str, _Figures]) -> list[dict[str, Any]]:
+def figure_rows(figures: Figures, alone: Mapping[str, Figures]) -> list[dict[str, Any]]:
     """Return one row a part and aspect: both ways together first, then each alone."""
     named = {"both": figures, **{f"{name} alone": f for name, f in alone.items()}}
     keys = ("pearson", "spearman", "rmse", "rows")
@@ -110,18 +111,14 @@ def _parts(folder: Path) -> str:
         if name == "logs":
             lines.append("- `logs/`: what TensorBoard shows of the training")
             continue
-        weights = any(path.glob("*.safetensors"))
-        if (path / "config.json").exists() and weights:
-            about = f"a transformers model ({_architecture(path)}), weights in safetensors"
+        if (path / "config.json").exists() and any(path.glob("*.safetensors")):
+            config = read_json(path / "config.json", "a model's configuration")
+            kinds = ", ".join(config.get("architectures") or [str(config.get("model_type"))])
+            about = f"a transformers model ({kinds}), weights in safetensors"
         else:
             about = ", ".join(sorted(entry.name for entry in path.iterdir()))
         lines.append(f"- `{name}/`: {about}")
     return "\n".join(lines)
-
-
-def _architecture(folder: Path) -> str:
-    config = read_json(folder / "config.json", "a model's configuration")
-    return ", ".join(config.get("architectures") or [str(config.get("model_type"))])
 
 
 def model_card(
@@ -134,7 +131,7 @@ def model_card(
     usage: str,
     notes: Sequence[str] = (),
     about: str = "Trained with gecjury.",
-    figures: _Figures | None = None,
+    figures: Figures | None = None,
     effort: Mapping[str, Mapping[str, float]] | None = None,
     citation: str = "",
     extra: str = "refless",
@@ -199,7 +196,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=True)
 
 
-def _model_index(title: str, data: str, figures: _Figures) -> list[str]:
+def _model_index(title: str, data: str, figures: Figures) -> list[str]:
     """Return lines of YAML with the figures on test, as hubs show them."""
     lines = ["model-index:", f"- name: {_quoted(title)}", "  results:"]
     for aspect, values in figures.get("test", {}).items():

@@ -18,10 +18,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
-from gecjury.errors import InputError, OptionError
-from gecjury.models.changes import save_change
-from gecjury.models.checkpoints import EMBEDDED, resolve
-from gecjury.models.networks import read_config
+from gecjury.errors import OptionError
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
 from gecjury.refless.nets.features import (
@@ -32,7 +29,7 @@ from gecjury.refless.nets.features import (
     piece_counter,
 )
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
-from gecjury.refless.nets.probe import fit_probe, save_probe, states_layer
+from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
@@ -42,18 +39,13 @@ from gecjury.refless.nets.regressor import (
     tokenise,
 )
 from gecjury.refless.nets.trainable import output_layer
+from gecjury.refless.training.compact import POINTS, RANK, layers_read, save_change
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
-from gecjury.refless.training.steps.intermediate import IntermediateData
+from gecjury.refless.training.steps.intermediate import IntermediateData, rank_figures
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
-from gecjury.stats.correlation import spearman
 from gecjury.textfiles import write_text
-
-# Chosen on the dev part of TMU-GFM among ranks 4, 8, 16 and 200 or 400 points: more of either
-# gave nothing. See docs/measured/packaged-models.md.
-_RANK = 8
-_POINTS = 200
 
 _CURVE = (1 / 8, 1 / 4, 1 / 2)
 """Shares of the training rows that a learning curve of kernel regression has, beside all."""
@@ -64,10 +56,12 @@ def train_some(job: Job) -> Report:
 
     Raises:
         OptionError: the folder holds another model, or checkpoints of another run.
-        InputError, DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
+        InputError: ratings are of pairs, and there is no source.
+        DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
         `gecjury.refless.nets.regressor`.
     """
     recipe, run = job.recipe, _run_print(job)
+    job.data.check_sources(recipe.read_source)
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
     watch = job.watch()
@@ -80,7 +74,6 @@ def train_some(job: Job) -> Report:
     kernel = None
     if recipe.features_alone:
         with watch.ledger.stage("ridge regression"):
-            job.data.check_sources(recipe.read_source)
             linear, chosen = fit_features(
                 job.data, job.split, one_piece, recipe.language,
                 paired=recipe.read_source, within=recipe.within,
@@ -155,6 +148,7 @@ def _fine_tune(
     added = additions(job.data, linear, tokenizer, language)
     trained: dict[str, Mapping[str, float]] = {}
     members = []
+    # Features are fitted once: all models learn what the same ones leave over.
     outputs = [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]
     count = len(recipe.seeds) * len(outputs)
     for seed, aspects in itertools.product(recipe.seeds, outputs):
@@ -191,11 +185,8 @@ def _train_model(
     if marker.exists():
         watch.told(f"{label}: trained by an earlier run")
         return dict(kept_record(Mapping[str, float], marker))
-    from transformers import set_seed
-
-    set_seed(settings.seed)
     tokenizer = load_tokenizer(start)
-    model = load_model(start, aspects)
+    model = load_model(start, aspects, seed=seed)
     columns = [data.aspects.index(aspect) for aspect in aspects]
     # The model learns what the features leave over, since their part is added to its outputs.
     targets = data.ratings[:, columns] - added[:, columns]
@@ -217,19 +208,14 @@ def _train_model(
                 examples.append({**one, "labels": [values.get(a, np.nan) for a in shared]})
 
     def evaluate(model: Any) -> dict[str, float]:
-        figures = {}
+        totals, ratings = [], []
         for group, encoded in inputs.items():
-            dev = [encoded[row] for row in split.dev]
-            outputs = predict(model, tokenizer, dev, job.runtime)
-            # A diverged model must not pass for one without correlation, which counts as 0.
-            if not np.isfinite(outputs).all():
-                return {"score": float("nan")}
-            for place, (aspect, column) in enumerate(zip(aspects, columns, strict=True)):
-                if aspect in group:
-                    total = outputs[:, place] + added[split.dev, column]
-                    rho = spearman(data.ratings[split.dev, column], total)
-                    figures[aspect] = 0.0 if np.isnan(rho) else rho
-        return {"score": float(np.mean(list(figures.values()))), **figures}
+            outputs = predict(model, tokenizer, [encoded[row] for row in split.dev], job.runtime)
+            for aspect in group:
+                column = data.aspects.index(aspect)
+                totals.append(outputs[:, aspects.index(aspect)] + added[split.dev, column])
+                ratings.append(data.ratings[split.dev, column])
+        return rank_figures(totals, ratings, itertools.chain(*inputs))
 
     task = LearningTask(
         model=model,
@@ -266,17 +252,10 @@ def _inputs(
 ) -> dict[tuple[str, ...], list[dict[str, Any]]]:
     """Tokenised rows by the aspects that read them: lone hypotheses, or pairs (`PAIRED`)."""
     inputs = {}
-    alone = tuple(aspect for aspect in aspects if aspect not in PAIRED)
-    compared = tuple(aspect for aspect in aspects if aspect in PAIRED)
-    if alone:
-        inputs[alone] = tokenise(tokenizer, data.outputs, None, max_length)
-    if compared:
-        if not any(data.sources):
-            raise InputError(
-                f"{compared[0]} is rated of pairs: name the column of the sources "
-                "(--column source=...)"
-            )
-        inputs[compared] = tokenise(tokenizer, data.sources, data.outputs, max_length)
+    sides = ((data.outputs, None, False), (data.sources, data.outputs, True))
+    for first, second, paired in sides:
+        if group := tuple(aspect for aspect in aspects if (aspect in PAIRED) == paired):
+            inputs[group] = tokenise(tokenizer, first, second, max_length)
     return inputs
 
 
@@ -298,7 +277,7 @@ def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str,
         job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
         within=recipe.within, paired=recipe.read_source,
         shares=_CURVE if job.drawn is not None else (), language=recipe.language,
-        most=_POINTS if recipe.compact else 0,
+        most=POINTS if recipe.compact else 0,
     )  # fmt: skip
     if is_main_process():
         save_probe(probe, folder, half=recipe.compact)
@@ -311,9 +290,8 @@ def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str,
 def _keep_change(encoder: str, place: Path) -> str:
     """Write what the steps altered in the packaged encoder, in the layers that are read."""
     if is_main_process():
-        config = read_config(resolve(EMBEDDED))
         with output_errors(place):
-            save_change(encoder, place, rank=_RANK, layers=states_layer(config.num_hidden_layers))
+            save_change(encoder, place, rank=RANK, layers=layers_read())
     wait_for_all()
     return str(place)
 

@@ -19,7 +19,7 @@ import numpy as np
 from gecjury.errors import DataError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
-from gecjury.refless.nets.regressor import output_errors, padded
+from gecjury.refless.nets.regressor import Inputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
     freeze_embeddings,
     freeze_lowest,
@@ -28,12 +28,11 @@ from gecjury.refless.nets.trainable import (
     recompute_layers,
 )
 from gecjury.refless.training.recipe import Loss, TrainSettings
-from gecjury.refless.training.watching import Watch, reporters, resumed_step
+from gecjury.refless.training.watching import Watch, dev_figures, reporters
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
 Objective = Literal["regression", "ranking", "detection"]
-Example = Mapping[str, Any]
 
 Evaluate = Callable[[Any], Mapping[str, float]]
 """Gives dev figures of a model; `score` decides which checkpoint is best (higher is better)."""
@@ -57,7 +56,7 @@ class LearningTask:
 
     model: Any
     tokenizer: Any
-    examples: Sequence[Example]
+    examples: Sequence[Inputs]
     evaluate: Evaluate
     objective: Objective = "regression"
     label: str = "training"
@@ -120,7 +119,7 @@ def fit(
             return bars.enter_context(runtime.progress.task(task.label, steps))
 
         trainer = _build_trainer(task, settings, folder, runtime, open_bar, watch)
-        for callback in () if watch is None else reporters(watch, resumed_step(last)):
+        for callback in () if watch is None else reporters(watch, last):
             trainer.add_callback(callback)
         try:
             with output_errors(folder):
@@ -130,14 +129,9 @@ def fit(
     # The model that is returned is saved and tried as any other: its layers are whole again.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
-    # The Trainer's log mixes losses and dev figures; ours are marked by `eval_`.
-    history = tuple(
-        {key.removeprefix("eval_"): value for key, value in entry.items()}
-        for entry in trainer.state.log_history
-        if "eval_score" in entry
-    )
+    history = dev_figures(trainer.state.log_history)
     best = max(history, key=lambda entry: entry["score"]) if history else {}
-    return Fit(trainer.model, best, history)
+    return Fit(trainer.model, best, tuple(history))
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
@@ -253,6 +247,8 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         data_seed=settings.seed,
         bf16=settings.bf16,
         use_cpu=pick_device(runtime.device) == "cpu",
+        # An epoch is what is saved, tried and gone on from; two checkpoints are the best and the
+        # last.
         eval_strategy="epoch",
         save_strategy="epoch",
         save_total_limit=2,
@@ -260,8 +256,10 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         metric_for_best_model="score",
         greater_is_better=True,
         logging_steps=10,
+        # Services are told by callbacks of our own, and our bar stands in for theirs.
         report_to=[],
         disable_tqdm=True,
+        # Examples are dicts of our own making, whose keys no signature of a model lists.
         remove_unused_columns=False,
         dataloader_pin_memory=False,
         ddp_find_unused_parameters=False,
@@ -428,11 +426,11 @@ class EpochOrder:
             yield from batch.tolist()
 
 
-def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example]], Any]:
+def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]], Any]:
     """A function that pads examples into a batch; pairs become better ones, then worse ones."""
     import torch
 
-    def collate(examples: Sequence[Example]) -> dict[str, Any]:
+    def collate(examples: Sequence[Inputs]) -> dict[str, Any]:
         if objective == "ranking":
             both = [e["better"] for e in examples] + [e["worse"] for e in examples]
             batch = dict(padded(tokenizer, both))
@@ -451,7 +449,7 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example
     return collate
 
 
-def length_of(example: Example) -> int:
+def length_of(example: Inputs) -> int:
     """Word pieces of an example; of a pair those of the longer sentence."""
     if "better" in example:
         return max(len(example[side]["input_ids"]) for side in ("better", "worse"))

@@ -74,11 +74,7 @@ class History:
             for entry in log
             if "loss" in entry
         ]
-        dev = [
-            {key.removeprefix("eval_"): value for key, value in e.items()}
-            for e in log
-            if "eval_score" in e
-        ]
+        dev = dev_figures(log)
         # Of equal scores the first epoch, as the Trainer keeps it.
         best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
         self.content["models"][model] = {
@@ -100,6 +96,15 @@ class History:
         write_text(self.path, json.dumps(self.content, indent=1))
         if self.drawn is not None:
             self.drawn(self.content)
+
+
+def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """Return the dev figures among all that the Trainer has logged, where `eval_` marks them."""
+    return [
+        {key.removeprefix("eval_"): value for key, value in entry.items()}
+        for entry in log
+        if "eval_score" in entry
+    ]
 
 
 def held_memory() -> float:
@@ -146,6 +151,7 @@ class Ledger:
         """Write what has been done so far: it will not be done again."""
         if self._running is None:
             return
+        # What follows is counted from here, so that a stage may be marked after every epoch.
         name, wall, processor = self._running
         self._running = (name, time.perf_counter(), time.process_time())
         stage = self.stages.setdefault(name, {"seconds": 0.0, "processor": 0.0, "gigabytes": 0.0})
@@ -221,25 +227,27 @@ def check_reporting(names: Sequence[str]) -> None:
             )
 
 
-def reporters(watch: Watch, step: int) -> list[Any]:
+def reporters(watch: Watch, checkpoint: str | None) -> list[Any]:
     """Return callbacks of transformers' Trainer for what it is to report to.
 
     Args:
         watch: says to what, and where logs lie.
-        step: that a broken run goes on from; what it logged after it is taken back.
+        checkpoint: that a broken run goes on from; what it logged after it is taken back.
 
     Raises:
         OutputError: the folder for logs cannot be written.
     """
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
+    # A checkpoint's name ends in its step.
+    after = int(checkpoint.rpartition("-")[2]) + 1 if checkpoint else None
     callbacks = []
     for name in watch.report_to:
         if name == "tensorboard":
             # A writer of our own, since the place and what is taken back are options of it alone.
             with output_errors(watch.logs):
                 watch.logs.mkdir(parents=True, exist_ok=True)
-                writer = _summary_writer()(str(watch.logs), purge_step=step + 1 if step else None)
+                writer = _summary_writer()(str(watch.logs), purge_step=after)
             callbacks.append(INTEGRATION_TO_CALLBACK[name](writer))
         else:
             callbacks.append(INTEGRATION_TO_CALLBACK[name]())
@@ -252,8 +260,3 @@ def _summary_writer() -> Any:
     except ImportError:
         from tensorboardX import SummaryWriter
     return SummaryWriter
-
-
-def resumed_step(checkpoint: str | None) -> int:
-    """Return the step that a checkpoint's name says; 0 without one."""
-    return int(checkpoint.rpartition("-")[2]) if checkpoint else 0

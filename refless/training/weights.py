@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
@@ -38,7 +38,7 @@ class WeightSearch:
 
     model: str | None = option(None, metavar="DIR")
     level: WeightsFor = "sentence"
-    share: float = option(1.0, metavar="X", needs={"level system": ()})
+    share: float = option(1.0, metavar="X", above=0, most=1, needs={"level system": ()})
     human: View | None = None
     systems: str = "base"
     seed: int = option(0, least=0, most=2**32 - 1, needs={"level system": ()})
@@ -78,35 +78,34 @@ def search_weights(
         paper's are taken.
 
     Raises:
-        OptionError: the share is not in (0, 1].
+        OptionError: the scores are of a SOME of one aspect.
         InputError: the benchmark has no judged pairs of its systems.
     """
-    if not 0 < share <= 1:
-        raise OptionError(f"share {share:g}: expected more than 0 and at most 1")
     if values.shape[2] != len(PAPER_WEIGHTS[level]):
         raise OptionError("a SOME of one aspect has no weights to search: score with it as it is")
-    grid = simplex()
     if level == "system":
         # Benchmarks differ in what their judgments give: the first of these that there is.
-        kind = next(k for k in ("trueskill", "expected-wins", "mean")
-                    if k in benchmark.human[benchmark.view])  # fmt: skip
-        human = benchmark.human_scores(kind)
+        view = benchmark.human[benchmark.view]
+        kind = next(kind for kind in ("trueskill", "expected-wins", "mean") if kind in view)
         means = values.mean(axis=1)
-        scores = np.array([pearson(human, means @ weights) for weights in grid])
-        return _rows(grid, scores, level, lambda w: (pearson(human, means @ w), float("nan")))
-    gaps, sentence = _gaps(values, benchmark)
-    # Sentences are drawn, not pairs: pairs of one sentence are no independent evidence.
-    chosen = _draw(sentence, share, seed)
-    scores = _tau(gaps[chosen], grid)
-    held = gaps[~chosen]
-
-    def measure(weights: FloatArray) -> tuple[float, float]:
-        one = weights[None]
-        return float(_tau(gaps[chosen], one)[0]), (
-            float(_tau(held, one)[0]) if len(held) else float("nan")
-        )
-
-    return _rows(grid, scores, level, measure)
+        searched: _Measure = partial(_pearson, means, benchmark.human_scores(kind))
+        held_out: _Measure = partial(_tau, np.empty((0, 3)))
+    else:
+        gaps, sentence = _gaps(values, benchmark)
+        # Sentences are drawn, not pairs: pairs of one sentence are no independent evidence.
+        judged = np.random.default_rng(seed).permutation(np.unique(sentence))
+        chosen = np.isin(sentence, judged[: max(1, round(share * len(judged)))])
+        searched, held_out = partial(_tau, gaps[chosen]), partial(_tau, gaps[~chosen])
+    grid, paper = simplex(), np.array(PAPER_WEIGHTS[level])
+    scores = searched(grid)
+    equal = np.flatnonzero(scores >= np.nanmax(scores) - 1e-12)
+    # Many weights do equally well; the nearest to the paper's claim least.
+    best = grid[min(equal, key=lambda row: float(np.abs(grid[row] - paper).sum()))]
+    shown = np.stack([best, paper])
+    columns = [*shown.T, searched(shown), held_out(shown)]
+    keys = ("weights", "alpha", "beta", "gamma", "searched", "held_out")
+    rows = zip(("found", "paper"), *(column.tolist() for column in columns), strict=True)
+    return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
 def _gaps(values: FloatArray, benchmark: Benchmark) -> tuple[FloatArray, IntArray]:
@@ -121,36 +120,22 @@ def _gaps(values: FloatArray, benchmark: Benchmark) -> tuple[FloatArray, IntArra
     return (first - second) * sign, pairs.sentence[decided]
 
 
-def _draw(sentence: IntArray, share: float, seed: int) -> NDArray[np.bool_]:
-    """Return the pairs that are searched: those of a share of the sentences."""
-    judged = np.unique(sentence)
-    count = max(1, round(share * len(judged)))
-    kept = np.random.default_rng(seed).permutation(judged)[:count]
-    return np.isin(sentence, kept)
+_Measure = Callable[[FloatArray], FloatArray]
+"""Gives one number for each row of weights."""
+
+
+def _pearson(means: FloatArray, human: FloatArray, grid: FloatArray) -> FloatArray:
+    """Return Pearson of weighed mean scores with those of people."""
+    return np.array([pearson(human, means @ weights) for weights in grid])
 
 
 def _tau(gaps: FloatArray, grid: FloatArray) -> FloatArray:
-    """(agree − disagree)/pairs for each row of weights."""
+    """Return (agree − disagree)/pairs; NaN without pairs."""
+    if not len(gaps):
+        return np.full(len(grid), np.nan)
     taus = []
     for start in range(0, len(grid), _BLOCK):
         # Differences below rounding are ties.
         scores = (gaps @ grid[start : start + _BLOCK].T).round(9)
         taus.append(np.sign(scores).mean(axis=0))
     return np.concatenate(taus)
-
-
-def _rows(
-    grid: FloatArray,
-    scores: FloatArray,
-    level: WeightsFor,
-    measure: Callable[[FloatArray], tuple[float, float]],
-) -> list[dict[str, object]]:
-    paper = np.array(PAPER_WEIGHTS[level])
-    level_best = np.flatnonzero(scores >= np.nanmax(scores) - 1e-12)
-    # Many weights do equally well; the nearest to the paper's claim least.
-    best = grid[min(level_best, key=lambda row: float(np.abs(grid[row] - paper).sum()))]
-    keys = ("weights", "alpha", "beta", "gamma", "searched", "held_out")
-    return [
-        dict(zip(keys, (name, *weights.tolist(), *measure(weights)), strict=True))
-        for name, weights in (("found", best), ("paper", paper))
-    ]

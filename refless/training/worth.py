@@ -25,6 +25,7 @@ from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import tokenised
 from gecjury.errors import MissingExtraError
 from gecjury.refless.data.annotations import QUALITY, Annotations
+from gecjury.refless.data.pairs import RankedPair
 from gecjury.refless.nets.bundle import aspect_weights
 from gecjury.refless.training.model_card import markdown_table
 from gecjury.stats.bootstrap import interval, sentence_counts
@@ -81,6 +82,7 @@ def rated_pairs(
     for row, source in enumerate(sources):
         if source:
             rows_by_source.setdefault(normalise(source), []).append(row)
+    # Means over raters that are equal but for the last bit are a tie, and no pair.
     rounded = settled(ratings)
     pairs = [
         (first, second) if rounded[first] > rounded[second] else (second, first)
@@ -107,54 +109,52 @@ def worth_of_ratings(
     """
     weights = aspect_weights(test.aspects)
     score = settled(np.sum([weights[aspect] * predicted[aspect] for aspect in weights], axis=0))
-    _, _, known_changes = _rated_changes(train, weights, language)
-    better, worse, changes = _rated_changes(test, weights, language)
-    return worth_of(
-        score[better] - score[worse],
-        changes,
-        [test.sources[row] for row in better],
-        known_changes=known_changes,
-        judged="people's ratings",
-    )
+    better, worse, pairs = _judged_pairs(test, weights)
+    *_, learnt = _judged_pairs(train, weights)
+    gaps = score[better] - score[worse]
+    return worth_of(gaps, pairs, learnt, judged="people's ratings", language=language)
 
 
-def _rated_changes(
-    part: Annotations, weights: Mapping[str, float], language: str
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return `rated_pairs` of a part, and by how much the better one has more changed tokens."""
+def _judged_pairs(
+    part: Annotations, weights: Mapping[str, float]
+) -> tuple[IntArray, IntArray, list[RankedPair]]:
+    """Return `rated_pairs` of a part, as rows and as texts."""
     ratings = part.ratings @ np.array([weights[aspect] for aspect in part.aspects])
     better, worse = rated_pairs(part.sources, part.outputs, ratings)
-    changes = changed_tokens(part.sources, part.outputs, language)
-    return better, worse, changes[better] - changes[worse]
+    texts = part.outputs
+    rows = zip(better.tolist(), worse.tolist(), strict=True)
+    return better, worse, [RankedPair(texts[b], texts[w], part.sources[b]) for b, w in rows]
 
 
 def worth_of(
-    model: FloatArray,
-    changes: FloatArray,
-    sources: Sequence[str],
+    gaps: FloatArray,
+    pairs: Sequence[RankedPair],
+    learnt: Sequence[RankedPair],
     *,
-    known_changes: FloatArray,
     judged: str,
+    language: str = "en",
 ) -> Worth:
     """Hold a metric against chance and against counting changes.
 
     Args:
-        model: score of the better correction minus that of the worse, shape (pairs,); 0 counts as
-            half right.
-        changes: changed tokens of the better minus those of the worse, shape (pairs,).
-        sources: the source of each pair.
-        known_changes: as `changes`, of pairs of the training part: they decide whether more
-            changes are taken for better, or fewer.
+        gaps: score of each pair's better correction minus that of the worse; 0 counts as half
+            right.
+        pairs: of the test part.
+        learnt: of the training part: they decide whether more changes are taken for better, or
+            fewer.
         judged: what says which correction is better, for tables.
+        language: code of the sentences' language.
     """
+    changes, known_changes = _more_changes(pairs, language), _more_changes(learnt, language)
     # The direction is learnt from the training part: chosen on the test part, it would flatter
     # counting, which the model is to beat.
     more = float(np.sign(known_changes).sum()) >= 0
-    _, numbers = np.unique([normalise(source) for source in sources], return_inverse=True)
+    sources = [normalise(pair.source) for pair in pairs]
+    _, numbers = np.unique(sources, return_inverse=True)
     count = int(numbers.max()) + 1 if len(numbers) else 0
     rows: list[WorthRow] = []
     if count:
-        right = np.stack([_right(model), _right(changes if more else -changes)])
+        right = np.stack([_right(gaps), _right(changes if more else -changes)])
         right = np.concatenate([right, right[:1] - right[1:]])
         # Sums by source keep what is held small, however many pairs a source has.
         sums = np.stack([np.bincount(numbers, row) for row in right], axis=1)
@@ -164,7 +164,7 @@ def worth_of(
         named = (MODEL, counted, "difference")
         for what, value, draws in zip(named, right.mean(axis=1).tolist(), drawn.T, strict=True):
             rows.append(WorthRow(what, value, interval(draws, observed=value)[0]))
-    worth = Worth(judged, len(model), count, tuple(rows))
+    worth = Worth(judged, len(pairs), count, tuple(rows))
     if count >= _LEAST_SOURCES:
         lows = [row.interval[0] for row in rows]
         worth = replace(worth, above_chance=lows[0] > 0.5, above_changes=lows[2] > 0)
@@ -241,35 +241,29 @@ def figures_beside(
         the mean of the others.
     """
     mean = data.ratings[:, data.aspects.index(QUALITY)]
-    draws = _draws(data)
+    sources = data.groups()
+    draws = sentence_counts(int(sources.max()) + 1, _RESAMPLES, _SEED)[:, sources]
     named = {MODEL: predicted, **_counts(data, language)}
     rows = [_row(name, "mean rating", values, mean, draws) for name, values in named.items()]
     ratings = data.raters.get(QUALITY)
     if ratings is None:
         return rows
-    sums, rated = np.nansum(ratings, axis=1), (~np.isnan(ratings)).sum(axis=1)
-    for number, single in enumerate(ratings.T, 1):
-        left = rated - ~np.isnan(single)
-        with np.errstate(invalid="ignore"):
-            others = np.where(left > 0, (sums - np.nan_to_num(single)) / left, np.nan)
-        of = "mean of the other raters"
-        rows.append(_row(f"rater {number}", of, single, others, draws))
+    rated = ~np.isnan(ratings)
+    sums = np.nansum(ratings, axis=1, keepdims=True) - np.nan_to_num(ratings)
+    # A row that no other rater rated divides 0 by 0, and is left out.
+    with np.errstate(invalid="ignore"):
+        others = sums / (rated.sum(axis=1, keepdims=True) - rated)
+    for number, (single, rest) in enumerate(zip(ratings.T, others.T, strict=True), 1):
+        rows.append(_row(f"rater {number}", "mean of the other raters", single, rest, draws))
     return rows
 
 
-def changed_tokens(
-    sources: Sequence[str], outputs: Sequence[str], language: str = "en"
-) -> FloatArray:
-    """Return how many tokens of each output differ from its source, shape (rows,).
-
-    Args:
-        sources: one a row.
-        outputs: one a row.
-        language: code of the sentences' language; characters are counted where its tokeniser is
-            not installed.
-    """
-    sides, _ = _tokens((sources, outputs), language)
-    return _distances(sides)
+def _more_changes(pairs: Sequence[RankedPair], language: str) -> FloatArray:
+    """Return by how much each pair's better correction has more changed tokens than the worse."""
+    sources = [pair.source for pair in pairs]
+    sides = ([pair.better for pair in pairs], [pair.worse for pair in pairs])
+    better, worse = (_distances(_tokens((sources, side), language)[0]) for side in sides)
+    return better - worse
 
 
 def _distances(sides: Sequence[Sequence[Sequence[str]]]) -> FloatArray:
@@ -299,14 +293,6 @@ def _tokens(sides: Sequence[Sequence[str]], language: str) -> tuple[list[list[li
     except MissingExtraError:
         return [[list(text) for text in texts] for texts in sides], "characters"
     return [[line.split() for line in lines] for lines in cut], "tokens"
-
-
-def _draws(data: Annotations) -> FloatArray:
-    """Return how often each row stands in each resample of the sources, draws × rows."""
-    keys = [normalise(source) for source in data.sources]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    group = np.array([numbers[key] for key in keys])
-    return sentence_counts(len(numbers), _RESAMPLES, _SEED)[:, group]
 
 
 def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) -> BesideRow:

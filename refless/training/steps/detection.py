@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,11 +18,7 @@ from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError
 from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length, refuse_wordless
-from gecjury.refless.data.labelled import (
-    LabelledSentence,
-    LabelledText,
-    refuse_one_class,
-)
+from gecjury.refless.data.labelled import LabelledSentence, LabelledText, refuse_one_class
 from gecjury.refless.nets.manifest import KEYS_FILE
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import batch_logits
@@ -34,7 +29,6 @@ from gecjury.textfiles import read_text
 LABELS = ("c", "i")
 """Names of the two outputs, as MultiGED's files have them: correct, incorrect."""
 
-_DEV_SHARE = 0.1
 LEAST = 8
 """Examples that a step, or a part of the data, must have."""
 
@@ -52,25 +46,36 @@ def with_dev(text: LabelledText, seed: int) -> LabelledText:
     what = "labelled sentences to learn error detection from"
     refuse_few(len(text.train), what)
     if not text.dev:
-        groups = drawn_groups(text.train, [sentence.tokens for sentence in text.train], seed)
-        held = max(1, round(_DEV_SHARE * len(groups)))
-        dev, train = (tuple(s for group in part for s in group)
-                      for part in (groups[:held], groups[held:]))  # fmt: skip
-        text = replace(text, train=train, dev=dev)
+        keys = [sentence.tokens for sentence in text.train]
+        dev, train = drawn_parts(text.train, keys, seed, 1, least=1)
+        text = LabelledText(tuple(train), tuple(dev))
         refuse_few(len(text.train), what)
     refuse_one_class(text.train, "the labelled text")
     refuse_one_class(text.dev, "the dev part of the labelled text")
     return text
 
 
-def drawn_groups(items: Sequence[_T], keys: Sequence[Hashable], seed: int) -> list[list[_T]]:
-    """Return items of equal keys together, the groups in an order drawn by the seed."""
+def drawn_parts(
+    items: Sequence[_T], keys: Sequence[Hashable], seed: int, tenths: int, *, least: int = 0
+) -> list[list[_T]]:
+    """Return as many tenths of the keys as asked for, and the rest; items of one key in one part.
+
+    Args:
+        items: what is parted.
+        keys: of the items.
+        seed: of the order that keys are drawn in.
+        tenths: how many.
+        least: keys that a tenth has at least.
+    """
     groups: dict[Hashable, list[_T]] = {}
     for item, key in zip(items, keys, strict=True):
         groups.setdefault(key, []).append(item)
-    order = np.random.default_rng(seed).permutation(len(groups))
     listed = list(groups.values())
-    return [listed[row] for row in order]
+    held = max(least, round(0.1 * len(groups)))
+    parts: list[list[_T]] = [[] for _ in range(tenths + 1)]
+    for place, row in enumerate(np.random.default_rng(seed).permutation(len(listed))):
+        parts[min(place // held, tenths) if held else tenths] += listed[row]
+    return parts
 
 
 def refuse_few(count: int, what: str) -> None:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,11 +112,12 @@ def run_intermediate(step: Step) -> dict[str, float]:
         Dev figures of the step, of which the one with its name chose the epoch: average precision
         (F0.5 where text is labelled, beside `detection_scores`), accuracy or mean Spearman.
     """
-    path, model_folder = step.folder / "score.json", step.folder / "model"
-    if not (model_folder / "model.safetensors").exists():
+    path = step.folder / "score.json"
+    # The score is written last: where it stands, the model is whole.
+    if not path.exists():
         result, tokenizer = learn(step)
         if is_main_process():
-            save_model(result.model, tokenizer, model_folder)
+            save_model(result.model, tokenizer, step.folder / "model")
             best = result.best
             figures = step_figures(step.kind, best) if step.labelled else {step.kind: best["score"]}
             write_text(path, json.dumps(figures))
@@ -128,10 +129,6 @@ def run_intermediate(step: Step) -> dict[str, float]:
 
 def learn(step: Step) -> tuple[Fit, Any]:
     """Train the model of a step; returns it with its dev figures, and its tokenizer."""
-    from transformers import set_seed
-
-    # Fresh heads are drawn while the model is loaded, before `fit` sets the seed.
-    set_seed(step.settings.seed)
     tokenizer = load_tokenizer(step.start)
     prepare = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[step.kind]
     model, examples, evaluate = prepare(step, tokenizer)
@@ -158,7 +155,7 @@ def _held_out(count: int) -> int:
 def _labelled_detection(step: Step, tokenizer: Any, text: LabelledText) -> Prepared:
     settings = step.settings
     text = with_dev(text, settings.seed)
-    model = load_model(step.start, LABELS, kind="word-pieces")
+    model = load_model(step.start, LABELS, seed=settings.seed, kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return labelled_figures(model, tokenizer, text.dev, settings, step.runtime)
@@ -189,7 +186,8 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     refuse_few(len(examples), "sentences to learn error detection from")
     held = _held_out(len(examples))
     dev, rest = examples[:held], examples[held:]
-    model = load_model(step.start, ("kept", "edited"), kind="word-pieces")
+    seed = step.settings.seed
+    model = load_model(step.start, ("kept", "edited"), seed=seed, kind="word-pieces")
 
     def evaluate(model: Any) -> dict[str, float]:
         return {"score": _average_precision(model, tokenizer, dev)}
@@ -217,7 +215,7 @@ def _ranking(step: Step, tokenizer: Any) -> Prepared:
     pairs = ranked_pairs(step.data.corrections, rng, max(len(step.data.corrections), 1))
     refuse_few(len(pairs), "pairs to learn ranking from")
     held = _held_out(len(pairs))
-    model = load_model(step.start, ("rank",))
+    model = load_model(step.start, ("rank",), seed=step.settings.seed)
     examples = pair_examples(tokenizer, pairs[held:], step.settings.max_length)
 
     def evaluate(model: Any) -> dict[str, float]:
@@ -272,6 +270,7 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
     texts: list[str] = []
     rows: list[FloatArray] = []
     for column, rated in enumerate(step.data.rated):
+        # Sets differ in their scales: each is learnt in deviations from its own mean.
         values = rated.ratings[:, 0]
         deviation = float(values.std()) or 1.0
         # Equal sentences with different ratings (by different sources) are one example.
@@ -289,7 +288,7 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
     encoded = tokenise(tokenizer, [texts[row] for row in order], None, step.settings.max_length)
     held = _held_out(len(encoded))
     outputs = [f"{rated.aspects[0]}-{n}" for n, rated in enumerate(step.data.rated)]
-    model = load_model(step.start, outputs)
+    model = load_model(step.start, outputs, seed=step.settings.seed)
     examples = [
         {**inputs, "labels": label.tolist()}
         for inputs, label in zip(encoded[held:], labels[held:], strict=True)
@@ -297,13 +296,26 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
 
     def evaluate(model: Any) -> dict[str, float]:
         outputs = predict(model, tokenizer, encoded[:held], step.runtime)
-        if not np.isfinite(outputs).all():
-            return {"score": float("nan")}
-        scores = []
-        for column in range(heads):
-            labelled = ~np.isnan(labels[:held, column])
-            rho = spearman(labels[:held, column][labelled], outputs[labelled, column])
-            scores.append(0.0 if np.isnan(rho) else rho)
-        return {"score": float(np.mean(scores))}
+        return {"score": rank_figures(outputs.T, labels[:held].T)["score"]}
 
     return model, examples, evaluate
+
+
+def rank_figures(
+    outputs: Iterable[FloatArray], ratings: Iterable[FloatArray], names: Iterable[str] = ()
+) -> dict[str, float]:
+    """Return Spearman of each head by name, 0 where it is undefined, and their mean as `score`.
+
+    A model that diverged must not pass for one without correlation: its score is NaN.
+
+    Args:
+        outputs: of each head, one a row.
+        ratings: for each head, NaN for rows without one.
+        names: of the heads.
+    """
+    figures = []
+    for values, wanted in zip(outputs, ratings, strict=True):
+        if not np.isfinite(values).all():
+            return {"score": float("nan")}
+        figures.append(float(np.nan_to_num(spearman(wanted, values))))
+    return {"score": float(np.mean(figures)), **dict(zip(names, figures, strict=False))}

@@ -173,7 +173,7 @@ def test_the_grid_s_table_marks_the_chosen_combination(
     ("argv", "message"),
     [
         (["some", "r.tsv", "x.tsv", "-o", "out"], "takes one set of ratings"),
-        (["some", "r.tsv", "-o", "out", "--column", "colour=x"], "'colour' is no role"),
+        (["some", "r.tsv", "-o", "out", "--column", "colour=x"], "'colour=x' is not ROLE=COLUMN"),
         (
             ["some", "r.tsv", "-o", "out", "--fine-tune"],
             "--fine-tune would do nothing without --kernel",

