@@ -99,6 +99,22 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     raise OptionError(f"unknown {what} {name!r}: {nearest_of(name, names)}")
 
 
+def failure_in(code: object, error: Exception) -> str:
+    """Return an error of the user's code in words, with the last line of its file that was run.
+
+    Args:
+        code: the function that failed, or the name of its file.
+        error: as it was caught.
+    """
+    import traceback
+    from pathlib import Path
+
+    named = getattr(getattr(code, "__code__", None), "co_filename", code)
+    said = f"{type(error).__name__}: {error!s:.200}"
+    calls = [call for call in traceback.extract_tb(error.__traceback__) if call.filename == named]
+    return f"{said}, line {calls[-1].lineno} of {Path(calls[-1].filename).name}" if calls else said
+
+
 def install_hint(extra: str) -> str:
     """Return the command that installs an extra of gecjury, as gecjury itself was installed.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,6 +42,19 @@ def shortly(text: str, names: Mapping[str, str]) -> str:
         if names[label] != label:
             text = text.replace(label, names[label])
     return text
+
+
+def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return cells as an HTML table, as notebooks show it."""
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+
+    body = "".join(f"<tr>{line('td', cells)}</tr>" for cells in rows)
+    return (
+        f"<table><caption>{html.escape(caption)}</caption>"
+        f"<thead><tr>{line('th', headings)}</tr></thead><tbody>{body}</tbody></table>"
+    )
 
 
 def visible(text: str, *, lines: bool = False) -> str:

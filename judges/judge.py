@@ -82,7 +82,8 @@ class Judge(Scorer):
             (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
         tries: how often a question is asked until its reply can be read.
         tensor_parallel: GPUs for one model in process.
-        gpu_memory: share of GPU memory that a model in process may take.
+        gpu_memory: share of the memory, of the GPU or else of the machine, that a model in process
+            may take.
         max_model_len: context of a model in process, if less than its own.
     """
 

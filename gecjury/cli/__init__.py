@@ -123,8 +123,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has gone: nothing is left to say, and nobody to say it to.
         set_aside(sys.stdout)
         return 0
-    except KeyboardInterrupt:
-        tell("gecjury: interrupted")
+    except KeyboardInterrupt as stop:
+        # A training says what it keeps.
+        tell("; ".join(filter(None, ("gecjury: interrupted", str(stop)))))
         return 130
     except OSError as error:
         if error.filename is not None and error.errno in _REFUSED:

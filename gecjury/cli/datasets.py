@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,7 +30,7 @@ class DatasetOptions:
         strict: stop at the first bad row.
         shard_rows: rows that are finished together (default: a thousandth, 10,000 to 200,000).
         engine: who runs the workers.
-        address: of a Ray cluster: auto, ray://..., local.
+        address: of a Ray cluster: local (default), auto, HOST:PORT, ray://...
         num_gpus: GPUs of each worker, with Ray.
     """
 
@@ -121,13 +121,10 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
 
 def run_dataset(args: argparse.Namespace) -> int:
     """Score a dataset into its folder, and print what `score` prints."""
-    from gecjury.cli.progress import TerminalProgress
     from gecjury.datasets.run import score_dataset
     from gecjury.scoring.registry import load_all
 
-    scorers, runtime = load_all(args.metrics), runtime_from(args)
-    if not args.quiet:
-        runtime = replace(runtime, progress=TerminalProgress(log=True))
+    scorers, runtime = load_all(args.metrics), runtime_from(args, log=True)
     scores = score_dataset(
         [args.source, *args.hypotheses],
         args.output,

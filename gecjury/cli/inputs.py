@@ -434,8 +434,13 @@ def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: 
     )
 
 
-def runtime_from(args: argparse.Namespace) -> Runtime:
-    """The `Runtime` that the shared options describe."""
+def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
+    """Return the `Runtime` that the shared options describe.
+
+    Args:
+        args: of the command.
+        log: whether progress is a line a minute where stderr is no terminal.
+    """
     from pathlib import Path
 
     from gecjury.cli.numbers import two_prices
@@ -451,5 +456,5 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         **values,
         use_cache=not args.no_cache,
         price=two_prices(args.price) if args.price else None,
-        progress=SilentProgress() if args.quiet else TerminalProgress(),
+        progress=SilentProgress() if args.quiet else TerminalProgress(log=log),
     )

@@ -136,7 +136,9 @@ def _option_table(row: Mapping[str, Any], form: str) -> Table:
         {**option, "default": "none" if option["default"] is None else str(option["default"])}
         for option in row["explained"]
     ]
-    first = shown[0] if shown else {"option": "option", "default": "value"}
+    if not shown:
+        return Table([Column("name")], [row], title, ["it has no options"])
+    first = shown[0]
     example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
     notes = [f"given as -m {example}; several are separated by commas"]
     last = [Column("meaning", "value: meaning", value="{expected}: {meaning}".format_map)]

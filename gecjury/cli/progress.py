@@ -65,6 +65,8 @@ class TerminalProgress:
             TextColumn("{task.fields[note]}", markup=False),
             console=Console(file=sys.stderr),
             transient=True,
+            # The time left is estimated from several steps, each of which may take a minute.
+            speed_estimate_period=600.0,
         )
         bar = _TerminalBar(display, display.add_task(visible(description), total=total, note=""))
         # Short work leaves no trace: a timer draws the bar, and the end of the work cancels it.

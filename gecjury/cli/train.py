@@ -144,5 +144,14 @@ def run(args: argparse.Namespace) -> int:
             args.intermediate = ["detection", *args.intermediate]
         recipe = settings_of(module.OPTIONS[-1], args)
         return print_training(args, module.train(args, recipe, job_options(args)))
+    except KeyboardInterrupt as stop:
+        # A training says itself what it keeps; what lies before it and between two says nothing.
+        begun = args.output and (Path(args.output) / "checkpoints").is_dir()
+        if stop.args or not begun:
+            raise
+        raise KeyboardInterrupt(
+            f"{args.output} keeps the models and steps that are finished. The same command goes on "
+            "with the others"
+        ) from None
     except ModuleNotFoundError as error:
         raise missing_extra("training", "refless", error) from None

@@ -51,12 +51,13 @@ def job_options(args: argparse.Namespace) -> dict[str, Any]:
         check_reporting(args.report_to)
     return {
         "folder": Path(args.output),
-        "runtime": runtime_from(args),
+        "runtime": runtime_from(args, log=True),
         "recipe_name": chosen_recipe(args),
         "license": args.license,
         "report_to": tuple(args.report_to),
         "logs": Path(args.logging_dir) if args.logging_dir else None,
         "drawn": _drawn(args),
+        "told": tell,
     }
 
 

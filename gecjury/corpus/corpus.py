@@ -137,7 +137,7 @@ class Corpus:
             if len(version.lines) != count:
                 raise InputError(
                     f"{self.label(role)} has {len(version.lines)} lines, but {source} has {count}: "
-                    "every file must hold one line for each source line (see `gecjury check`)"
+                    "expected a line for each source line (for files see `gecjury check`)"
                 )
             if version.sources is not None:
                 self._check_sources(self.label(role), version.sources)
@@ -389,13 +389,14 @@ def corpus_of_texts(
     Raises:
         InputError: lengths differ, or something is no text.
     """
+    texts = _texts("sources", sources)
     if not isinstance(hypotheses, Mapping):
         hypotheses = {"hypothesis": hypotheses}
     if len(references) and isinstance(references[0], str):
         references = [references]  # type: ignore[list-item]  # a single list of sentences
     versions = tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references))
     return Corpus(
-        _texts("sources", sources),
+        texts,
         {n: Version(_texts(f"hypotheses[{n!r}]", lines)) for n, lines in hypotheses.items()},
         versions or gold_versions(gold or ()),
         None if gold is None else tuple(gold),
@@ -426,7 +427,9 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
 def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
     """Return sentences given from Python, each of which must be a text."""
     if isinstance(lines, str):
-        raise InputError(f"{what} is one text; expected a list of sentences")
+        raise InputError(
+            f"{what} is one text; expected a list of sentences (gecjury.read_corpus reads files)"
+        )
     texts = tuple(lines)
     for number, line in enumerate(texts):
         if not isinstance(line, str):

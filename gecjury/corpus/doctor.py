@@ -142,7 +142,7 @@ def _examine(
         read[role][str(path)] = versions
         for version in versions:
             reports.append(_report(role, path, version.lines, sources))
-            add(path, *_writing(version.lines))
+            add(path, *_writing(version.lines, sources))
             if sources:
                 add(path, *_against_source(reports[-1], sources))
     for finding in _twins(reports):
@@ -211,8 +211,13 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> _Remarks:
         message = f"{len(lines)} lines, but the source has {len(sources)}"
         yield "error", message + _where_lost(lines, sources)
         return
-    if report.empty:
-        yield "note", f"{report.empty} empty lines"
+    empty = [i for i, line in enumerate(lines) if not line.strip()]
+    deleted = [i for i in empty if sources[i].strip()]
+    if deleted:
+        where = named_lines([i + 1 for i in deleted])
+        yield "warning", f"{len(deleted)} empty lines where the source has a sentence ({where})"
+    if len(empty) > len(deleted):
+        yield "note", f"{len(empty) - len(deleted)} empty lines, as in the source"
     shares = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
     # A lost line leaves the count right where another was added: look one line beside.
     for shift in (-1, 1):
@@ -230,8 +235,11 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> _Remarks:
                 f"{better} of {len(moved)} lines fit the source line {beside} them better: shifted "
                 "by one line?",
             )
+    # An empty line, which shares nothing either, is reported above.
     unlike = [
-        i for i, value in enumerate(shares) if value < _UNLIKE_SHARE and len(sources[i].split()) > 3
+        i
+        for i, share in enumerate(shares)
+        if share < _UNLIKE_SHARE and len(sources[i].split()) > 3 and lines[i].strip()
     ]
     if unlike:
         message = f"{len(unlike)} lines share almost no token with their source"
@@ -264,9 +272,15 @@ _WIDTHS = (
 )
 
 
-def _writing(lines: Sequence[str]) -> Iterator[str]:
-    """Report letters that a metric reads otherwise than people do; remarks only."""
-    long = [number for number, line in enumerate(lines, 1) if len(line) >= _LONG]
+def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]:
+    """Report long lines and letters that a metric reads otherwise than people do; remarks only.
+
+    Args:
+        lines: of a file.
+        sources: of a correction's source; a line that is long there is not reported again.
+    """
+    reported = {row for row, source in enumerate(sources, 1) if len(source) >= _LONG}
+    long = [n for n, line in enumerate(lines, 1) if len(line) >= _LONG and n not in reported]
     if long:
         yield (
             f"{len(long)} lines of {_LONG:,} characters or more ({named_lines(long)}): they take "

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gecjury.errors import InputError, OptionError, nearest
+from gecjury.wording import listed
 
 ROLES = ("id", "source", "hypothesis", "references")
 """Roles of a column; several columns may hold hypotheses."""
@@ -46,35 +47,39 @@ def columns_among(
         references: whether references are wanted.
 
     Raises:
-        InputError: a column is not there; gives near names, and how to say which it is.
+        InputError: columns are not there; names all of them, and how to say which they are.
     """
+    missing: list[tuple[str, str]] = []
 
     def first(role: str, names: Sequence[str], *, needed: bool) -> str:
         column = next((name for name in names if name in columns), "")
         if needed and not column:
-            raise InputError(
-                f"{where}: no column {names[0]!r:.60} ({role}): {nearest(names[0][:60], columns)}; "
-                f"its columns are {', '.join(columns)!s:.300}: say which it is with --column "
-                f"{role}=NAME"
-            )
+            missing.append((role, names[0]))
         return column
 
     def column(role: str, *usual: str, needed: bool = False) -> str:
         return first(role, named.get(role, usual), needed=needed or role in named)
 
     # A role that the user named must be there, even where nobody reads it: it may be a slip.
+    row, source = column("id", "id"), column("source", "source", needed=True)
+    names = named.get("hypothesis", ("hypothesis",))
+    # A single system has no name: its column of scores is called by the metric alone.
+    hypotheses = {
+        name if len(names) > 1 else "": first("hypothesis", [name], needed=True) for name in names
+    }
     texts = column("references", "references", "reference", needed=references)
-    hypotheses = named.get("hypothesis", ("hypothesis",))
-    return Columns(
-        column("id", "id"),
-        column("source", "source", needed=True),
-        {
-            # A single system has no name: its column of scores is called by the metric alone.
-            name if len(hypotheses) > 1 else "": first("hypothesis", [name], needed=True)
-            for name in hypotheses
-        },
-        texts if references else "",
-    )
+    if missing:
+        # Together, or a user would be told of one in every run.
+        parts = []
+        for role, name in missing:
+            close = nearest(name[:60], columns)
+            parts.append(f"{name!r:.60} ({role}{f'; {close}' if close.startswith('did') else ''})")
+        flags = " ".join(f"--column {role}=NAME" for role, _ in missing)
+        raise InputError(
+            f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
+            f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
+        )
+    return Columns(row, source, hypotheses, texts if references else "")
 
 
 def parse_columns(

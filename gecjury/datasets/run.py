@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +74,7 @@ def score_dataset(
     strict: bool = False,
     shard_rows: int | None = None,
     engine: Engine | str = "local",
-    address: str = "auto",
+    address: str | None = None,
     num_gpus: float = 0.0,
     language: Language = ENGLISH,
     runtime: Runtime | None = None,
@@ -95,7 +96,7 @@ def score_dataset(
         shard_rows: rows that are finished together; by default a thousandth of all, 10,000 at
             least and 200,000 at most.
         engine: `local`, `ray`, or one of your own.
-        address: of a Ray cluster.
+        address: of a Ray cluster; by default that of `$RAY_ADDRESS`, else `local`.
         num_gpus: of each worker, with Ray.
         language: of the texts, which are cut into tokens as it says.
         runtime: device, workers and the like.
@@ -310,7 +311,7 @@ def _runtime_record(runtime: Runtime) -> dict[str, Any]:
 
 def _engine(
     engine: Engine | str,
-    address: str,
+    address: str | None,
     num_gpus: float,
     runtime: Runtime,
     tell: Callable[[str], None] | None,
@@ -324,6 +325,7 @@ def _engine(
     if engine == "ray":
         from gecjury.datasets.ray_engine import RayEngine
 
+        address = address or ("auto" if os.environ.get("RAY_ADDRESS") else "local")
         return RayEngine(address, runtime.workers, num_gpus, tell=tell or (lambda line: None))
     raise OptionError(f"unknown engine {engine!r:.60}; expected local or ray")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +12,7 @@ from gecjury.report.table import Reader as Reader
 from gecjury.report.table import Record as Record
 from gecjury.report.table import Table as Table
 from gecjury.report.tables import print_tables, shown_cells, tables_text
-from gecjury.wording import shortly
+from gecjury.wording import html_table, shortly
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,15 +104,7 @@ class Result:
         """Return the main table for a notebook."""
         table = self.tables[0]
         headings, _, rows = shown_cells(table)
-
-        def line(tag: str, cells: list[str]) -> str:
-            return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
-
-        body = "".join(f"<tr>{line('td', cells)}</tr>" for cells in rows)
-        return (
-            f"<table><caption>{html.escape(table.title)}</caption>"
-            f"<thead><tr>{line('th', headings)}</tr></thead><tbody>{body}</tbody></table>"
-        )
+        return html_table(table.title, headings, rows)
 
     def __repr__(self) -> str:
         """Return the kind of result and its size."""

@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 from gecjury.errors import OptionError, nearest
 from gecjury.scoring.scorer import Scorer
@@ -80,10 +81,11 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     for part in split_options(rest):
         key, separator, value = part.replace("\\,", ",").partition("=")
         if not separator or not key:
-            raise OptionError(
-                f"{text!r:.200}: {part!r:.60} is not `option=value`; options are "
-                "separated by commas"
-            )
+            # Python's own tools name a function `module:name`.
+            hint = "options are separated by commas"
+            if Path(f"{name}.py").is_file():
+                hint = f"did you mean {name}.py:{part:.60}?"
+            raise OptionError(f"{text!r:.200}: {part!r:.60} is not `option=value`; {hint}")
         if key in options:
             raise OptionError(f"{text!r:.200}: option {key:.60} is given twice")
         options[key] = value

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError, nearest
+from gecjury.errors import InputError, OptionError, failure_in, nearest
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
@@ -51,7 +51,7 @@ class FunctionScorer(MeanScorer):
                     value = type(self).function(*arguments)
                     values[system, row] = math.nan if value is None else float(value)
                 except Exception as error:  # whatever the user's code does
-                    said = f"{type(error).__name__}: {error!s:.200}"
+                    said = failure_in(type(self).function, error)
                     raise InputError(
                         f"{self.name}: fails on sentence {row + 1} of {name} ({said}); expected a "
                         "number, or None where there is no score"
@@ -63,8 +63,8 @@ class FunctionScorer(MeanScorer):
 def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
     """Return the metric that a function makes.
 
-    It reads references where it takes three arguments without defaults, and none where it takes
-    two.
+    It reads references where it takes three arguments without defaults, or one that is called
+    `references`, and none where it takes two.
 
     Args:
         function: gives a number for source, hypothesis and references.
@@ -77,21 +77,23 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
     taken = [
         parameter
         for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind in places and parameter.default is inspect.Parameter.empty
+        if parameter.kind in places
+        and (parameter.default is inspect.Parameter.empty or parameter.name == "references")
     ]
     if len(taken) not in (2, 3):
         raise OptionError(
-            f"{name}: takes {len(taken)} arguments; a metric is a function of source, hypothesis "
-            "and, if it reads them, references"
+            f"{name}: takes {len(taken)} argument{'s' * (len(taken) != 1)}; a metric is a function "
+            "of source, hypothesis and, if it reads them, references"
         )
     # References are the third argument, and the only thing that a function can be given beside.
     compared = len(taken) == 3
+    said = inspect.getdoc(function) or "a function of one sentence"
     members = {
         "__module__": str(function.__module__),
         "__doc__": function.__doc__,
         "name": name,
         "family": "refbased" if compared else "refless",
-        "summary": (inspect.getdoc(function) or "a function of one sentence").splitlines()[0],
+        "summary": said.splitlines()[0].rstrip("."),
         "needs": frozenset({"references"} if compared else ()),
         "function": staticmethod(function),
     }
@@ -117,7 +119,7 @@ def object_in_file(name: str) -> object:
             module = _imported(path, file_digest(path))
         except Exception as error:  # whatever the user's code does when it is imported
             raise OptionError(
-                f"{name}: {file} cannot be imported ({type(error).__name__}: {error!s:.200})"
+                f"{name}: {file} cannot be imported ({failure_in(str(path), error)})"
             ) from error
     if not hasattr(module, attribute):
         names = [key for key, value in vars(module).items() if callable(value)]

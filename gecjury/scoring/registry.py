@@ -129,6 +129,11 @@ def scorer_class(name: str) -> type[Scorer]:
     target = METRICS.get(name)
     if target is None:
         point = outside_metrics().metrics.get(name)
+        if point is None and name.endswith(".py"):
+            raise OptionError(
+                f"{name!r:.200}: names a file; expected FILE.py:NAME, the name of a function or "
+                "class in it"
+            )
         if point is None:
             several = [part.strip() for part in name.split(",")]
             if len(several) > 1 and METRICS.keys() >= set(several):
@@ -192,13 +197,18 @@ def _own_class(code: object, name: str = "") -> type[Scorer]:
 def _fault(name: str, kind: object) -> str:
     """Return what keeps an object from being the metric of a name; empty where nothing does."""
     if not (inspect.isclass(kind) and issubclass(kind, Scorer)):
-        return f"{kind!r} is no subclass of gecjury.scoring.Scorer"
+        return (
+            f"{getattr(kind, '__name__', repr(kind))} is neither a function of source, hypothesis "
+            "and references nor a subclass of gecjury.scoring.Scorer"
+        )
     if inspect.isabstract(kind):
         return f"{kind.__name__} does not define {', '.join(sorted(kind.__abstractmethods__))}"
     # Without the decorator, the settings it adds to those of its base would not be seen.
     if "__dataclass_fields__" not in vars(kind):
         return f"{kind.__name__} is no dataclass; expected @dataclass(frozen=True)"
     own_name, family = getattr(kind, "name", None), getattr(kind, "family", None)
+    if own_name is None:
+        return f"it has no name; expected e.g. name = {name!r} in {kind.__name__}"
     if own_name != name:
         return f"its class is called {own_name!r}; expected name = {name!r}"
     if family not in FAMILIES:

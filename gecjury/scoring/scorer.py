@@ -31,11 +31,17 @@ from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_group
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import GecjuryError, InputError, OptionError, failure_in
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
-from gecjury.scoring.signature import Setting, Signature, code_digest, package_versions
+from gecjury.scoring.signature import (
+    Setting,
+    Signature,
+    code_digest,
+    is_own_code,
+    package_versions,
+)
 
 Ability = Literal["credit", "explain"]
 """Abilities of a metric besides scoring; see `Scorer.can`."""
@@ -318,11 +324,34 @@ class Scorer(ABC):
         runtime = runtime or Runtime()
         self.check(corpus)
         start = time.perf_counter()
-        statistics = self.statistics(self.read(corpus), runtime)
+        read = self.read(corpus)
+        own = is_own_code(type(self))
+        statistics = (self._own_statistics if own else self.statistics)(read, runtime)
         remarks = corpus.remarks(self.needs)
         if remarks:
             statistics = replace(statistics, notes=(*statistics.notes, *remarks))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
+
+    def _own_statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return the statistics of a metric in the user's own code, whose faults are told as such.
+
+        Raises:
+            InputError: the code fails, or its values have another shape.
+        """
+        try:
+            statistics = self.statistics(corpus, runtime)
+            shape = statistics.values.shape
+        except GecjuryError:
+            raise
+        except Exception as error:  # whatever the user's code does
+            said = failure_in(type(self).statistics, error)
+            raise InputError(f"{self.name}: its statistics cannot be computed ({said})") from error
+        if shape[:2] != (len(corpus.systems), len(corpus)):
+            raise InputError(
+                f"{self.name}: its statistics are of shape {shape}; expected systems × sentences, "
+                f"{(len(corpus.systems), len(corpus))}"
+            )
+        return statistics
 
     def table(
         self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights, settled
 from gecjury.scoring.signature import Signature
+from gecjury.wording import html_table, number, visible
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,33 @@ class ScoreTable:
         totals = ", ".join(f"{name} {score:.4f}" for name, score in self.totals.items())
         shape = f"{len(self.systems)} systems × {self.sentences.shape[1]} sentences"
         return f"<ScoreTable {self.signature.label}: {shape}; {totals or 'no system'}>"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a record for each system, with its corpus score.
+
+        The keys are `system`, `metric`, `family`, `signature` and `score`, and `precision` and
+        `recall` if the metric has both.
+        """
+        about = {
+            "metric": self.signature.label,
+            "family": self.signature.family,
+            "signature": str(self.signature),
+        }
+        measures = {"score": self.totals}
+        precision, recall = self.precision, self.recall
+        if precision is not None and recall is not None:
+            measures |= {"precision": precision, "recall": recall}
+        return [
+            {"system": name, **about, **{key: values[row] for key, values in measures.items()}}
+            for row, name in enumerate(self.systems)
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return the corpus scores for a notebook, with the signature above them."""
+        rows = self.rows()
+        measures = [key for key in ("score", "precision", "recall") if rows and key in rows[0]]
+        cells = [[visible(row["system"]), *(number(row[k], 4) for k in measures)] for row in rows]
+        return html_table(visible(str(self.signature)), ["system", *measures], cells)
 
     @property
     def sentences(self) -> FloatArray:

@@ -98,9 +98,9 @@ class Score(Study):
             )
         # JSON has what is asked for in the records themselves; people see it in tables of its own.
         rows = [
-            self._row(table, number, records)
+            self._row(table, number, row, records)
             for table, records in zip(tables, counts, strict=True)
-            for number in range(len(table.systems))
+            for number, row in enumerate(table.rows())
         ]
         notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
         columns = [Column(key, digits=4) for key in ("system", "metric", "score")]
@@ -189,26 +189,19 @@ class Score(Study):
         return scores_html(page, title, result.language)
 
     def _row(
-        self, table: ScoreTable, number: int, counts: Sequence[dict[str, Any]]
+        self,
+        table: ScoreTable,
+        number: int,
+        row: dict[str, Any],
+        counts: Sequence[dict[str, Any]],
     ) -> dict[str, Any]:
-        scores, system = table.by_system, table.systems[number]
-        row: dict[str, Any] = {
-            "system": system,
-            "metric": table.signature.label,
-            "family": table.signature.family,
-            "signature": str(table.signature),
-            "score": float(scores.score[number]),
-        }
-        if scores.precision is not None and scores.recall is not None:
-            row["precision"] = float(scores.precision[number])
-            row["recall"] = float(scores.recall[number])
         if self.sentences:
             row["sentences"] = table.sentences[number].tolist()
         about = ("system", "metric", "type")
         by_type = {
             record["type"]: {key: value for key, value in record.items() if key not in about}
             for record in counts
-            if record["system"] == system
+            if record["system"] == row["system"]
         }
         return {**row, "by_type": by_type} if by_type else row
 

@@ -292,6 +292,9 @@ class Study(ABC):
         return self.run(work)
 
 
+_TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, references)"
+
+
 def loaded(data: Data) -> Corpus | Benchmark | None:
     """Return the data itself, or the benchmark of a name with its usual systems and references.
 
@@ -300,7 +303,7 @@ def loaded(data: Data) -> Corpus | Benchmark | None:
         DataError: the benchmark's files are missing.
     """
     if isinstance(data, Sequence) and not isinstance(data, str):
-        raise OptionError(f"{len(data)} names of data; expected one benchmark")
+        raise OptionError(f"{len(data)} names of data; expected one benchmark, or {_TEXTS}")
     if not isinstance(data, str):
         return data
     # Benchmarks bring the network and XML along, which scoring files does without.
@@ -343,6 +346,11 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
     ) -> Result:
+        if settings is not None and not isinstance(settings, study):
+            raise OptionError(
+                f"settings is a {type(settings).__name__}; expected {study.__name__}(...). The "
+                f"first argument holds all data: a benchmark, or {_TEXTS}"
+            )
         return (settings or study())(data, metrics, folder=folder, runtime=runtime)
 
     run.__module__ = study.__module__

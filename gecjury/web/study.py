@@ -274,7 +274,13 @@ def _write_table(
 
 
 def _named(path: Path, folder: Path) -> str:
-    """A file as a table in a folder names it: from there where it lies below, else whole."""
+    """Return a file as a table in a folder names it: from there, so that both can be moved."""
     whole, root = os.path.abspath(path), os.path.abspath(folder)  # noqa: PTH100  # links are kept
-    below = os.path.commonpath([whole, root]) == root
-    return os.path.relpath(whole, root) if below else whole
+    try:
+        if os.path.commonpath([whole, root]) != root:
+            # The system resolves links of folders before it goes up by `..`.
+            whole = str(Path(whole).parent.resolve() / Path(whole).name)
+            root = str(Path(root).resolve())
+        return Path(os.path.relpath(whole, root)).as_posix()
+    except ValueError:  # another drive of Windows
+        return whole

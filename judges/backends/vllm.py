@@ -105,7 +105,8 @@ class _Engine:
         try:
             self.llm = vllm.LLM(**arguments)
         except Exception as error:  # vLLM raises whatever its parts raise
-            raise InputError(f"vLLM cannot load {model.name}: {_first_line(error)}") from None
+            said = _first_line(error) + _memory_hint(str(error), arguments)
+            raise InputError(f"vLLM cannot load {model.name}: {said}") from None
         tokenizer = self.llm.get_tokenizer()
         if not getattr(tokenizer, "chat_template", None):
             raise InputError(no_template(model.name))
@@ -277,6 +278,25 @@ def _reply(output: Any, seconds: float, attempt: Attempt) -> Reply:
         0.0,
         seconds,
         dict(attempt.overrides),
+    )
+
+
+def _memory_hint(error: str, arguments: Mapping[str, Any]) -> str:
+    """Return the remedy for an engine that finds too little memory; empty for other errors.
+
+    By default vLLM wants nine tenths of a GPU's memory, or of the machine's on a CPU.
+
+    Args:
+        error: what vLLM says; the cause may stand in the log of the engine's process alone.
+        arguments: of `vllm.LLM`.
+    """
+    if "memory" not in error.lower() and "Engine core initialization failed" not in error:
+        return ""
+    share = arguments.get("gpu_memory_utilization", 1)
+    less = 0.3 if share > 0.3 else round(share / 2, 3)
+    return (
+        f"; if memory is short, take a smaller share of it: gpu_memory={less} (also on a CPU), or "
+        "a shorter context: max_model_len=4096"
     )
 
 

@@ -46,6 +46,7 @@ class TrainingJob:
         report_to: services that transformers reports to while it trains (`tensorboard`, ...).
         logs: folder for TensorBoard; None for `logs` in the output folder.
         drawn: called with the history (see `History`) whenever something has come.
+        told: called with a line for each part that an earlier run finished or began.
     """
 
     recipe: BaseRecipe
@@ -59,6 +60,7 @@ class TrainingJob:
     report_to: tuple[str, ...] = ()
     logs: Path | None = None
     drawn: Callable[[Mapping[str, Any]], None] | None = None
+    told: Callable[[str], None] = lambda line: None
 
     @property
     def work(self) -> Path:
@@ -82,6 +84,7 @@ class TrainingJob:
             Ledger(self.work / "effort.json" if is_main_process() else None),
             self.report_to,
             self.logs or self.folder / "logs",
+            told=self.told,
         )
 
     def run_step(

@@ -150,20 +150,23 @@ def _fine_tune(
     trained: dict[str, Mapping[str, float]] = {}
     members = []
     # Features are fitted once: all models learn what the same ones leave over.
-    for seed in recipe.seeds:
-        for aspects in [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]:
-            # The only model of all stands in the top folder itself.
-            parts = [] if len(recipe.seeds) == 1 else [f"seed-{seed}"]
-            parts += [] if recipe.shared else [aspects[0]]
-            member = Member("/".join(parts) or ".", aspects)
-            members.append(member)
-            name = "/".join(parts) or "shared"
-            trained[name] = _train_model(job, watch.of(name), member, seed, start, added)
+    outputs = [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]
+    count = len(recipe.seeds) * len(outputs)
+    for seed, aspects in itertools.product(recipe.seeds, outputs):
+        # The only model of all stands in the top folder itself.
+        parts = [] if len(recipe.seeds) == 1 else [f"seed-{seed}"]
+        parts += [] if recipe.shared else [aspects[0]]
+        member = Member("/".join(parts) or ".", aspects)
+        members.append(member)
+        name = "/".join(parts) or "shared"
+        label = " and ".join(aspects)
+        label += f", model {len(members)} of {count}" if count > 1 else ""
+        trained[name] = _train_model(job, watch.of(name), member, seed, start, added, label)
     return trained, members, linear
 
 
 def _train_model(
-    job: Job, watch: Watch, member: Member, seed: int, start: str, added: FloatArray
+    job: Job, watch: Watch, member: Member, seed: int, start: str, added: FloatArray, label: str
 ) -> Mapping[str, float]:
     """Train one model; one that was finished before the run was killed is not trained again.
 
@@ -174,12 +177,14 @@ def _train_model(
         seed: of the model.
         start: folder or hub name of the model that it starts from.
         added: rows × aspects of the data, what features add to the model's outputs.
+        label: for people.
     """
     aspects, data, split = member.aspects, job.data, job.split
     settings = replace(job.recipe.settings, seed=seed)
     work = job.work / watch.name.replace("/", "-")
     marker = work / "finished.json"
     if marker.exists():
+        watch.told(f"{label}: trained by an earlier run")
         return dict(kept_record(Mapping[str, float], marker))
     tokenizer = load_tokenizer(start)
     model = load_model(start, aspects, seed=seed)
@@ -218,7 +223,7 @@ def _train_model(
         tokenizer=tokenizer,
         examples=examples,
         evaluate=evaluate,
-        label=f"{' and '.join(aspects)}: training",
+        label=f"{label}: training",
     )
     result = fit(task, settings, work, job.runtime, watch)
     summary = {**result.best, "epochs": float(len(result.history))}

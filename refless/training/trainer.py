@@ -7,10 +7,9 @@ our training adds to the Trainer of transformers, then batches: their order, pad
 from __future__ import annotations
 
 import json
-import math
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -96,6 +95,7 @@ def fit(
         watch: told how the training goes.
 
     Raises:
+        KeyboardInterrupt: names the checkpoint that is kept.
         DataError: the loss is no longer a number; the last good checkpoint is kept.
         OutputError: a checkpoint cannot be written.
         OptionError: the folder holds checkpoints of another run; or the encoder has fewer layers
@@ -111,25 +111,27 @@ def fit(
         recompute_layers(task.model)
     last = _last_checkpoint(folder)
     watch = watch if is_main_process() else None
-    steps = _steps(len(task.examples), settings) - resumed_step(last)
-    with runtime.progress.task(task.label, steps) as bar:
-        trainer = _build_trainer(task, settings, folder, runtime, bar, watch)
+    if last and watch is not None:
+        watch.told(f"{task.label} goes on after {_reached(last)}")
+    with ExitStack() as bars:
+
+        def open_bar(steps: int) -> Bar:
+            return bars.enter_context(runtime.progress.task(task.label, steps))
+
+        trainer = _build_trainer(task, settings, folder, runtime, open_bar, watch)
         for callback in () if watch is None else reporters(watch, last):
             trainer.add_callback(callback)
-        with output_errors(folder):
-            trainer.train(resume_from_checkpoint=last)
+        try:
+            with output_errors(folder):
+                trainer.train(resume_from_checkpoint=last)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_told_at_interrupt(task.label, folder)) from None
     # The model that is returned is saved and tried as any other: its layers are whole again.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
     history = dev_figures(trainer.state.log_history)
     best = max(history, key=lambda entry: entry["score"]) if history else {}
     return Fit(trainer.model, best, tuple(history))
-
-
-def _steps(examples: int, settings: TrainSettings) -> int:
-    """Return the steps of all epochs, as the Trainer counts them; patience may end a run before."""
-    batches = math.ceil(examples / (settings.train_batch * int(os.environ.get("WORLD_SIZE", "1"))))
-    return math.ceil(settings.epochs * math.ceil(batches / settings.accumulation))
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
@@ -168,6 +170,21 @@ def _last_checkpoint(folder: Path) -> str | None:
     return None
 
 
+def _reached(checkpoint: str) -> str:
+    """Return how far a checkpoint has come: `step 36 of 90`."""
+    state = json.loads(read_text(Path(checkpoint) / "trainer_state.json"))
+    return f"step {state['global_step']} of {state['max_steps']}"
+
+
+def _told_at_interrupt(label: str, folder: Path) -> str:
+    """Return what an interrupted training keeps, and where the same command goes on."""
+    last = _last_checkpoint(folder)
+    if last is None:
+        kept = "has no checkpoint yet, since its first epoch is not finished"
+        return f"{label} {kept}. The same command starts this part anew"
+    return f"{label} keeps {_reached(last)}. The same command goes on there"
+
+
 def _complete(path: Path) -> bool:
     # A process killed while writing leaves a file short or absent.
     try:
@@ -182,7 +199,7 @@ def _build_trainer(
     settings: TrainSettings,
     folder: Path,
     runtime: Runtime,
-    bar: Bar,
+    open_bar: Callable[[int], Bar],
     watch: Watch | None,
 ) -> Any:
     from transformers import (
@@ -201,7 +218,7 @@ def _build_trainer(
         train_dataset=list(task.examples),
         eval_dataset=[],
         data_collator=collator(task.tokenizer, task.objective),
-        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(bar, watch)],
+        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(open_bar, watch)],
     )
     trainer.task, trainer.settings, trainer.folder = task, settings, folder
     trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
@@ -345,10 +362,16 @@ class _Progress:
     """
 
     loss = dev = ""
+    bar: Bar
 
-    def __init__(self, bar: Bar, watch: Watch | None) -> None:
-        self.bar = bar
+    def __init__(self, open_bar: Callable[[int], Bar], watch: Watch | None) -> None:
+        self.open_bar = open_bar
         self.watch = watch
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        # Only now the Trainer has counted its steps, and read those of an earlier run.
+        self.bar = self.open_bar(state.max_steps)
+        self.bar.advance(state.global_step)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.bar.advance()
@@ -469,6 +492,8 @@ def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, An
 
 def is_main_process() -> bool:
     """Return True if this process writes; the others of a distributed run only compute."""
+    import os
+
     return int(os.environ.get("RANK", "0")) == 0
 
 

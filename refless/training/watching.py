@@ -179,6 +179,7 @@ class Watch:
         report_to: what transformers reports to (`tensorboard`, `wandb`, ...).
         logs: folder for TensorBoard; of a run, with one folder a model.
         name: of the model; empty for the run.
+        told: called with a line for each part that an earlier run finished or began.
     """
 
     history: History
@@ -186,6 +187,7 @@ class Watch:
     report_to: tuple[str, ...]
     logs: Path
     name: str = ""
+    told: Callable[[str], None] = lambda line: None
 
     def of(self, name: str) -> Watch:
         """Return the watch of the training of one model.

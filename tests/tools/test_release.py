@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 import gecjury
+from gecjury.report.citations import entries
 from tests.shell import REPOSITORY
 from tools.release_check import check_files, container_steps
 
@@ -34,6 +35,10 @@ def test_the_citation_is_of_this_version() -> None:
     text = (REPOSITORY / "CITATION.cff").read_text()
     assert f"\nversion: {gecjury.__version__}\n" in text
     assert f"\nlicense: {PROJECT['project']['license']}\n" in text
+    entry = entries()["gecjury"]
+    assert text.count(f'title: "{entry.fields["title"]}"\n') == 2
+    assert text.count(f"- name: {entry.fields['author'].strip('{}')}\n") == 2
+    assert f"\n  year: {entry.fields['year']}\n" in text
     assert f"\n## {gecjury.__version__} " in (REPOSITORY / "CHANGELOG.md").read_text()
 
 

@@ -122,6 +122,8 @@ def run_intermediate(step: Step) -> dict[str, float]:
             figures = step_figures(step.kind, best) if step.labelled else {step.kind: best["score"]}
             write_text(path, json.dumps(figures))
         wait_for_all()
+    elif step.watch is not None:
+        step.watch.told(f"{step.kind}: trained by an earlier run")
     return dict(kept_record(Mapping[str, float], path))
 
 

@@ -73,6 +73,26 @@ def test_some_from_ratings_to_scores(shell: Shell, tmp_path: Path, encoder: str)
     assert (paper["alpha"], paper["beta"], paper["gamma"]) == (0.55, 0.43, 0.02)
 
 
+def test_an_interrupted_training_tells_what_it_keeps(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops = [KeyboardInterrupt("the model keeps step 4 of 9"), KeyboardInterrupt()]
+
+    def stop(*args: object) -> None:
+        raise stops.pop(0)
+
+    monkeypatch.setattr(train_some, "train", stop)
+    command = ["train", "some", "r.tsv", "-o", "some", "--encoder", "embedded"]
+    told = "gecjury: interrupted; the model keeps step 4 of 9\n"
+    assert shell(*command) == (130, "", told)
+    (tmp_path / "some" / "checkpoints").mkdir(parents=True)
+    status, _, err = shell(*command)
+    assert status == 130
+    assert err.startswith(
+        "gecjury: interrupted; some keeps the models and steps that are finished."
+    )
+
+
 def test_what_is_recommended_for_one_aspect_works(
     shell: Shell, tmp_path: Path, encoder: str
 ) -> None:

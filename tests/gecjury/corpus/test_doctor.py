@@ -110,15 +110,15 @@ def test_another_tokenisation(files: Files) -> None:
         (FIXED[0].replace("text", "te\u0007xt"), "\n", ("warning", "1 invisible characters")),
         (FIXED[0].replace("text", "te\ufffdxt"), "\n", ("warning", "1 replacement characters")),
         (FIXED[0].replace("text", "te\u0301xt"), "\n", ("warning", "not in Unicode NFC")),
-        ("", "\n", ("note", "1 empty lines")),
+        ("", "\n", ("warning", "1 empty lines where the source has a sentence (line 1)")),
         ("Cats purr at night", "\n", ("warning", "1 lines share almost no token with their")),
     ],
 )
 def test_odd_lines(files: Files, line: str, end: str, expected: tuple[str, str]) -> None:
     found = [(one.level, one.message) for one in files.findings([line, *FIXED[1:]], end)]
     assert any(level == expected[0] and text.startswith(expected[1]) for level, text in found)
-    # an empty line shares no token with its source either
-    assert len(found) == (2 if not line else 1)
+    # an empty line, which shares no token with its source either, is one finding
+    assert len(found) == 1
 
 
 def test_crlf_is_found_inside_gzip(files: Files) -> None:
@@ -251,6 +251,17 @@ def notes(tmp_path: Path, source: Sequence[str], mine: Sequence[str]) -> dict[st
 def test_other_scripts_are_remarked(tmp_path: Path, line: str, expected: str) -> None:
     (message,) = notes(tmp_path, [line.strip()], [line + "!"])["s.txt"]
     assert message.startswith(expected)
+
+
+def test_a_long_line_is_reported_once(tmp_path: Path) -> None:
+    long = "day " + "after " * 170
+    source, mine = [long, "Fine .", ""], [f"{long}!", long, ""]
+    reported = "1 lines of 1,000 characters or more (line {}): they take long to align"
+    messages = notes(tmp_path, [line.strip() for line in source], [line.strip() for line in mine])
+    assert [message.split(",")[:1] for message in messages["s.txt"]] == [["1 lines of 1"]]
+    assert messages["s.txt"][0].startswith(reported.format(1))
+    assert messages["m.txt"][0].startswith(reported.format(2))
+    assert messages["m.txt"][1:] == ["1 empty lines, as in the source"]
 
 
 @pytest.mark.parametrize(

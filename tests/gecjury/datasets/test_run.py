@@ -278,7 +278,7 @@ def test_kept_rows_have_all_their_columns(tmp_path: Path, made: Any, name: str) 
     ("options", "expected"),
     [
         ({"keep": "geren > 1"}, "did you mean green"),
-        ({"columns": ["source=sorce"]}, "no column 'sorce' .source.: did you mean source"),
+        ({"columns": ["source=sorce"]}, r"no column 'sorce' \(source; did you mean source\?\)"),
         ({"columns": ["hypothesis=nothing"]}, "no column 'nothing'"),
         ({"columns": ["sauce=source"]}, "'sauce' is no role: did you mean source"),
         ({"columns": ["source=id", "source=other"]}, "source is given twice"),
@@ -307,6 +307,35 @@ def test_a_metric_that_needs_references_says_so(tmp_path: Path, made: Any) -> No
     with pytest.raises(InputError, match=r"no column 'references' .references."):
         score_dataset(path, tmp_path / "out", metrics=["green"])
     score_dataset(path, tmp_path / "two", metrics=["changes"])
+
+
+def test_all_columns_that_are_missing_are_told_at_once(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", [{"original": "a", "corrected": "b"}])
+    told = (
+        r"a\.parquet: no column 'source' \(source\), 'hypothesis' \(hypothesis\) and 'references' "
+        r"\(references\); its columns are original, corrected; name them with "
+        "--column source=NAME --column hypothesis=NAME --column references=NAME"
+    )
+    with pytest.raises(InputError, match=told):
+        score_dataset(path, tmp_path / "out", metrics=["green"])
+
+
+@pytest.mark.parametrize(("variable", "expected"), [("", "local"), ("head:6379", "auto")])
+def test_without_an_address_ray_starts_a_cluster_of_its_own(
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch, variable: str, expected: str
+) -> None:
+    addresses: list[str] = []
+
+    class Engine(LocalEngine):
+        def __init__(self, address: str, workers: int, num_gpus: float, **_: Any) -> None:
+            addresses.append(address)
+            super().__init__(workers)
+
+    monkeypatch.setattr("gecjury.datasets.ray_engine.RayEngine", Engine)
+    monkeypatch.setenv("RAY_ADDRESS", variable)
+    path = made.write(tmp_path / "a.parquet", made.rows(3))
+    score_dataset(path, tmp_path / "out", metrics=["changes"], engine="ray")
+    assert addresses == [expected]
 
 
 def test_columns_of_other_types_are_told(tmp_path: Path, made: Any) -> None:

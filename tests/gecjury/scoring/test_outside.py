@@ -123,7 +123,7 @@ def test_its_credit_counts_at_the_edit_level(laid: Run, data_dir: Path) -> None:
 
 BROKEN = {
     "absent": ("gec_absent:Nothing", "ModuleNotFoundError: No module named 'gec_absent'"),
-    "function": ("json:loads", "is no subclass of gecjury.scoring.Scorer"),
+    "function": ("json:loads", "nor a subclass of gecjury.scoring.Scorer"),
     "abstract": ("gecjury.scoring:MeanScorer", "MeanScorer does not define statistics"),
     "misnamed": ("gec_copies:Copies", "its class is called 'copies'; expected name = 'misnamed'"),
     "stray": ("gec_stray:Stray", "family is 'toys'; expected one of refbased, refless, judges"),

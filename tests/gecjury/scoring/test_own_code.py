@@ -56,8 +56,39 @@ class Words(MeanScorer):
         return Statistics(np.array([[self.factor * len(l.split()) for l in s] for s in lines]))
 
 
+@dataclass(frozen=True)
+class Failing(MeanScorer):
+    name: ClassVar[str] = "failing"
+    family: ClassVar[str] = "refless"
+
+    def statistics(self, corpus, runtime):
+        return Statistics(np.array(undefined))
+
+
+@dataclass(frozen=True)
+class Flat(Failing):
+    name: ClassVar[str] = "flat"
+
+    def statistics(self, corpus, runtime):
+        return Statistics(np.ones(len(corpus)))
+
+
+@dataclass(frozen=True)
+class Nameless(MeanScorer):
+    def statistics(self, corpus, runtime):
+        return Statistics(np.ones((1, 1)))
+
+
+def compared(source, hypothesis, references=None, n=1):
+    return len(references)
+
+
 def wrong(source, hypothesis):
     return "many"
+
+
+def failing(source, hypothesis):
+    return 1 / 0
 
 
 def alone(source):
@@ -89,7 +120,7 @@ def test_names_of_files_are_told_from_options() -> None:
 def test_a_function_scores_sentences(file: Path) -> None:
     same = load(f"{file}:same")
     assert (same.name, same.family, same.needs) == ("same", "refbased", {"references"})
-    assert same.summary == "Share of references that a hypothesis equals."
+    assert same.summary == "Share of references that a hypothesis equals"
     table = same.score(["a", "b"], {"x": ["a", "c"], "y": ["d", "d"]}, [["a", "c"], ["d", "c"]])
     np.testing.assert_array_equal(table.sentences, [[0.5, 1.0], [0.5, 0.0]])
     assert table.totals["x"] == 0.75
@@ -116,6 +147,8 @@ def test_a_class_of_a_file_has_options(file: Path, shell: Shell) -> None:
     status, out, _ = shell("metrics", "own.py:Words", "--format", "json")
     assert status == 0
     assert [json.loads(out)[0][key] for key in ("from", "options")] == ["own.py", "factor=1.0"]
+    assert "given as -m own.py:Words:factor=1.0" in shell("metrics", "own.py:Words")[1]
+    assert "it has no options" in shell("metrics", "own.py:longer")[1]
 
 
 def test_what_names_take_takes_classes_and_functions(file: Path) -> None:
@@ -217,9 +250,13 @@ def test_a_class_of_the_script_that_runs_is_loaded_by_workers(tmp_path: Path) ->
     [
         ("own.py:lnger", "own.py has no lnger: did you mean longer"),
         ("none.py:f", "none.py:f: there is no file none.py; expected FILE.py:NAME"),
-        ("own.py:number", "is no subclass of gecjury.scoring.Scorer"),
-        ("own.py:alone", "alone: takes 1 arguments; a metric is a function of source, hypothesis"),
+        ("own.py:number", "3 is neither a function of .* nor a subclass of gecjury.scoring.Scorer"),
+        ("own.py:alone", "alone: takes 1 argument; a metric is a function of source, hypothesis"),
+        ("own.py:Nameless", "it has no name; expected e.g. name = 'Nameless' in Nameless"),
+        ("own:longer", r"'longer' is not `option=value`; did you mean own\.py:longer\?"),
+        ("own.py", r"'own\.py': names a file; expected FILE\.py:NAME"),
         ("broken.py:f", r"broken.py cannot be imported \(SyntaxError"),
+        ("failing.py:f", r"\(ModuleNotFoundError: .*, line 2 of failing\.py\)"),
         ("named.py:green", "green: gecjury has a metric of that name; choose another one"),
         ("own.py:longer:n=1", "own.py:longer has no option 'n'"),
     ],
@@ -229,6 +266,7 @@ def test_what_is_no_metric_is_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(file.parent)
     Path("broken.py").write_text("def f(:", encoding="utf-8")
+    Path("failing.py").write_text("import json\nimport not_installed", encoding="utf-8")
     Path("named.py").write_text("def green(source, hypothesis): return 1", encoding="utf-8")
     with pytest.raises(OptionError, match=message) as caught:
         load(name)
@@ -238,6 +276,32 @@ def test_what_is_no_metric_is_refused_in_one_line(
 def test_a_value_that_is_no_number_is_named(file: Path) -> None:
     with pytest.raises(InputError, match=r"wrong: fails on sentence 1 of x \(ValueError"):
         load(f"{file}:wrong").score(["a"], {"x": ["a"]})
+
+
+def test_a_function_that_fails_is_named_by_its_line(file: Path) -> None:
+    line = CODE.splitlines().index("    return 1 / 0") + 1
+    with pytest.raises(InputError, match=rf"\(ZeroDivisionError: .*, line {line} of own\.py\)"):
+        load(f"{file}:failing").score(["a"], {"x": ["a"]})
+
+
+def test_a_class_that_fails_is_the_users_fault(file: Path, shell: Shell) -> None:
+    line = CODE.splitlines().index("        return Statistics(np.array(undefined))") + 1
+    files = ["source.txt", "mine.txt"]
+    status, _, err = shell("score", *files, "-m", "own.py:Failing")
+    assert status == 2
+    assert err == (
+        "gecjury: failing: its statistics cannot be computed (NameError: name 'undefined' is not "
+        f"defined, line {line} of own.py)\n"
+    )
+    status, _, err = shell("score", *files, "-m", "own.py:Flat")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "flat: its statistics are of shape (3,); expected systems × sentences, (1, 3)" in err
+
+
+def test_an_argument_called_references_is_given_them(file: Path) -> None:
+    scorer = load(f"{file}:compared")
+    assert scorer.needs == {"references"}
+    assert scorer.score(["a"], ["a"], [["a"], ["b"]]).totals[0] == 2.0
 
 
 def test_no_file_of_results_or_juries_runs_code(file: Path, shell: Shell) -> None:

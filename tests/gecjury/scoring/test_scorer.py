@@ -125,7 +125,7 @@ def test_hypotheses_and_references_in_memory() -> None:
     [
         (["a", "b"], "a b", (), r"hypotheses\['hypothesis'\] is one text; expected a list"),
         (["a", "b"], {"x": "a b"}, (), r"hypotheses\['x'\] is one text; expected a list"),
-        ("a b", {"x": ["a"]}, (), "sources is one text"),
+        ("a b", "a b", "a b", r"sources is one text; .* \(gecjury\.read_corpus reads files\)"),
         (["a", None], {"x": ["a", "b"]}, (), r"sources\[1\] is None; expected a text"),
         (["a", "b"], {"x": ["a", 3.5]}, (), r"hypotheses\['x'\]\[1\] is 3.5"),
         (["a", "b"], {"x": ["a", "b"]}, [["a", NAN]], r"references\[0\]\[1\] is nan"),
@@ -142,6 +142,22 @@ def test_a_table_shows_its_totals_and_not_its_arrays() -> None:
     table = Length().score(["a", "b"], {"x": ["a", "b c"], "y": ["a", "b"]})
     assert repr(table) == "<ScoreTable length: 2 systems × 2 sentences; x 1.5000, y 1.0000>"
     assert dict(table.totals.items()) == {"x": 1.5, "y": 1.0}
+
+
+def test_a_table_gives_records_and_is_shown_in_notebooks() -> None:
+    table = Length().score(["a", "b"], {"x": ["a", "b c"], "<y>": ["a", "b"]})
+    about = {"metric": "length", "family": "refless", "signature": str(table.signature)}
+    assert table.rows() == [
+        {"system": "x", **about, "score": 1.5},
+        {"system": "<y>", **about, "score": 1.0},
+    ]
+    page = table._repr_html_()
+    assert page.startswith(f"<table><caption>{table.signature}</caption>")
+    assert "<tr><th>system</th><th>score</th></tr>" in page
+    assert "<tr><td>&lt;y&gt;</td><td>1.0000</td></tr>" in page
+    right = gecjury.load("errant").score(["a b"], ["a c"], ["a c"])
+    assert [list(row)[-3:] for row in right.rows()] == [["score", "precision", "recall"]]
+    assert "<th>precision</th><th>recall</th>" in right._repr_html_()
 
 
 def test_public_names_are_listed() -> None:

@@ -85,6 +85,14 @@ def test_what_is_refused_before_scoring(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_lists_in_the_wrong_place_are_told_where_they_belong() -> None:
+    lists = "gecjury.corpus_of_texts"
+    with pytest.raises(OptionError, match=f"settings is a list; expected Score.*{lists}"):
+        gecjury.score(["a"], ["a"], ["a"])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=f"2 names of data; expected one benchmark, .*{lists}"):
+        gecjury.score(["a", "b"], "changes")
+
+
 def test_records_make_a_data_frame() -> None:
     pandas = pytest.importorskip("pandas")
     result = gecjury.score("sample", ["green", "changes"])

@@ -16,9 +16,9 @@ import pytest
 
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.errors import InputError, OutputError
-from gecjury.web import answers
+from gecjury.web import Annotation, answers
 from gecjury.web.answers import ItemAnswer
-from gecjury.web.study import AnnotationStudy
+from gecjury.web.study import AnnotationStudy, open_study
 from tests.gecjury.web.conftest import OUTPUTS, Browser
 from tests.shell import REPOSITORY
 
@@ -363,3 +363,21 @@ def test_the_table_beside_the_file(begin: Callable[..., AnnotationStudy], folder
     study = begin()
     assert study.command == ""
     assert (folder / "j.toml").read_text() == "name = 'mine'\n"
+
+
+def test_the_table_names_files_elsewhere_from_its_own_folder(folder: Path) -> None:
+    # The folder of the judgments is a link: `..` goes up from where it leads.
+    real, linked = folder / "some" / "judged", folder / "link"
+    real.mkdir(parents=True)
+    linked.symlink_to(real, target_is_directory=True)
+    settings = Annotation(
+        source=str(folder / "source.txt"),
+        outputs=tuple(str(folder / f"{name}.txt") for name in OUTPUTS),
+        output=str(linked / "j.csv"),
+    )
+    open_study(settings).journal.close()
+    table = tomllib.loads((real / "j.toml").read_text())
+    assert table["source"] == "../../source.txt"
+    assert table["outputs"] == [f"../../{name}.txt" for name in OUTPUTS]
+    for place in (real, linked):
+        assert (place / table["source"]).samefile(folder / "source.txt")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -161,10 +163,64 @@ def test_a_killed_training_keeps_curves_and_time(job: Job) -> None:
     assert train_some(job).effort == report.effort
 
 
+class Bars:
+    """Bars that keep their totals and first steps, and stop a training as Ctrl-C does."""
+
+    def __init__(self, label: str = "", stop: int = 0) -> None:
+        self.label, self.stop = label, stop
+        self.totals: dict[str, float | None] = {}
+        self.first: dict[str, float] = {}
+        self.done = 0.0
+
+    @contextmanager
+    def task(self, description: str, total: float | None = None) -> Iterator[Bars]:
+        self.totals[description], self.done = total, 0.0
+        yield self
+
+    def advance(self, steps: float = 1) -> None:
+        self.done += steps
+        label = list(self.totals)[-1]
+        self.first.setdefault(label, self.done)
+        if self.stop == self.done and label == self.label:
+            raise KeyboardInterrupt
+
+    def note(self, text: str) -> None:
+        """A bar's remark is not looked at here."""
+
+
+def test_an_interrupt_tells_what_is_kept_and_the_next_run_where_it_goes_on(job: Job) -> None:
+    job = replace(job, recipe=replace(job.recipe, shared=False))
+    # 48 rows in batches of 4, three times.
+    first, second = "fluency, model 1 of 2: training", "meaning, model 2 of 2: training"
+
+    def run(bars: Bars) -> list[str]:
+        lines: list[str] = []
+        train_some(replace(job, runtime=replace(job.runtime, progress=bars), told=lines.append))
+        return lines
+
+    with pytest.raises(KeyboardInterrupt, match=f"{first} has no checkpoint yet, since its first"):
+        run(Bars(first, 5))
+    bars = Bars(second, 15)
+    with pytest.raises(KeyboardInterrupt, match=f"{second} keeps step 12 of 36. The same command"):
+        run(bars)
+    assert [bars.totals[label] for label in (first, second)] == [36, 36]
+    bars = Bars()
+    assert run(bars) == [
+        "fluency, model 1 of 2: trained by an earlier run",
+        f"{second} goes on after step 12 of 36",
+    ]
+    assert (bars.totals[second], bars.first[second]) == (36, 12)
+    assert first not in bars.totals
+
+
 def test_kernel_regression_has_a_curve_where_it_is_drawn(job: Job) -> None:
     recipe = replace(job.recipe, kernel=True, shared=False)
     drawn: list[Any] = []
-    report = train_some(replace(job, recipe=recipe, drawn=drawn.append))
+    bars = Bars()
+    runtime = replace(job.runtime, progress=bars)
+    report = train_some(replace(job, recipe=recipe, drawn=drawn.append, runtime=runtime))
+    # Two aspects, three widths, and a quarter of the curve's points each.
+    assert bars.totals["kernel regression"] == 2 * 3 * 4
     curve = drawn[-1]["kernel"]["fluency"]
     rows = [point["rows"] for point in curve]
     assert rows == sorted(rows)
