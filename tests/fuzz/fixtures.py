@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +264,7 @@ def make_store(url: str) -> list[dict[str, Any]]:
             sampling={"temperature": 0, "max_tokens": 10},
         )  # fmt: skip
         reply = Reply('{"target1_score": 3}', input_tokens=10, output_tokens=4, cost=0.1)
-        lines.append({"key": request.key, "parts": request.parts, "reply": reply.to_json()})
+        lines.append({"key": request.key, "parts": request.parts, "reply": asdict(reply)})
     return lines
 
 

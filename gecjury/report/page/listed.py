@@ -186,6 +186,7 @@ def scores_html(scored: Scored, title: str, language: str) -> str:
         title=shortened(title),
         heading=shortened(title),
         lead=_lead(metrics),
+        contrast=(),
         facts=scored.facts,
         sample=False,
         sections=sections,
