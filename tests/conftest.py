@@ -15,6 +15,12 @@ hypothesis.settings.load_profile("patient")
 _REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(autouse=True)
+def _no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the width of the terminal that tests run in, which tables would follow."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder with the real benchmarks; tests that need it are skipped where it is absent."""

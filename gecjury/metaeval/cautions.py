@@ -195,15 +195,17 @@ def cautions(
         "No significance tests": _NO_TESTS if not tested and len(compared) > 1 else "",
     }
     notes = [
-        *noted,
         *(note for view in views for note in _of_judgments(study, view)),
         *(note for result in chance if (note := _of_change(result))),
         *(note for result in results for note in _of_result(study, result)),
     ]
-    # Several metrics can say the same; a reader needs it once, where it was first said.
-    notes = list(dict.fromkeys(notes))
     raised = [Caution(heading, text) for heading, text in topics.items() if text]
-    return (*raised, *(Caution("Notes", note) for note in notes))
+    # What a metric says of its own scores may void them: it has a heading of its own. Several
+    # metrics can say the same; a reader needs it once, where it was first said.
+    headed = {"Metrics": noted, "Notes": notes}
+    once = {text: heading for heading, texts in reversed(headed.items()) for text in texts}
+    ordered = dict.fromkeys((*noted, *notes))
+    return (*raised, *(Caution(once[text], text) for text in ordered))
 
 
 def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:

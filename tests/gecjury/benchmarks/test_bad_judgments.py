@@ -335,7 +335,7 @@ def test_constant_scores_are_said_to_be_so(
         "green gives all systems the same score (sentence): its correlations over systems are not "
         "defined",
     ]
-    assert main(["compare", str(folder), "-m", "green", "--aggregate", "mean"]) == 0
+    assert main(["compare", str(folder), "-m", "green", "--aggregate", "mean", "--verbose"]) == 0
     assert "green gives all systems the same score" in capsys.readouterr().out
 
 
@@ -364,7 +364,7 @@ def test_contradictions_are_reported(folder: Path, capsys: pytest.CaptureFixture
         "opposite preferences; all count"
     ]
     (folder / "judgments.csv").write_text(RATINGS + "1,good,4\n1,none,2\n1,none,3\n1,good,4\n")
-    assert main(["compare", str(folder), "-m", "green"]) == 0
+    assert main(["compare", str(folder), "-m", "green", "--verbose"]) == 0
     out = capsys.readouterr().out
     assert "2 corrections were rated more than once by one annotator, 1 of them differently" in out
 

@@ -159,7 +159,7 @@ def test_edits_alone_are_a_benchmark(shell: Shell, files: dict[str, str], missin
     assert (edit["cases"], edit["auc"]) == (3, 1.0)
     assert "the system and sentence levels need judgments of whole" in document["notes"][0]
     assert missing in " ".join(document["notes"])
-    status, out, _ = shell("compare", "own", "-m", "errant:tagger=none")
+    status, out, _ = shell("compare", "own", "-m", "errant:tagger=none", "--verbose")
     assert status == 0
     assert "single edits alone are compared" in " ".join(out.split())
     for option in ("--level=sentence", "--level=system", "--windows", "--pairwise"):

@@ -121,7 +121,7 @@ def test_cautions_name_the_metrics() -> None:
     assert found["Chance"] == (
         "Not above chance at the sentence level: gleu (edit-based judgments)."
     )
-    assert found["Notes"] == "x"
+    assert found["Metrics"] == "x"
 
 
 def test_a_reason_that_has_its_note_is_not_told_again() -> None:
@@ -150,7 +150,7 @@ def test_what_is_not_shown_is_not_warned_of() -> None:
 
 def test_a_note_of_several_metrics_is_told_once() -> None:
     found = cautions(study(25), ("edit",), [], noted=["leakage", "leakage"])
-    assert found == (Caution("Notes", "leakage"),)
+    assert found == (Caution("Metrics", "leakage"),)
 
 
 def small(sentences: int, *items: RankedItem) -> Study:

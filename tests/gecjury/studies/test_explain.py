@@ -87,7 +87,7 @@ def test_the_sentence_is_shown_with_its_edits(capsys: pytest.CaptureFixture[str]
 def test_a_sentence_with_nothing_to_correct() -> None:
     result = gecjury.explain(sentence(SOURCE, SOURCE), "errant")
     assert result.rows() == []
-    assert [table.title for table in result.shown] == [""]
+    assert [table.title for table in result.shown_to("verbose")] == [""]
     (note,) = result.above[0].notes
     assert note.startswith("reference 1: nothing was to correct, and nothing was changed (score 1")
 

@@ -15,7 +15,6 @@ from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.trainer import EpochOrder, LearningTask, fit, losses
 from gecjury.runtime import Runtime
 from tests import tiny
-from tests.fakes import Steps
 
 RUNTIME = Runtime(device="cpu")
 SETTINGS = TrainSettings(train_batch=4, epochs=3, learning_rate=1e-3, patience=0)
@@ -135,20 +134,6 @@ def test_a_broken_run_goes_on_to_the_same_weights(start: str, tmp_path: Path) ->
         (torn / "trainer_state.json").write_text('{"epoch": ')
         resumed = weights(run(start, folder, score).model)
         assert all(torch.equal(resumed[name], whole[name]) for name in whole)
-
-
-def test_the_bar_ends_with_the_last_step(start: str, tmp_path: Path) -> None:
-    settings = TrainSettings(train_batch=4, epochs=2, accumulation=4, patience=0)
-    for folder, broken in ((tmp_path / "whole", False), (tmp_path / "broken", True)):
-        if broken:
-            scores = iter([1.0])
-            with pytest.raises(StopIteration):
-                run(start, folder, lambda _, scores=scores: {"score": next(scores)}, settings)
-        steps = Steps()
-        runtime = Runtime(device="cpu", progress=steps)
-        run(start, folder, lambda _: {"score": 1.0}, settings, runtime)
-        # 22 examples are 6 batches, and these 2 steps, in every epoch that is left.
-        assert steps.totals == steps.done == {"training": 2 if broken else 4}
 
 
 def test_another_run_s_checkpoints_are_refused(start: str, tmp_path: Path) -> None:

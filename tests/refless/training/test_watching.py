@@ -219,8 +219,8 @@ def test_kernel_regression_has_a_curve_where_it_is_drawn(job: Job) -> None:
     bars = Bars()
     runtime = replace(job.runtime, progress=bars)
     report = train_some(replace(job, recipe=recipe, drawn=drawn.append, runtime=runtime))
-    # Two aspects, three widths, and a quarter of the curve's points each.
-    assert bars.totals["kernel regression"] == 2 * 3 * 4
+    # Twelve settings for each of the curve's four points.
+    assert bars.totals["kernel regression: fluency"] == 12 * 4
     curve = drawn[-1]["kernel"]["fluency"]
     rows = [point["rows"] for point in curve]
     assert rows == sorted(rows)
