@@ -70,6 +70,6 @@ def test_both_ways_to_f_agree(tp: int, fp: int, fn: int, beta: float) -> None:
     counts = np.array([[tp], [fp], [fn]], dtype=float)
     f = precision_recall_f(*counts, beta=beta)[2]
     one = f_of_counts(counts[0], counts[0] + counts[1], counts[0] + counts[2], beta)
-    # Precision alone (β 0) is 1 where nothing is proposed, but its F then hangs on recall.
-    if tp or beta:
+    # Precision alone (β² 0) is 1 where nothing is proposed, but its F then hangs on recall.
+    if tp or beta * beta:
         assert f == pytest.approx(one)
