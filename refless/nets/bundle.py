@@ -29,7 +29,6 @@ from gecjury.refless.nets.features import (
     Linear,
     feature_names,
     feature_tables,
-    one_piece,
     piece_counter,
     reading,
 )
@@ -164,9 +163,7 @@ class Bundle:
         """Return mean ratings of the members, with what features add."""
         if self.features_alone:
             wanted = {a: linear for a, linear in self.features.items() if a in aspects}
-            tables = feature_tables(
-                wanted, texts, pairs, one_piece, self.origin.language, self.paired
-            )
+            tables = feature_tables(wanted, texts, pairs, None, self.origin.language, self.paired)
             return {a: linear(tables[reading(a, self.paired)]) for a, linear in wanted.items()}
         # Where the regressions read pairs, there is a rating a pair of the hypothesis as well.
         paired = self.probe is not None and self.probe.paired

@@ -16,7 +16,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any, Literal
@@ -56,8 +56,12 @@ FOREIGN_PAIR_FEATURES = (
     "log_source_length", "moved", "ideographs_changed",
 )  # fmt: skip
 
-_Pieces = Callable[[str], int]
-"""How many word pieces the encoder makes of a word."""
+_Pieces = Callable[[str], int] | None
+"""How many word pieces the encoder makes of a word; None without an encoder.
+
+Without an encoder no further package is wanted, either: words are one piece, and stems are not
+matched.
+"""
 
 _RIDGES = (10.0, 30.0, 100.0, 300.0)
 _METEORS = {
@@ -88,11 +92,6 @@ def words_of(text: str) -> list[str]:
     """Words and marks, the same for tokenised and untokenised text but for contractions."""
     text = text.replace("``", '"').replace("''", '"')
     return re.findall(r"n['’]t\b|\w+(?=n['’]t\b)|['’]\w+|\w+|[^\w\s]", text)
-
-
-def one_piece(word: str) -> int:
-    """Count a word as one piece, where there is no encoder that could cut it up."""
-    return 1
 
 
 Reading = Literal["sentences", "pairs", "both"]
@@ -138,7 +137,7 @@ def features_of(
     """
     if of == "sentences":
         return sentence_features(texts, pieces, language)
-    compared = pair_features(*pairs, language)
+    compared = pair_features(*pairs, language, stems=pieces is not None)
     if of == "pairs":
         return compared
     return np.column_stack([sentence_features(pairs[1], pieces, language), compared])
@@ -183,7 +182,7 @@ def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
     # none, so that they are divided by one at least.
     plain = [word for word in words if _is_word(word)]
     # Lower-casing is not every encoder's way, nor every language's.
-    counts = [pieces(word.lower() if english else word) for word in plain]
+    counts = [pieces(word.lower() if english else word) if pieces else 1 for word in plain]
     size = max(len(plain), 1)
     follow = list(itertools.pairwise(words))
     values = {
@@ -220,24 +219,31 @@ def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
 
 
 def pair_features(
-    sources: Sequence[str], hypotheses: Sequence[str], language: str = "en"
+    sources: Sequence[str], hypotheses: Sequence[str], language: str = "en", *, stems: bool = True
 ) -> FloatArray:
     """Features of what a correction did to its source.
+
+    Args:
+        sources: N sentences.
+        hypotheses: their corrections.
+        language: code of their language.
+        stems: whether English words with one stem count as alike.
 
     Returns:
         N × `PAIR_FEATURES`, or what takes their place in other languages.
     """
     pairs = zip(sources, hypotheses, strict=True)
-    return _table([_pair(s, h, language == "en") for s, h in pairs], True, language)
+    english = language == "en"
+    return _table([_pair(s, h, english, stems and english) for s, h in pairs], True, language)
 
 
-def _pair(source: str, hypothesis: str, english: bool) -> dict[str, float]:
+def _pair(source: str, hypothesis: str, english: bool, stems: bool) -> dict[str, float]:
     """Return the features of a pair by name."""
     old, new = (words_of(t) if english else words_of_any(t) for t in (source, hypothesis))
     low_old, low_new = [w.lower() for w in old], [w.lower() for w in new]
     plain_old, plain_new = " ".join(low_old), " ".join(low_new)
     # Words are matched in lower case: a change of case alone has a feature of its own.
-    matched = align_words(low_old, low_new, stems=english)
+    matched = align_words(low_old, low_new, stems=stems)
     exact = sum(low_old[i] == low_new[j] for i, j in matched)
     size = max(len(old), 1)
     gap = 0
@@ -270,7 +276,10 @@ def _pair(source: str, hypothesis: str, english: bool) -> dict[str, float]:
         made = sum(_content(w) for j, w in enumerate(low_new) if j not in kept_new)
         negations = [sum(w in _NEGATIONS for w in words) for words in (low_old, low_new)]
         return values | {
-            **{name: meteor.score(plain_old, plain_new) for name, meteor in _METEORS.items()},
+            **{
+                name: replace(meteor, stems=stems).score(plain_old, plain_new)
+                for name, meteor in _METEORS.items()
+            },
             "character_ratio": indel_ratio(plain_old, plain_new),
             **{name: count[kind] / size for name, kind in kinds.items()},
             "content_lost": lost / size,

@@ -26,7 +26,6 @@ from gecjury.refless.nets.features import (
     Linear,
     additions,
     fit_features,
-    one_piece,
     piece_counter,
 )
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
@@ -76,7 +75,7 @@ def train_some(job: Job) -> Report:
     if recipe.features_alone:
         with watch.ledger.stage("ridge regression"):
             linear, chosen = fit_features(
-                job.data, job.split, one_piece, recipe.language,
+                job.data, job.split, None, recipe.language,
                 paired=recipe.read_source, within=recipe.within,
             )  # fmt: skip
         trained |= chosen
