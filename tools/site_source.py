@@ -62,6 +62,8 @@ def write(parts: Path, out: Path) -> None:
     docs = out / "docs"
     shutil.rmtree(docs, ignore_errors=True)
     shutil.copytree(_REPOSITORY / "docs", docs, ignore=shutil.ignore_patterns("*.ipynb"))
+    # README links it from its own place.
+    shutil.copy(_REPOSITORY / "CITATION.cff", docs)
     if (parts / "figures").is_dir():
         shutil.copytree(parts / "figures", docs / "figures")
     pages = made_pages(parts)

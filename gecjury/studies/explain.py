@@ -84,7 +84,8 @@ class Explain(Study):
                 language=corpus.language.code,
                 title=title,
                 above=(_sentence_table(one, corpus.language),),
-                draw=None if plan is None else partial(heat_map, plan),
+                # Where nothing was to correct, the plan has no cell.
+                draw=None if plan is None or not plan.values.size else partial(heat_map, plan),
             )
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, Any]](), False

@@ -92,6 +92,11 @@ def test_a_sentence_with_nothing_to_correct() -> None:
     assert note.startswith("reference 1: nothing was to correct, and nothing was changed (score 1")
 
 
+def test_a_plan_without_cells_is_not_drawn() -> None:
+    assert gecjury.explain(sentence(SOURCE, SOURCE), "uot-errant:encoder=embedded").draw is None
+    assert gecjury.explain(sentence(BETTER, BEST), "uot-errant:encoder=embedded").draw
+
+
 def test_what_cannot_be_explained() -> None:
     with pytest.raises(OptionError, match="green shows no alignment"):
         gecjury.explain(sentence(BEST, BEST), "green")
