@@ -418,11 +418,15 @@ def _recommended(standing: Standing) -> str:
     floors = _floors(standing)
     # A metric is named under the first floor that its interval does not clear.
     below: dict[str, list[str]] = {}
+    rivals = [metric for metric in lows if metric.partition(":")[0] == "changes"]
     for metric, low in lows.items():
+        # The simplest rival is what others are held against.
+        if metric in rivals:
+            continue
         if reached := next((words for words, floor in floors.items() if low <= floor), ""):
             below.setdefault(reached, []).append(metric)
     weak = {metric for metrics in below.values() for metric in metrics}
-    useful = [metric for metric in level_with if metric not in weak]
+    useful = [metric for metric in level_with if metric not in weak and metric not in rivals]
     text = f"use {listed(useful, 'or')}" if useful else "no metric can be recommended"
     if len(useful) > 1:
         text += " (no test sets them below the leader)"

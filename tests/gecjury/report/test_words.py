@@ -281,6 +281,11 @@ def test_counting_the_changes_is_a_rival_of_its_own() -> None:
     copied["copy-source"]["human"]["edit"]["sentence"]["accuracy"] = 0.3
     (advice,) = recommendations(families(chance=copied))
     assert "no metric can be recommended. Not above counting the changes (0.700)" in advice
+    # The rival itself is neither recommended nor called no better than itself.
+    rival = families(chance=copied)
+    rival["rows"][0]["metric"] = rival["significance"][0]["metrics"][0] = "changes"
+    (advice,) = recommendations(rival)
+    assert "changes" not in advice.replace("counting the changes", "")
 
 
 def test_the_verdict_calls_metrics_by_their_short_names() -> None:
