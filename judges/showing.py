@@ -158,8 +158,8 @@ def read_contexts(option: str, corpus: Corpus) -> list[Context]:
         return [contexts[row] for row in rows]
     count = len(corpus)
     if option in ("none", "corpus"):
-        known = corpus.contexts if option == "corpus" else None
-        return [None] * count if known is None else list(known)
+        frames = corpus.contexts if option == "corpus" else None
+        return [None] * count if frames is None else list(frames)
     if option == "neighbours":
         framed = ["", *map(corpus.language.joined, corpus.sources), ""]
         return [(framed[row], framed[row + 2]) for row in range(count)]

@@ -59,30 +59,30 @@ def _arguments(parser: CommandParser, level: str) -> Iterator[str]:
     if parser.epilog:
         yield from ["", "```", parser.epilog.strip("\n"), "```"]
     for group in parser._action_groups:
-        shown = [each for each in group._group_actions if each.help != argparse.SUPPRESS]
-        shown = [each for each in shown if not isinstance(each, argparse._HelpAction)]
+        shown = [action for action in group._group_actions if action.help != argparse.SUPPRESS]
+        shown = [action for action in shown if not isinstance(action, argparse._HelpAction)]
         if not shown:
             continue
         title = "Arguments" if group.title == "positional arguments" else str(group.title)
         yield from ["", f"{level} {title[0].upper()}{title[1:]}", ""]
         if group.title == "positional arguments":
             yield from ["| argument | meaning |", "|---|---|"]
-            for each in shown:
-                yield f"| {_named(each)} | {_cell(_meaning(parser, each))} |"
+            for action in shown:
+                yield f"| {_named(action)} | {_cell(_meaning(parser, action))} |"
             continue
         yield from ["| option | default | meaning |", "|---|---|---|"]
-        for each in shown:
-            meaning, default = _without_default(_meaning(parser, each))
-            yield f"| {_named(each)} | {_cell(default)} | {_cell(meaning)} |"
+        for action in shown:
+            meaning, default = _without_default(_meaning(parser, action))
+            yield f"| {_named(action)} | {_cell(default)} | {_cell(meaning)} |"
 
 
 def _usage(parser: CommandParser) -> str:
     """The command with what it must be given; its options stand in the tables."""
     wanted = []
-    for each in parser._actions:
-        if each.option_strings and each.required:
-            wanted.append(f"{each.option_strings[0]} {_values(each)}")
-    words = [_values(each) for each in parser._actions if not each.option_strings]
+    for action in parser._actions:
+        if action.option_strings and action.required:
+            wanted.append(f"{action.option_strings[0]} {_values(action)}")
+    words = [_values(action) for action in parser._actions if not action.option_strings]
     return " ".join(["gecjury", parser.path, "[OPTIONS]", *wanted, *words])
 
 
@@ -108,17 +108,17 @@ def _meaning(parser: CommandParser, action: argparse.Action) -> str:
     formatter = argparse.HelpFormatter(parser.prog)
     text = formatter._expand_help(action) if action.help else ""
     if action.choices is not None and action.option_strings:
-        listed = ", ".join(f"`{each}`" for each in action.choices)
+        listed = ", ".join(f"`{choice}`" for choice in action.choices)
         return f"{_text(text)} ({listed})" if text else listed
     return _text(text)
 
 
 def _without_default(text: str) -> tuple[str, str]:
     """A meaning without the default that it tells, and that default."""
-    found = re.search(r"\s*\(default: ((?:[^()]|\([^()]*\))*)\)", text)
-    if found is None:
+    match = re.search(r"\s*\(default: ((?:[^()]|\([^()]*\))*)\)", text)
+    if match is None:
         return text, ""
-    return text[: found.start()] + text[found.end() :], found[1]
+    return text[: match.start()] + text[match.end() :], match[1]
 
 
 def _text(text: str) -> str:

@@ -96,6 +96,6 @@ def _how(option: Option) -> dict[str, Any]:
     usual = how["default"]
     usual = " ".join(map(str, usual)) if isinstance(usual, list) else usual
     if usual not in (None, "") and "default" not in how["help"]:
-        told = f"default: {usual}".replace("%", "%%")
-        how["help"] = f"{how['help']} ({told})" if how["help"] else told
+        noted = f"default: {usual}".replace("%", "%%")
+        how["help"] = f"{how['help']} ({noted})" if how["help"] else noted
     return how

@@ -261,27 +261,27 @@ class Encoder:
             prefix = self._identity(layer).encode()
             keys_of[layer] = [_key(prefix, ids) for ids in inputs]
         every = [key for keys in keys_of.values() for key in keys]
-        known = {key: self._memory[key] for key in every if key in self._memory}
-        unknown = [key for key in every if key not in known]
+        stored = {key: self._memory[key] for key in every if key in self._memory}
+        unknown = [key for key in every if key not in stored]
         width = int(self._model.config.hidden_size)
         if self._cache is not None and unknown:
-            known |= self._cache.read(unknown, width)
+            stored |= self._cache.read(unknown, width)
         # One pass gives all layers, so that an input is read if any layer lacks it.
-        absent = {row for keys in keys_of.values() for row, k in enumerate(keys) if k not in known}
+        absent = {row for keys in keys_of.values() for row, k in enumerate(keys) if k not in stored}
         lacking = sorted(absent)
         unread = [ids for ids, row in inputs.items() if row in absent]
         fresh = self._pooled(unread, tuple(keys_of), (self.spec.pooling,))[0]
         for keys, computed in zip(keys_of.values(), fresh, strict=True):
             new = {keys[row]: vector for row, vector in zip(lacking, computed, strict=True)}
             # What was stored of one layer of an input is not written again with the others.
-            new = {key: vector for key, vector in new.items() if key not in known}
+            new = {key: vector for key, vector in new.items() if key not in stored}
             if self._cache is not None:
                 self._cache.write(new)
-            known |= new
-        self._remember(known)
+            stored |= new
+        self._remember(stored)
         results = []
         for layer in layers:
-            vectors = [known[keys_of[layer][row_of[text]]] for text in texts]
+            vectors = [stored[keys_of[layer][row_of[text]]] for text in texts]
             table = np.array(vectors, dtype=np.float32).reshape(len(texts), width)
             results.append(Encoded(table, truncated, len(distinct), len(lacking)))
         return results

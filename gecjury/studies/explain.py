@@ -281,11 +281,11 @@ def _sentence_table(one: Explained, language: Language) -> Table:
         edits = one.reference_edits[numbers[0]]
         lines.append((_references(numbers), marked_edits(tokens, edits, one.edits, MISSED)))
         if not edits:
-            told = "the hypothesis changes the source" if one.edits else "nothing was changed"
+            change = "the hypothesis changes the source" if one.edits else "nothing was changed"
             # Without a row there is no table with the scores above it.
             rated = one.explanations and not one.edits
             scores = f" ({_scores(one.explanations[numbers[0]])})" if rated else ""
-            notes.append(f"{_references(numbers)}: nothing was to correct, and {told}{scores}")
+            notes.append(f"{_references(numbers)}: nothing was to correct, and {change}{scores}")
     marked = " ".join(text for _, text in lines[1:])
     signs = [f"{sign} {meaning}" for sign, meaning in _SIGNS.items() if f" {sign}]" in marked]
     rows = [{"text": name, "sentence": language.joined(text)} for name, text in lines]

@@ -230,8 +230,8 @@ def _board(title: str, metrics: Mapping[str, Mapping[str, float]], by: str) -> B
         for scores in metrics.values():
             value = scores.get(name, math.nan)
             rank = 1 + sum(other > value for other in scores.values())
-            known = not math.isnan(value)
-            cells.append((number(value, 4), f"#{rank}" if known else "", known and rank == 1))
+            scored = not math.isnan(value)
+            cells.append((number(value, 4), f"#{rank}" if scored else "", scored and rank == 1))
         rows.append((name, cells))
     # Systems without a score come last, for which no number is the rank.
     order = {name: -value for name, value in metrics[chosen].items() if not math.isnan(value)}

@@ -217,12 +217,13 @@ class Diff(Study):
         for label, one in metrics.items():
             if isnan(one.p) or isnan(one.difference):
                 continue
-            told = one.p <= how.level and one.difference != 0
+            significant = one.p <= how.level and one.difference != 0
             low, high = (number(bound, 4) for bound in one.interval)
             p = "p < .0001" if one.p < LEAST_P else f"p = {number(one.p, 4)}"
+            relation = _better(one) if significant else "not told apart from"
             yield (
-                f"{label}: {new} (NEW) is {_better(one) if told else 'not told apart from'} {old} "
-                f"(OLD): {number(one.new, 4)} against {number(one.old, 4)}, difference "
+                f"{label}: {new} (NEW) is {relation} {old} (OLD): {number(one.new, 4)} "
+                f"against {number(one.old, 4)}, difference "
                 f"{number(one.difference, 4)} ({how.confidence:.0%}: {low} to {high}, {p})."
             )
 
