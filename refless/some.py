@@ -98,9 +98,9 @@ class SOME(WeighedAspects):
     hypothesis; its scaled prediction is the score, and there are no weights.
 
     Attributes:
-        model: `features`, which comes with gecjury and needs no encoder; a folder that
-            `gecjury train some` wrote, a hub name, or a folder with the models `grammaticality`
-            (or `grammer`), `fluency` and `meaning`.
+        model: `features` or `embedded`, which come with gecjury (`embedded` needs the extra of that
+            name); a folder that `gecjury train some` wrote, a hub name, or a folder with the models
+            `grammaticality` (or `grammer`), `fluency` and `meaning`.
         alpha: weight of grammaticality; the defaults are the paper's at sentence level, tuned on
             a tenth of GJG15. At system level, tuned on JFLEG, they are 0, 1, 0.
         beta: weight of fluency.
