@@ -31,7 +31,7 @@ REQUIRED = dataclasses.MISSING
 
 @dataclass(frozen=True, kw_only=True)
 class Extra:
-    """What the type, the default and the docstring of a field cannot say of its option.
+    """Details of an option that type, default and docstring of its field cannot say.
 
     Attributes:
         flags: as typed on the command line, such as `("-d", "--difference")`; by default made of

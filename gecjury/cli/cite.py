@@ -12,7 +12,7 @@ from gecjury.settings import option
 
 @dataclass(frozen=True, kw_only=True)
 class Cited:
-    """What is cited.
+    """Names to cite.
 
     Attributes:
         names: metrics and benchmarks, options and all; none: everything that there is.

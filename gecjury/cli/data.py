@@ -39,7 +39,7 @@ gecjury train some {ratings} -o my-some --encoder embedded --kernel --check"""
 
 @dataclass(frozen=True, kw_only=True)
 class Fetched:
-    """What is fetched.
+    """Data to fetch.
 
     Attributes:
         names: data sets, or `all` (see `gecjury data list`).
@@ -53,7 +53,7 @@ class Fetched:
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """What is verified.
+    """Data to verify.
 
     Attributes:
         names: data sets (default: all).
@@ -64,7 +64,7 @@ class Verified:
 
 @dataclass(frozen=True, kw_only=True)
 class Located:
-    """What is located.
+    """Data to locate.
 
     Attributes:
         name: a data set.
@@ -75,7 +75,7 @@ class Located:
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What is written.
+    """Files to write.
 
     Attributes:
         folder: a folder for the files, made if it is missing.

@@ -13,7 +13,7 @@ from gecjury.settings import REQUIRED, option
 
 @dataclass(frozen=True, kw_only=True)
 class Corrections:
-    """What is compared with its source.
+    """Outputs whose edits are extracted.
 
     Attributes:
         source: sentences to correct.

@@ -26,7 +26,7 @@ _FAMILIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """What is listed.
+    """Metrics to list.
 
     Attributes:
         names: only these metrics, with every option: its default, its values, what it does.

@@ -108,7 +108,7 @@ class CommandParser(argparse.ArgumentParser):
         groups: Mapping[str, Mapping[str, str]] | None = None,
         **options: Any,
     ) -> None:
-        """As argparse's; its `int` and `float` are `whole` and `decimal`.
+        """Declare an argument as argparse does; `int` and `float` mean `whole` and `decimal`.
 
         Args:
             *args: argparse's.
@@ -150,7 +150,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse's has overloads
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As argparse's, of a command line whose options are the command's own."""
+        """Parse as argparse does, a command line whose options are the command's own."""
         words = list(sys.argv[1:] if args is None else args)
         self.declared()
         if self.actions:
@@ -226,7 +226,7 @@ class CommandParser(argparse.ArgumentParser):
         return action is not None and action.help is not argparse.SUPPRESS
 
     def format_help(self) -> str:
-        """As argparse's, of all that is declared."""
+        """Return argparse's help, of all that is declared."""
         self.declared()
         if not self._groups:
             return super().format_help()

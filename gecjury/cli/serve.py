@@ -34,7 +34,7 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What the page has besides metrics without network and model.
+    """Further contents of the page, besides metrics without network and model.
 
     Attributes:
         metrics: offer this metric as well, such as a model in a folder; those that need neither

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """What `train` makes.
+    """Models that `train` makes.
 
     Its module is gecjury.cli.train_TARGET. There stand `EPILOG`, of the help; `OPTIONS`, the
     settings classes whose fields are its options; and `train`. A target with recipes has its

@@ -21,7 +21,7 @@ Order = Literal["informative", "random", "file"]
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation:
-    """What is judged, and how.
+    """Settings of an annotation: what is judged, and how.
 
     Attributes:
         source: sentences to correct: text, M2 or JSON.

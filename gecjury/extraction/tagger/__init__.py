@@ -102,7 +102,7 @@ def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
 
 @dataclass(frozen=True)
 class SpacyMeta:
-    """What the meta.json of a spaCy pipeline says of it."""
+    """The contents of a spaCy pipeline's meta.json."""
 
     lang: str
     name: str
