@@ -19,7 +19,7 @@ _KINDS = {"stylesheet", "icon", "preconnect", "preload", "modulepreload", "manif
 
 @dataclass
 class Page(HTMLParser):
-    """What a page links to, loads and can be linked by.
+    """Links of a page, files that it loads, and places in it that can be linked.
 
     Attributes:
         path: its file.
@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 
 def check(site: Path) -> tuple[list[str], str]:
-    """What is wrong with a site, and what was counted."""
+    """Faults of a site, and its counts."""
     pages = {path: Page(path) for path in sorted(site.resolve().rglob("*.html"))}
     wrong, internal, outside = [], 0, 0
     for path, page in pages.items():

@@ -87,7 +87,7 @@ def _usage(parser: CommandParser) -> str:
 
 
 def _values(action: argparse.Action) -> str:
-    """What is typed for an argument: `FILE`, `[FILE ...]`."""
+    """Return the text that is typed for an argument: `FILE`, `[FILE ...]`."""
     formatter = argparse.HelpFormatter("gecjury")
     default = formatter._get_default_metavar_for_optional(action)
     if not action.option_strings:

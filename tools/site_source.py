@@ -149,7 +149,7 @@ def relinked(text: str, old: str, new: str) -> str:
 
 
 def entries(docs: Path, index: str) -> tuple[Entry, ...]:
-    """What the lists of an index page lead to, under its headings.
+    """Return the pages that the lists of an index page lead to, under its headings.
 
     Args:
         docs: the source of the site.

@@ -84,7 +84,7 @@ Train a metric on ratings of corrections:
 `gecjury demo` needs no files. `gecjury --help` lists all commands, and `gecjury COMMAND --help` the
 options of one.
 """
-"""What stands on the screen where no command is typed."""
+"""Text that is printed where no command is typed."""
 
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
 """Errors of the system on a file's name or a folder's rights."""

@@ -71,7 +71,7 @@ _FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
     "two outputs": (TwoOutputs, read_two_outputs),
     "sentence": (Sentence, read_sentence),
 }
-"""What studies of files take: their arguments, and what reads these."""
+"""Arguments of studies of files, and the function that reads them."""
 
 
 _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}

@@ -65,7 +65,7 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, object]]] = {
 """By target and name of the recipe, values by attribute of the parsed command line."""
 
 _ABOUT = {
-    "features": "no encoder; trains in seconds, scores without torch",
+    "features": "no encoder and no torch; trains in seconds",
     "small": "no download of a model",
     "base": "a base-size encoder; two cores suffice",
     "paper": "Yoshimura et al. (2020), with their grid; for a GPU",

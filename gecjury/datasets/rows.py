@@ -323,7 +323,7 @@ def _kind(value: object) -> str:
 
 
 _ABSENT = object()
-"""What stands in a column that a row does not have."""
+"""Value of a column that a row does not have."""
 
 
 class _Lines:

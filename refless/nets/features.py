@@ -95,7 +95,7 @@ def words_of(text: str) -> list[str]:
 
 
 Reading = Literal["sentences", "pairs", "both"]
-"""What features are read of: lone sentences, pairs, or pairs and their hypotheses."""
+"""Texts that features are read of: lone sentences, pairs, or pairs and their hypotheses."""
 
 
 def reading(aspect: str, paired: bool = False) -> Reading:

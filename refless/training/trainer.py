@@ -7,6 +7,7 @@ our training adds to the Trainer of transformers, then batches: their order, pad
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -492,13 +493,13 @@ def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, An
 
 def is_main_process() -> bool:
     """Return True if this process writes; the others of a distributed run only compute."""
-    import os
-
     return int(os.environ.get("RANK", "0")) == 0
 
 
 def wait_for_all() -> None:
     """In a distributed run, wait until every process has come here."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return
     import torch.distributed
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():

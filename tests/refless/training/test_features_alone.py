@@ -172,3 +172,23 @@ def test_it_scores_without_torch_and_nltk() -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "some" in run.stdout
+
+
+def test_it_is_trained_without_torch(tmp_path: Path) -> None:
+    tiny.ratings(tmp_path / "r.tsv")
+    program = (
+        "import sys; sys.modules.update(dict.fromkeys(('torch', 'transformers', 'nltk')))\n"
+        "from gecjury.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    words = ["train", "some", "r.tsv", "-o", "some", "--encoder", "features", "--check"]
+    words += ["--column", "output=hyp", "--column", "source=src", "--column", "fluency=f"]
+    run = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "some" / MANIFEST).is_file()
