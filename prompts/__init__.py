@@ -13,13 +13,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-__all__ = ["CRITERIA", "Prompt", "criterion", "read"]
+__all__ = ["CRITERIA", "Prompt", "criterion", "packaged", "read"]
 
 _FOLDER = Path(__file__).resolve().parent
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
+# A placeholder that is all of its line, with the line break before it; or any other.
+_SLOT = re.compile(r"\n\{\{([a-z_]+)\}\}(?=\n)|\{\{([a-z_]+)\}\}")
+_ID = re.compile(r"([a-z]+(?:-[a-z]+)*)\.v([0-9]{1,6}):([0-9a-f]{16})")
 
 CRITERIA: Mapping[str, tuple[str, ...]] = {
     "edit": ("difficulty", "impact"),
@@ -75,13 +78,71 @@ class Prompt:
                 f"{', '.join(sorted(self.placeholders)) or '(none)'}, "
                 f"but was given {', '.join(sorted(values)) or '(none)'}"
             )
-        lines: list[str] = []
-        for line in self.text.split("\n"):
-            alone = _PLACEHOLDER.fullmatch(line)
-            if alone is not None and not values[alone[1]]:
+        return self._filled(values)
+
+    def unrender(self, text: str) -> dict[str, str]:
+        """Return the values that `render` filled in.
+
+        The words between placeholders are looked up from the left, so that the time grows linearly
+        with the text. A value that fills a line may hold anything that leaves one way to read the
+        text; one within a line has no line break.
+
+        Args:
+            text: a rendered prompt.
+
+        Returns:
+            A value for every placeholder, those of criterion and language included; `render`
+            makes the same text of them.
+
+        Raises:
+            ValueError: the text is not this prompt, or can be read in several ways.
+        """
+        strange = f"not the prompt {self.name}.v{self.version}"
+        # Every line begins with a line break, which a line that `render` drops takes along.
+        wording, whole = f"\n{self.text}\n", f"\n{text}\n"
+        slots = list(_SLOT.finditer(wording))
+        names = [slot[1] or slot[2] for slot in slots]
+        values: dict[str, str] = {}
+        at = done = 0  # how far text and wording are read
+        words = ""  # of the wording, behind the value that is open
+        opened = -1  # its slot; none at the beginning and behind a value that is known already
+        last: tuple[str, int, int] | None = None  # the words before it, and where they may begin
+        for number, slot in enumerate((*slots, None)):
+            words += wording[done : slot.start() if slot else len(wording)]
+            done = slot.end() if slot else done
+            if slot and names[number] in values:
+                words += _in_slot(slot, values[names[number]])
                 continue
-            lines.append(_PLACEHOLDER.sub(lambda match: values[match[1]], line))
-        return "\n".join(lines)
+            # A placeholder that fills its line is followed by a line break, as its value is.
+            closing = words + ("\n" if slot and slot[1] else "")
+            start = whole.find(closing, at) if slot else max(at, len(whole) - len(words))
+            if start < 0 or (opened < 0 and start > at):
+                raise ValueError(strange)
+            if opened >= 0:
+                value, fills_line = whole[at:start], slots[opened][1] is not None
+                # In another reading of the text, the words before this value begin later in it.
+                if last and whole.find(last[0], last[1] + 1, min(start + fills_line, last[2])) >= 0:
+                    raise ValueError(f"{self.name}.v{self.version} can be read in several ways")
+                values[names[opened]] = value[1:] if fills_line else value
+                # A value within a line ends there; one that stands twice has no other reading.
+                # A value within a line ends there. One that stands twice fits no other reading.
+                reach = len(whole) if fills_line else whole.find("\n", at) + len(closing)
+                last = (closing, start, reach) if names.count(names[opened]) == 1 else None
+            at, words, opened = start + len(words), "", number
+            if slot and names[number] in values:  # the value just read stands here once more
+                words, opened, last = _in_slot(slot, values[names[number]]), -1, None
+        if set(values) != self.placeholders or self._filled(values) != text:
+            raise ValueError(strange)
+        return values
+
+    def _filled(self, values: Mapping[str, str]) -> str:
+        wording = f"\n{self.text}\n"
+        return _SLOT.sub(lambda slot: _in_slot(slot, values[slot[1] or slot[2]]), wording)[1:-1]
+
+
+def _in_slot(slot: re.Match[str], value: str) -> str:
+    """Return a value with the line break of its line, which falls away with an empty one."""
+    return f"\n{value}" if slot[1] and value else value
 
 
 def read(name: str, version: int = 1) -> Prompt:
@@ -101,6 +162,31 @@ def read(name: str, version: int = 1) -> Prompt:
         head[key] = value.removeprefix(" ")
     placeholders = frozenset(_PLACEHOLDER.findall(body))
     return Prompt(name, version, body.strip("\n"), placeholders, head, digest)
+
+
+def packaged(prompt_id: str) -> Prompt | None:
+    """Return the packaged prompt of an `id`, with its criterion if that is packaged, too.
+
+    Args:
+        prompt_id: as `Prompt.id` gives it; what other parts follow a `+` are passed over.
+
+    Returns:
+        None if no prompt of that name, version and digest is packaged.
+    """
+    first, *added = (_read_id(part) for part in prompt_id.split("+"))
+    if first is None:
+        return None
+    criteria = [part for part in added if part and part.name.startswith("criterion-")]
+    return replace(first, added=criteria[0]) if criteria else first
+
+
+def _read_id(part: str) -> Prompt | None:
+    # Stores come from elsewhere: a name is a name, never a path.
+    match = _ID.fullmatch(part)
+    if match is None or not (_FOLDER / f"{match[1]}.v{match[2]}.txt").is_file():
+        return None
+    prompt = read(match[1], int(match[2]))
+    return prompt if prompt.digest == match[3] else None
 
 
 def criterion(name: str) -> Prompt:

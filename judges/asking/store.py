@@ -10,6 +10,7 @@ kept in a file of its own beside the store, blanks take its place, and its quest
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -87,6 +88,25 @@ class Damage:
     reason: str
 
 
+@dataclass(frozen=True)
+class StoredLine:
+    """A sound line of a file of stores.
+
+    Attributes:
+        line: its number, from 1.
+        start: its first byte.
+        end: where the next line begins.
+        identity: of its store.
+        record: a reply with the parts of its key; None for the head of a store.
+    """
+
+    line: int
+    start: int
+    end: int
+    identity: Identity
+    record: dict[str, Any] | None
+
+
 @dataclass
 class StoredLines:
     """The content of a file of one or more stores, one after the other.
@@ -133,39 +153,65 @@ def read_stores(path: Path) -> StoredLines:
     Raises:
         InputError: it holds no store; names the line.
     """
-    data = read_bytes(path)
-    lines = StoredLines([], 0, [])
+    stores: list[tuple[Identity, list[dict[str, Any]]]] = []
+    lines = StoredLines(stores, 0, [])
     bad: list[Damage] = []
-    start = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
-        end = min(start + len(line) + 1, len(data))
+    for line in stored_lines(path, io.BytesIO(read_bytes(path))):
+        if isinstance(line, Damage):
+            bad.append(line)
+            continue
+        if line.record is None:
+            stores.append((line.identity, []))
+        else:
+            stores[-1][1].append(line.record)
+        # What is bad is no tail once a sound line stands behind it.
+        lines.sound = line.end
+        lines.damaged += bad
+        bad = []
+    return lines
+
+
+def stored_lines(path: Path, lines: Iterable[bytes]) -> Iterator[StoredLine | Damage]:
+    """Read a file of stores line by line, in memory for one of them.
+
+    Args:
+        path: its name, for errors.
+        lines: its lines with their ends.
+
+    Yields:
+        Heads and records, and what cannot be read. Blank lines, which stand where a line was set
+        aside, are passed over. A damaged line that no sound one follows may be the tail that a
+        crash left.
+
+    Raises:
+        InputError: it holds no store, or one is not sound; names the line.
+    """
+    identity: Identity | None = None
+    first_bad = start = 0
+    for number, line in enumerate(lines, 1):
+        end = start + len(line)
         # A line without its end is a tail, whatever it holds.
-        record = _record(line) if end > start + len(line) else None
+        record = _record(line[:-1]) if line.endswith(b"\n") else None
         reason = "damaged (its checksum is wrong)"
-        if record is not None and (not lines.stores or "format" in record):
-            lines.stores.append((_identity(path, number, record), []))
-            if bad and len(lines.stores) == 1:
+        if record is not None and (identity is None or "format" in record):
+            identity = _identity(path, number, record)
+            if first_bad:
                 raise InputError(
-                    f"{path}, line {bad[0].line}: damaged before the head of the store, so it is "
+                    f"{path}, line {first_bad}: damaged before the head of the store, so it is "
                     "left as it is; restore the file, or move it away to ask everything anew"
                 )
-        elif record is not None:
-            identity, records = lines.stores[-1]
+            yield StoredLine(number, start, end, identity, None)
+        elif record is not None and identity is not None:
             if reason := _fault(path, number, identity, record):
                 record = None
             else:
-                records.append(record)
-        if record is not None:
-            # What is bad is no tail once a sound line stands behind it.
-            lines.sound = end
-            lines.damaged += bad
-            bad = []
-        elif line.strip():  # blanks stand where a line was set aside
-            bad.append(Damage(number, start, end, reason))
+                yield StoredLine(number, start, end, identity, record)
+        if record is None and line.strip():
+            first_bad = first_bad or (number if identity is None else 0)
+            yield Damage(number, start, end, reason)
         start = end
-    if not lines.stores:
+    if identity is None:
         raise InputError(f"{path}: not a store of judgments (no head line of {STORE_FORMAT})")
-    return lines
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gecjury.prompts import CRITERIA, criterion, read
+from gecjury.prompts import CRITERIA, Prompt, criterion, packaged, read
 
 # Kobayashi, Mita and Komachi (2024), appendix B, figure 3 with its placeholders, then figure 2.
 FIGURE_3 = """\
@@ -129,3 +131,88 @@ def test_every_shipped_prompt_holds_what_its_head_declares() -> None:
         assert prompt.head["source"]
         assert prompt.text
         assert prompt.id.startswith(f"{name}.v{version}:")
+
+
+WORDINGS = [
+    (name, version)
+    for name in ("sentence", "edit", "pointwise", "pairwise", "edit-verdict")
+    for version in (1, 2)
+]
+# What texts may hold that looks like a prompt's own words; headings are escaped by the judges.
+PIECES = ("a", "{{targets}}", "{{fence}}", "é", ".", "# x", "\\# targets", "", "```", "\\1", "[")
+
+
+def drawn(generator: random.Random, lines: int = 1) -> str:
+    return "\n".join(" ".join(generator.choices(PIECES, k=3)).strip() for _ in range(lines))
+
+
+@pytest.mark.parametrize(("name", "version"), WORDINGS)
+def test_values_come_back_out_of_every_packaged_prompt(name: str, version: int) -> None:
+    prompt, generator = read(name, version), random.Random(f"{name} {version}")
+    criteria = ["", *(criterion(one).text for one in SENTENCES)]
+    for _ in range(200):
+        values = {place: drawn(generator) for place in prompt.placeholders}
+        for place, lines in (("context", (1, 3)), ("targets", (1, 2, 5)), ("scores", (1, 2, 5))):
+            if place in values:
+                values[place] = drawn(generator, generator.choice(lines))
+        # As the judges fill them.
+        usual = {"language": "Old Swedish", "fence": "=== 0123456789ab ===", "subject": "all"}
+        usual |= {"criterion": generator.choice(criteria)}
+        values |= {place: text for place, text in usual.items() if place in values}
+        assert prompt.unrender(prompt.render(**values)) == values
+
+
+@pytest.mark.parametrize(("name", "version"), WORDINGS)
+def test_a_text_of_another_prompt_is_refused(name: str, version: int) -> None:
+    prompt = read(name, version)
+    text = prompt.render(**dict.fromkeys(prompt.placeholders, "x"))
+    for other_text in (f"{text}.", f" {text}", text.replace("score", "scores", 1), "", "x"):
+        if other_text != text:
+            with pytest.raises(ValueError, match=f"not the prompt {name}.v{version}"):
+                prompt.unrender(other_text)
+
+
+def made(text: str) -> Prompt:
+    return Prompt("own", 1, text, frozenset("ab") & set(text), {}, "0" * 16)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{a}} and {{b}}",  # of "x and y and z"
+        "{{a}}{{b}}",
+        "{{a}}\n{{b}}",
+    ],
+)
+def test_a_text_that_can_be_read_in_two_ways_is_refused(text: str) -> None:
+    prompt = made(text)
+    rendered = prompt.render(a="x and y", b="z") if " and " in text else prompt.render(a="x", b="y")
+    with pytest.raises(ValueError, match=r"own.v1 can be read in several ways"):
+        prompt.unrender(rendered)
+    single = made("{{a}} and {{b}}")
+    assert single.unrender("x and y") == {"a": "x", "b": "y"}
+
+
+def test_a_value_that_stands_twice_is_the_same_twice() -> None:
+    prompt = made("{{a}}: {{b}} :{{a}}")
+    assert prompt.unrender("=: x : y :=") == {"a": "=", "b": "x : y"}
+    with pytest.raises(ValueError, match=r"not the prompt own.v1"):
+        prompt.unrender("=: x :-")
+
+
+def test_reading_back_takes_a_time_that_grows_with_the_text_alone() -> None:
+    prompt = read("sentence")
+    text = prompt.render(criterion="", context="# context\n" * 200_000, targets="x", scores="y")
+    with pytest.raises(ValueError, match=r"not the prompt sentence.v1"):
+        prompt.unrender(f"{text} and more")
+
+
+def test_a_packaged_prompt_is_recognised_by_its_id() -> None:
+    prompt = replace(read("sentence"), added=criterion("fluency"))
+    assert packaged(prompt.id) == prompt
+    assert packaged(read("edit-verdict", 2).id) == read("edit-verdict", 2)
+    # A digest of another wording, another version, a path, another part behind it.
+    assert packaged("sentence.v1:0123456789abcdef") is None
+    assert packaged(read("sentence").id.replace("v1", "v7")) is None
+    assert packaged("../prompts/sentence.v1:be562fded1f01065") is None
+    assert packaged(f"{read('pairwise').id}+examples:0123456789abcdef") == read("pairwise")

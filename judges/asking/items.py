@@ -1,0 +1,249 @@
+"""Stored replies as judged corrections: what a prompt showed, read back out of its message.
+
+A store keeps the message that was sent, not the texts that it was made of. The prompt's wording,
+found by its id, tells where they stand in the message (`gecjury.prompts.Prompt.unrender`).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from gecjury.corpus.edits import ARROW
+from gecjury.errors import InputError
+from gecjury.judges.asking.ask import Question, read_reply
+from gecjury.judges.asking.exchange import Reply, Request
+from gecjury.judges.asking.store import Damage, content_key, stored_lines
+from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, Form, scores_form
+from gecjury.judges.replies.json_reader import TooTangled, read_objects
+from gecjury.judges.replies.reply import Failure, Verdict, answer_text, verdict_from_json
+from gecjury.prompts import Prompt, packaged
+from gecjury.textfiles import read_bytes
+
+Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict"]
+
+# The places of texts in a prompt tell its protocol.
+_PLACES: Mapping[Protocol, tuple[str, ...]] = {
+    "listwise": ("targets",),
+    "pairwise": ("first", "second"),
+    "edit-verdict": ("target", "edit"),
+    "pointwise": ("target",),
+}
+# An edit as `gecjury.judges.showing.marked` shows it. No blank follows its first bracket or stands
+# before its last one, so that brackets of the text itself can be told from these.
+_MARK = re.compile(
+    rf"(?<!\[)\[(?! )((?:[^\[{ARROW}]|\[(?=[ {ARROW}]))*+){ARROW}((?:[^\]{ARROW}]|\](?=\]))*+)\]"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The texts that a prompt showed.
+
+    Texts are as the prompt had them: one line each, control characters replaced, and written as
+    the language is (`gecjury.judges.showing.one_line`). Marks of edits are taken out.
+
+    Attributes:
+        source: the sentence that was corrected.
+        context: previous and next sentence, empty at the edge of a document; None without any.
+        corrections: at each position of the prompt.
+        shown: the corrections with the marks of edits, as the model saw them.
+        protocol: `listwise`, `pointwise`, `pairwise` or `edit-verdict`.
+        criterion: the sentence of the criterion; empty without one.
+        edit: of `edit-verdict`, the edit that was judged, as `[old→new]`.
+        language: in English, where the prompt names it; empty for English.
+    """
+
+    source: str
+    context: tuple[str, str] | None
+    corrections: tuple[str, ...]
+    shown: tuple[str, ...]
+    protocol: Protocol
+    criterion: str = ""
+    edit: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedItem(Judged):
+    """Corrections with a model's scores of them.
+
+    Attributes:
+        scores: of each correction: 1 to 5, higher is better; of `pairwise` 1, 0 or .5 for a tie,
+            of `edit-verdict` 1 for a valid edit and 0 for another. With `scoring=expected` the
+            expected score.
+        prompt: id of the prompt; see `gecjury.prompts.Prompt.id`.
+        model: the model, as its backend calls it.
+        repeat: number of the repetition, from 0.
+        reason: the reason in the reply; empty without one.
+        line: of the file, from 1.
+    """
+
+    scores: tuple[float, ...]
+    prompt: str
+    model: str
+    repeat: int = 0
+    reason: str = ""
+    line: int = 0
+
+
+def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
+    """Read the verdicts of a store, or of an exported file of several stores.
+
+    Memory grows by a key a question. Replies that could not be read are passed over, and so are
+    damaged lines, and further verdicts on the same question.
+
+    Args:
+        path: of the file.
+        prompts: wordings that are not packaged.
+
+    Yields:
+        An item a question, in the order of the replies.
+
+    Raises:
+        InputError: no store, a prompt that is neither packaged nor in `prompts`, or a message that
+            is not made from it; names the line.
+    """
+    wordings = Wordings(prompts)
+    seen: set[str] = set()
+    for line in stored_lines(path, io.BytesIO(read_bytes(path))):
+        if isinstance(line, Damage) or line.record is None:
+            continue
+        reply = Reply.from_json(line.record["reply"])
+        try:
+            judged = wordings.judged(line.record)
+        except ValueError as error:
+            raise InputError(f"{path}, line {line.line}: {error}") from None
+        verdict = verdict_of(line.record, reply, judged)
+        key = content_key(line.record)
+        if isinstance(verdict, Failure) or key in seen:
+            continue
+        seen.add(key)
+        yield JudgedItem(
+            **vars(judged),
+            scores=tuple(verdict),
+            prompt=line.identity.prompt,
+            model=line.identity.model,
+            repeat=int(line.record["parts"]["repeat"]),
+            reason=reason_of(reply.text),
+            line=line.line,
+        )
+
+
+class Wordings:
+    """The wordings by which stored messages are read back."""
+
+    def __init__(self, prompts: Iterable[Prompt] = ()) -> None:
+        """Take wordings that are not packaged; packaged ones are looked up by their id."""
+        self._by_id = {_own(prompt.id): prompt for prompt in prompts}
+        self._looked_up: dict[str, Prompt | None] = {}
+
+    def judged(self, record: Mapping[str, Any]) -> Judged:
+        """Return the texts that a stored record asks about.
+
+        Args:
+            record: of a store; see `gecjury.judges.asking.store.stored_lines`.
+
+        Raises:
+            ValueError: its prompt is unknown, or its message is not made from it.
+        """
+        parts = record["parts"]
+        name = str(parts["prompt"])
+        if name not in self._looked_up:
+            self._looked_up[name] = self._by_id.get(_own(name)) or packaged(name)
+        wording = self._looked_up[name]
+        if wording is None:
+            raise ValueError(
+                f"the wording {name} is not one of gecjury's, so the texts in its questions cannot "
+                "be told apart"
+            )
+        values = wording.unrender(_question(parts["messages"]))
+        protocol = protocol_of(wording)
+        if protocol is None or "context" not in values:
+            raise ValueError(f"the wording {name} has no place for context and corrections")
+        if protocol == "listwise":
+            shown = tuple(values["targets"].split("\n"))
+        else:
+            shown = tuple(values[place] for place in _PLACES[protocol] if place != "edit")
+        # A wording that shows edits explains their arrow, or its subject does.
+        marked = ARROW in wording.text + values.get("subject", "")
+        lines = values["context"].split("\n")
+        if len(lines) not in (1, 3):
+            raise ValueError(f"expected one or three lines of context, not {len(lines)}")
+        return Judged(
+            source=lines[len(lines) // 2],
+            context=None if len(lines) == 1 else (lines[0], lines[2]),
+            corrections=tuple(map(unmarked, shown)) if marked else shown,
+            shown=shown,
+            protocol=protocol,
+            criterion=values.get("criterion", ""),
+            edit=values.get("edit", ""),
+            language=values.get("language", ""),
+        )
+
+
+def _own(prompt_id: str) -> str:
+    """Return name, version and digest of a prompt without what was added to it."""
+    return prompt_id.partition("+")[0]
+
+
+def _question(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return the last message of the user; earlier turns are examples."""
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            return str(message.get("content", ""))
+    raise ValueError("no message of a user")
+
+
+def protocol_of(wording: Prompt) -> Protocol | None:
+    """Return the protocol that a prompt's places belong to; None for none of ours."""
+    for protocol, places in _PLACES.items():
+        if wording.placeholders.issuperset(places):
+            return protocol
+    return None
+
+
+def unmarked(text: str) -> str:
+    """Return a correction without the marks of its edits: of `a [b→c] d`, `a c d`.
+
+    An edit of words that hold a bracket beside letters, such as `[sic`, stays as it is marked.
+    """
+    plain = _MARK.sub(lambda mark: mark[2], text)
+    # A deletion leaves the blanks on both sides of it.
+    return text if plain == text else " ".join(plain.split())
+
+
+def verdict_of(record: Mapping[str, Any], reply: Reply, judged: Judged) -> Verdict:
+    """Return what a stored reply was read as; old stores keep the reply alone, which is read."""
+    count = len(judged.shown)
+    kept = verdict_from_json(record.get("read"), count)
+    if kept is not None:
+        return kept
+    parts = {name: part for name, part in record["parts"].items() if name != "order"}
+    form = _form(judged.protocol, count)
+    expected = "logprobs" in parts["sampling"]
+    read = form.read_expected if expected else form.read_plain
+    return read_reply(Question(Request(**parts), read), reply)
+
+
+def _form(protocol: Protocol, count: int) -> Form:
+    if protocol == "listwise":
+        return scores_form(count)
+    return {"pairwise": CHOICE, "edit-verdict": VALIDITY}.get(protocol, SCORE)
+
+
+def reason_of(text: str) -> str:
+    """Return the reason in a reply's object; empty where it has none."""
+    answer = answer_text(text) if "reason" in text else ""
+    if not answer or isinstance(answer, Failure):
+        return ""
+    try:
+        objects, _ = read_objects(answer)
+    except TooTangled:
+        return ""
+    reasons = [value for record in objects for value in record.get("reason", ())]
+    return next((value.strip() for value in reasons if isinstance(value, str)), "")

@@ -1,0 +1,198 @@
+"""Stored replies read back as texts and scores: every protocol, old stores, foreign prompts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import language_of
+from gecjury.errors import InputError
+from gecjury.judges.asking.exchange import Reply, Request
+from gecjury.judges.asking.items import JudgedItem, judged_items, reason_of, unmarked
+from gecjury.judges.asking.store import Identity, Store
+from gecjury.prompts import Prompt, read
+from gecjury.runtime import Runtime
+from tests.judges.test_llm import FakeModel
+
+
+@pytest.fixture
+def edited() -> Corpus:
+    """A source between neighbours, with two corrections whose edits are ready."""
+    return Corpus(
+        ("I likes [ sic ] cats .",),
+        {
+            "a": Version(("I like [ sic ] cats .",), ((Edit(1, 2, "like"),),)),
+            "b": Version(("I likes cats ! .",), ((Edit(2, 5, ""), Edit(6, 6, "!")),)),
+        },
+        contexts=(("Before .", ""),),
+    )
+
+
+def items_of(runtime: Runtime) -> list[JudgedItem]:
+    (path,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    return list(judged_items(path))
+
+
+A, B = "I like [ sic ] cats .", "I likes cats ! ."
+
+
+@pytest.mark.parametrize("lang", ["en", "sv"])
+@pytest.mark.parametrize(
+    ("name", "protocol", "corrections"),
+    [
+        ("llm-s", "listwise", [(B, A)]),
+        ("llm-s:orders=2,criterion=fluency", "listwise", [(A, B), (B, A)]),
+        ("llm-s:protocol=pointwise,criterion=fluency", "pointwise", [(A,), (B,)]),
+        ("llm-s:protocol=pairwise,orders=2,repeats=2", "pairwise", [(A, B), (B, A)] * 2),
+    ],
+)
+def test_texts_and_scores_come_back(
+    edited: Corpus, runtime: Runtime, name: str, protocol: str, corrections: list[Any], lang: str
+) -> None:
+    model = FakeModel()
+    corpus = replace(edited, language=language_of(lang))
+    model.load(name).score_corpus(corpus, runtime)
+    items = items_of(runtime)
+    assert sorted(item.corrections for item in items) == sorted(corrections)
+    for item in items:
+        assert (item.source, item.context) == ("I likes [ sic ] cats .", ("Before .", ""))
+        assert (item.protocol, item.model, item.edit) == (protocol, "m", "")
+        assert len(item.scores) == len(item.corrections)
+        assert item.language == ("" if lang == "en" else "Swedish")
+        assert ("fluency" in item.criterion) == ("criterion" in name)
+    assert sorted({item.repeat for item in items}) == list(range(1 + ("repeats" in name)))
+    # The fake server's scores follow from a text alone, whatever its place.
+    if protocol != "pairwise":
+        by_text = {
+            (text, score)
+            for item in items
+            for text, score in zip(item.corrections, item.scores, strict=True)
+        }
+        assert len(by_text) == 2
+
+
+@pytest.mark.parametrize("protocol", ["listwise", "pointwise", "pairwise"])
+def test_marks_of_edits_are_taken_out(edited: Corpus, runtime: Runtime, protocol: str) -> None:
+    FakeModel().load(f"llm-e:protocol={protocol}").score_corpus(edited, runtime)
+    pairs = {
+        pair
+        for item in items_of(runtime)
+        for pair in zip(item.shown, item.corrections, strict=True)
+    }
+    assert ("I [likes→like] [ sic ] cats .", A) in pairs
+    assert ("I likes [[ sic ]→] cats [→!] .", B) in pairs
+
+
+def test_an_edit_comes_back_with_its_verdict(edited: Corpus, runtime: Runtime) -> None:
+    FakeModel().load("edit-verdict").score_corpus(edited, runtime)
+    first = next(item for item in items_of(runtime) if item.edit == "[likes→like]")
+    assert (first.protocol, first.corrections) == ("edit-verdict", (A,))
+    assert first.scores in ((0.0,), (1.0,))
+
+
+def test_stores_of_earlier_versions_are_read(runtime: Runtime) -> None:
+    """Replies without verdicts beside them, with retries and a question that was given up."""
+    (path,) = (Path(__file__).parent / "written").glob("*.jsonl")
+    items = list(judged_items(path))
+    replies = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    assert len(items) == len({reply["key"] for reply in replies}) - 1
+    assert all(1 <= score <= 5 for item in items for score in item.scores)
+
+
+OWN = Prompt(
+    "mine",
+    3,
+    "Context: {{context}}\nCorrection: {{target}}\nA score?",
+    frozenset(("context", "target")),
+    {},
+    "00112233445566aa",
+)
+
+
+def asked(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score": 4}') -> Path:
+    """A store of questions and equal replies."""
+    file = tmp_path / "own.jsonl"
+    requests = [
+        Request(
+            backend="openai",
+            model="m",
+            base_url="",
+            messages=(
+                {"role": "user", "content": "an example"},
+                {"role": "assistant", "content": '{"score": 1}'},
+                {"role": "user", "content": content},
+            ),
+            schema=None,
+            sampling={"max_tokens": 9},
+            prompt=prompt,
+        )
+        for content in contents
+    ]
+    with Store(file, Identity.of(requests[0])) as store:
+        for request in requests:
+            store.append(request, Reply(text))
+    return file
+
+
+def test_a_prompt_of_ones_own_has_to_be_named(tmp_path: Path) -> None:
+    file = asked(tmp_path, f"{OWN.id}+examples:0123", OWN.render(context="s", target="t"))
+    with pytest.raises(InputError, match=r"own.jsonl, line 2: the wording mine.v3:\S+ is not one"):
+        list(judged_items(file))
+    (item,) = judged_items(file, [OWN])
+    assert (item.source, item.context, item.corrections, item.scores) == ("s", None, ("t",), (4.0,))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("Context: s", "line 2: not the prompt mine.v3"),
+        ("Context: a\nb\nCorrection: t\nA score?", "not the prompt|expected one or three lines"),
+    ],
+)
+def test_a_message_of_another_prompt_is_named(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(judged_items(asked(tmp_path, OWN.id, content), [OWN]))
+
+
+def test_replies_without_a_verdict_are_passed_over(tmp_path: Path) -> None:
+    content = read("pointwise").render(
+        subject="x", criterion="", context="s", fence="=== f ===", target="t"
+    )
+    assert not list(judged_items(asked(tmp_path, read("pointwise").id, content, text="no")))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"reason": " It reads well. ", "score": 4}', "It reads well."),
+        (
+            '<think>{"reason": "no"}</think>```json\n{"reason": "a \\"b\\"", "score": 2}\n```',
+            'a "b"',
+        ),
+        ('{"score": 4}', ""),
+        ('{"reason": 5, "score": 4}', ""),
+        ("no reason at all", ""),
+        ("<think>a reason that never ends", ""),
+        ("{" * 20_000 + '"reason"', ""),
+    ],
+)
+def test_a_reason_is_read_out_of_the_object(text: str, reason: str) -> None:
+    assert reason_of(text) == reason
+
+
+def test_marks_are_read_as_the_judges_write_them() -> None:
+    assert unmarked("[→the] cat [sat→] on [a→the] mat") == "the cat on the mat"
+    assert unmarked("no  marks [at] all") == "no  marks [at] all"
+    assert unmarked("[→->] [->→x]") == "-> x"
+    # Brackets of the text: kept ones, deleted ones, inserted ones, one beside letters.
+    assert unmarked("a [ b [x→y] ] c") == "a [ b y ] c"
+    assert unmarked("a [b] [x→y]") == "a [b] y"
+    assert unmarked("[[→(] b [→]] [[ sic ]→] [] [x→[ y ]]") == "( b ] [] [ y ]"
+    assert unmarked("see [ [sic→thus]") == "see [ thus"
+    assert unmarked("see [[sic] this→that]") == "see [[sic] this→that]"
