@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from gecjury.corpus.corpus import Corpus, Group
@@ -35,6 +36,7 @@ from gecjury.judges.showing import (
     read_contexts,
     text_digest,
 )
+from gecjury.models.origin import Origin, taught_judge
 from gecjury.prompts import CRITERIA, Prompt
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
@@ -146,7 +148,24 @@ class GroupJudge(Judge, GroupScorer):
             runtime,
             systems_by_text(groups, places, len(sets)),
         )
+        notes = (*report.notes, *self._teaching_notes(corpus))
+        report = replace(report, notes=notes)
         return [[scores[number][at] for at in indices] for number, indices in places], report
+
+    def _teaching_notes(self, corpus: Corpus) -> list[str]:
+        """Return warnings where a judge was taught another prompt, or sentences of the corpus."""
+        notes = []
+        for model in self.models():
+            taught = taught_judge(model.name) if model.backend == "vllm" else None
+            if taught is None:
+                continue
+            if taught.prompt != (asked := self.wording(corpus.language).id):
+                notes.append(
+                    f"{model.name} was taught the prompt {taught.prompt} and is asked {asked}; "
+                    f"it was taught for -m {taught.metric}"
+                )
+            notes += Origin.of(Path(model.name), model.name, taught.language).notes(corpus)
+        return notes
 
 
 def _listwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:

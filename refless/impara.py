@@ -17,12 +17,12 @@ from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import EMBEDDED, inside, named_within, resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.models.origin import Origin
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.nets.manifest import (
     IMPARA_FORMAT,
     IMPARA_POOLED_FORMAT,
     ImparaManifest,
-    Origin,
     folder_of,
     read_manifest,
 )

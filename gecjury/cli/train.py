@@ -60,6 +60,10 @@ TARGETS = {
         "an encoder that tells wrong tokens, for SOME and IMPARA to start from",
         "multiged-en (-cs, -de, -it, -sv), two-column files (TOKEN, tab, c or i) or M2 files",
     ),
+    "judge": Target(
+        "a language model as judge of corrections, on ratings, rankings or stored replies",
+        "tmu-gfm, autojqe, a benchmark, a CSV, TSV or JSON-lines file, or a store of replies",
+    ),
     "jury": Target(
         "any metrics combined by a model of human preferences (see docs/guides/jury.md)",
         "one benchmark or several",
@@ -75,6 +79,7 @@ examples:
   gecjury train some tmu-gfm -o my-some --recipe small
   gecjury train impara jfleg gmeg-dev -o my-impara --recipe small
   gecjury train detector multiged-en -o my-detector --encoder embedded
+  gecjury train judge tmu-gfm --model SmolLM2-135M-Instruct -o my-judge
   gecjury train weights gjg15 --model my-some --share 0.1
   gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json
 A run that was killed goes on where it stopped when the same command is given again.

@@ -58,6 +58,9 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, object]]] = {
             "freeze_embeddings": True,
         },
     },
+    "judge": {
+        "small": {"bf16": True, "freeze_layers": 15},
+    },
     "detector": {
         "base": {"encoder": _BASE, "epochs": 2, "bf16": True, "freeze_embeddings": True},
     },
@@ -124,7 +127,7 @@ def refuse_without_detector(args: argparse.Namespace) -> None:
     Raises:
         OptionError: says how to make one.
     """
-    if args.target == "detector":
+    if args.target in ("detector", "judge"):
         return
     if args.recipe == "base" and not (args.detector or args.detection):
         raise OptionError(

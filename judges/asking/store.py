@@ -59,6 +59,15 @@ def store_path(folder: Path, identity: Identity) -> Path:
     return folder / file_name(prompt, identity.model, key_of(identity.parts)[:12], ending=".jsonl")
 
 
+def is_store(path: Path) -> bool:
+    """Return True if a file begins as a store of replies does."""
+    if not path.is_file():
+        return False
+    head = _line({"format": STORE_FORMAT})[: len(STORE_FORMAT) + 10]
+    with path.open("rb") as file:
+        return file.read(len(head)) == head
+
+
 def content_key(record: Mapping[str, Any]) -> str:
     """Return the key of a record's question.
 

@@ -23,6 +23,7 @@ from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.models.origin import MANIFEST, Origin
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
 from gecjury.refless.nets.features import (
@@ -34,9 +35,7 @@ from gecjury.refless.nets.features import (
 )
 from gecjury.refless.nets.manifest import (
     BUNDLE_FORMAT,
-    MANIFEST,
     Member,
-    Origin,
     SomeManifest,
     folder_of,
     read_manifest,

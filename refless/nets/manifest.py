@@ -1,4 +1,4 @@
-"""The manifest of a trained folder, and what is known of its training: language and sentences.
+"""The manifests of trained folders.
 
 Folders may come from strangers: whatever they hold, a typed record is read or an error is raised.
 """
@@ -11,18 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import LANGUAGES
-from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
 from gecjury.models.checkpoints import inside
+from gecjury.models.origin import MANIFEST
 from gecjury.records import from_record
 from gecjury.refless.data.annotations import QUALITY, RATED
 from gecjury.refless.nets.features import Linear
-from gecjury.textfiles import read_json, read_text
-
-MANIFEST = "gecjury.json"
-KEYS_FILE = "training-sentences.txt"
+from gecjury.textfiles import read_json
 
 BUNDLE_FORMAT = "gecjury-some/1"
 IMPARA_FORMAT = "gecjury-impara/1"
@@ -182,49 +177,3 @@ def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | 
         return from_record(kind, record)
     except ValueError as error:
         raise InputError(f"{path}: damaged ({error}); train or copy the model anew") from None
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Origin of a model's training data, for warnings.
-
-    Attributes:
-        where: folder or name of the model.
-        language: code of the language trained on; `mul` for several, `und` where nothing says.
-        keys: hashes of the sentences trained on.
-    """
-
-    where: str = ""
-    language: str = "und"
-    keys: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, folder: Path, where: str, language: str) -> Origin:
-        """Read the hashes that lie in a trained folder."""
-        path = inside(folder, KEYS_FILE)
-        keys = frozenset(read_text(path).split()) if path.exists() else frozenset()
-        return cls(where, language, keys)
-
-    def notes(self, corpus: Corpus) -> list[str]:
-        """Return warnings: trained on another language, or on sentences of the corpus."""
-        notes = []
-        texts_in = corpus.language
-        # Nobody says what language the models of others, or of several languages, are for.
-        if self.language not in (texts_in.code, "und", "mul") and texts_in.code != "und":
-            notes.append(
-                f"language: {self.where} was trained on "
-                f"{LANGUAGES.get(self.language, self.language)}, and the texts are "
-                f"{texts_in.name}: what it says of them was never tried (--lang tells the language "
-                "of files)"
-            )
-        if not self.keys:
-            return notes
-        # Systems' outputs are no evidence of leakage: a corrector may write what was trained on.
-        texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
-        shared = [text for text in texts if sentence_key(text) in self.keys]
-        if shared:
-            notes.append(
-                f"leakage: {self.where} was trained on {len(shared)} of the {len(texts)} sources "
-                f"and references here, e.g. {min(shared)[:60]!r}; its scores are not evidence"
-            )
-        return notes

@@ -72,7 +72,9 @@ def output_layer(model: Any) -> Any | None:
 
 def freeze_embeddings(model: Any) -> None:
     """Keep the embeddings out of training: less memory and time, and rare words stay put."""
-    for parameter in model.base_model.embeddings.parameters():
+    # Language models keep no module of embeddings beside the matrix of their words.
+    embeddings = getattr(model.base_model, "embeddings", None) or model.get_input_embeddings()
+    for parameter in embeddings.parameters():
         parameter.requires_grad_(False)
 
 

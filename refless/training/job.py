@@ -14,9 +14,9 @@ from gecjury.corpus.splits import Split
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
+from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.records import from_record
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.trainable import check_layers
 from gecjury.refless.training.recipe import BaseRecipe, Intermediate, Recipe
 from gecjury.refless.training.steps.detection import detection_keys

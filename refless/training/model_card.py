@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.models.checkpoints import is_folder
-from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
+from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.pooled import HEAD_FILE
 from gecjury.refless.nets.probe import KERNEL_FILE
 from gecjury.refless.training.job import TrainingJob
@@ -136,6 +136,7 @@ def model_card(
     effort: Mapping[str, Mapping[str, float]] | None = None,
     citation: str = "",
     extra: str = "refless",
+    pipeline: str = "text-classification",
 ) -> str:
     """Return a README.md with the metadata that model hubs read.
 
@@ -143,7 +144,7 @@ def model_card(
         job: the training, whose notes, origin, language and licence are named. The parts of its
             folder are listed as they lie there, the encoder only if it is a hub name.
         title: heading.
-        metric: `some`, `impara` or `detector`.
+        metric: `some`, `impara`, `detector` or `judge`.
         data: further entries on what was trained on: fingerprint, split.
         results: Markdown with the figures.
         usage: the commands that use the model.
@@ -153,13 +154,14 @@ def model_card(
         effort: seconds and memory by stage.
         citation: BibTeX of the metric's paper.
         extra: the extra of gecjury that the model needs; empty for none.
+        pipeline: kind of task, as hubs name it.
     """
     base = job.recipe.encoder
     # Hubs link the base model by its name, which a folder of this machine has not.
     hub = not is_folder(base) and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
     head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
-    head += ["pipeline_tag: text-classification", f"tags: [gecjury, {metric}, gec, evaluation]"]
+    head += [f"pipeline_tag: {pipeline}", f"tags: [gecjury, {metric}, gec, evaluation]"]
     if job.license:
         head.append(f"license: {_quoted(job.license)}")
     if hub:

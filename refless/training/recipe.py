@@ -201,6 +201,42 @@ class DetectorRecipe(BaseRecipe):
 
 
 @dataclass(frozen=True)
+class JudgeRecipe(BaseRecipe):
+    """How a judge is taught.
+
+    Attributes:
+        encoder: causal language model with a chat template: hub name or folder.
+        protocol: pointwise, for which each correction is graded; or pairwise, for which two
+            corrections of a source are compared.
+        criterion: what to focus on, one of those published: grammaticality, fluency or meaning.
+        within: how much differences between corrections of one source count beside the scores.
+        lora: rank of low-rank adapters (LoRA), which are trained instead of the weights and then
+            added to them; 0 trains the weights.
+    """
+
+    encoder: str = option("HuggingFaceTB/SmolLM2-135M-Instruct", "--model", heading=_MODEL)
+    settings: TrainSettings = option(
+        TrainSettings(max_length=1024, epochs=2, learning_rate=1e-4, patience=0), offers=_ANY_LOSS
+    )
+    protocol: Literal["pointwise", "pairwise"] = option("pointwise")
+    criterion: str = option("", metavar="NAME")
+    within: float = option(1.0, metavar="X", least=0, needs={"protocol pairwise": ()})
+    lora: int = option(0, metavar="N", least=0, most=10_000)
+    detector: str = option("", hidden=True)
+    intermediate: tuple[Intermediate, ...] = option((), hidden=True)
+    intermediate_epochs: int = option(2, hidden=True)
+    intermediate_rate: float = option(1e-4, hidden=True)
+    detection_weight: float = option(1.5, hidden=True)
+
+    def deciding(self) -> dict[str, Any]:
+        """Return what decides the weights; see `TrainSettings.deciding`."""
+        names = ("encoder", "protocol", "criterion", "within", "lora", "language")
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        frozen = self.settings.freeze_embeddings
+        return values | {"settings": self.settings.deciding() | {"frozen": frozen}}
+
+
+@dataclass(frozen=True)
 class RankerRecipe(BaseRecipe):
     """How an IMPARA is trained; the defaults are the paper's.
 

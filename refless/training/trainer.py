@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,10 +33,27 @@ from gecjury.refless.training.watching import Watch, dev_figures, reporters
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
-Objective = Literal["regression", "ranking", "detection"]
+Objective = Literal["regression", "ranking", "detection", "answers"]
 
 Evaluate = Callable[[Any], Mapping[str, float]]
 """Gives dev figures of a model; `score` decides which checkpoint is best (higher is better)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """The answers that a language model chooses among, by the one word piece that decides.
+
+    Attributes:
+        pieces: the deciding word piece of each answer.
+        place: its place in every answer.
+        values: the worth of each answer, whose mean by probability is the model's score.
+        within: weight of differences between the scores of one group, beside the answers' own.
+    """
+
+    pieces: tuple[int, ...]
+    place: int
+    values: tuple[float, ...]
+    within: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +65,15 @@ class LearningTask:
         tokenizer: pads batches.
         examples: `regression`: `input_ids`, ... and `labels`, one number an output, NaN = not
             rated. `ranking`: `better` and `worse`, each a tokenised text. `detection`:
-            `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) a word piece.
+            `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) a word piece. `answers`:
+            `input_ids`, a question and its most probable answer; `answer`, how many of them are the
+            answer's; `shares`, how probable each answer should be; `group`, equal for what is
+            compared.
         evaluate: see `Evaluate`.
         objective: the loss.
         label: for people.
         error_weight: of `detection`: how much word pieces labelled 1 weigh in the loss.
+        answers: of `answers`: the answers, and how much their differences weigh.
     """
 
     model: Any
@@ -62,6 +83,7 @@ class LearningTask:
     objective: Objective = "regression"
     label: str = "training"
     error_weight: float = 1.0
+    answers: Answers | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +169,8 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     }
     if task.error_weight != 1:
         record["error_weight"] = task.error_weight
+    if task.answers is not None:
+        record["answers"] = asdict(task.answers)
     text = json.dumps(record, sort_keys=True, indent=1)
     path = folder / "run.json"
     if path.exists():
@@ -192,7 +216,9 @@ def _complete(path: Path) -> bool:
         json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return (path / "model.safetensors").exists() and any(path.glob("rng_state*"))
+    # Of an adapter (LoRA) the checkpoint holds nothing else.
+    weights = ("model.safetensors", "adapter_model.safetensors")
+    return any((path / name).exists() for name in weights) and any(path.glob("rng_state*"))
 
 
 def _build_trainer(
@@ -222,7 +248,10 @@ def _build_trainer(
         callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(open_bar, watch)],
     )
     trainer.task, trainer.settings, trainer.folder = task, settings, folder
-    trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
+    if task.answers is None:
+        trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
+    else:
+        trainer.loss_of = answer_loss(task.answers)
     # The losses here are means over a batch, which the Trainer must scale by the accumulation.
     trainer.model_accepts_loss_kwargs = False
     trainer.remove_callback(PrinterCallback)
@@ -315,7 +344,10 @@ class _OurTraining:
 
         lengths = [length_of(example) for example in self.task.examples]
         group = self.settings.train_batch * max(self.args.world_size, 1)
-        order = EpochOrder(lengths, group, self.settings.seed)
+        together = [
+            int(example.get("group", row)) for row, example in enumerate(self.task.examples)
+        ]
+        order = EpochOrder(lengths, group, self.settings.seed, together)
         return self.accelerator.prepare(
             DataLoader(
                 self.train_dataset,
@@ -394,11 +426,20 @@ class EpochOrder:
     """Row numbers in an order drawn from seed and epoch; rows of like length stand together.
 
     Shuffled rows are cut into stretches of fifty batches, each sorted by length and its batches
-    shuffled, so that little is padded.
+    shuffled, so that little is padded. Rows of one group stay together, by their longest one.
     """
 
-    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+    def __init__(
+        self, lengths: Sequence[int], batch: int, seed: int, groups: Sequence[int] | None = None
+    ) -> None:
         self.lengths = np.array(lengths)
+        if groups is None:
+            groups = range(len(lengths))
+        _, self.groups = np.unique(np.array(groups), return_inverse=True)
+        # Of a group all rows are sorted as its longest.
+        longest = np.zeros(len(lengths), dtype=np.int64)
+        np.maximum.at(longest, self.groups, self.lengths)
+        self.sorted_as = longest[self.groups]
         self.batch = batch
         self.seed = seed
         self.epoch = 0
@@ -412,12 +453,13 @@ class EpochOrder:
 
     def __iter__(self) -> Iterator[int]:
         rng = np.random.default_rng([self.seed, self.epoch])
-        order = rng.permutation(len(self.lengths))
+        drawn = rng.permutation(int(self.groups.max()) + 1)
+        order = np.argsort(np.argsort(drawn)[self.groups], kind="stable")
         stretch = 50 * self.batch
         batches = []
         for start in range(0, len(order), stretch):
             rows = order[start : start + stretch]
-            rows = rows[np.argsort(-self.lengths[rows], kind="stable")]
+            rows = rows[np.argsort(-self.sorted_as[rows], kind="stable")]
             batches += [rows[i : i + self.batch] for i in range(0, len(rows), self.batch)]
         # The short batch must stay last, or batches would be cut at other places.
         full = [batch for batch in batches if len(batch) == self.batch]
@@ -437,6 +479,15 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]
             batch = dict(padded(tokenizer, both))
             batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
             return batch
+        if objective == "answers":
+            batch = answer_batch(tokenizer, examples)
+            batch["labels"] = {
+                "ids": batch["input_ids"][:, 1 - batch["logits_to_keep"] :],
+                "lengths": torch.tensor([e["answer"] for e in examples]),
+                "shares": torch.tensor([e["shares"] for e in examples], dtype=torch.float32),
+                "groups": torch.tensor([e["group"] for e in examples]),
+            }
+            return batch
         batch = dict(padded(tokenizer, examples))
         if objective == "regression":
             batch["labels"] = torch.tensor([e["labels"] for e in examples], dtype=torch.float32)
@@ -448,6 +499,46 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]
         return batch
 
     return collate
+
+
+def answer_batch(tokenizer: Any, examples: Sequence[Inputs]) -> dict[str, Any]:
+    """Return questions with their answers, padded on the left so that answers end together.
+
+    Returns:
+        What a causal language model reads. `logits_to_keep` spares it all logits but those from
+        the last word piece of the question on.
+    """
+    import torch
+
+    rows = [torch.tensor(example["input_ids"]) for example in examples]
+    padding = tokenizer.pad_token_id or 0
+    ids, mask = (
+        torch.nn.utils.rnn.pad_sequence(
+            parts, batch_first=True, padding_value=filler, padding_side="left"
+        )
+        for parts, filler in ((rows, padding), ([torch.ones_like(row) for row in rows], 0))
+    )
+    kept = max(int(example["answer"]) for example in examples) + 1
+    return {"input_ids": ids, "attention_mask": mask, "logits_to_keep": kept}
+
+
+def answer_shares(logits: Any, lengths: Sequence[int], answers: Answers) -> Any:
+    """Return the probability of every answer, scaled to sum to 1, from `answer_batch`'s logits.
+
+    Args:
+        logits: rows × word pieces kept × vocabulary.
+        lengths: word pieces of each row's answer.
+        answers: that the model chooses among.
+
+    Returns:
+        Rows × answers.
+    """
+    import torch
+
+    # The logits before a word piece are those that it is drawn by.
+    at = torch.tensor([logits.shape[1] - 1 - length + answers.place for length in lengths])
+    deciding = logits[torch.arange(len(lengths)), at]
+    return deciding[:, list(answers.pieces)].float().softmax(-1)
 
 
 def length_of(example: Inputs) -> int:
@@ -489,6 +580,47 @@ def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, An
         )
 
     return {"regression": regression, "ranking": ranking, "detection": detection}
+
+
+_WORDING = 0.1
+"""Weight of the word pieces around the deciding one, so that answers keep their form."""
+
+
+def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
+    """Return the loss of a batch of answers.
+
+    It is the cross-entropy between the shares wanted and the probabilities of the deciding word
+    piece, plus the squared error of the differences between scores of one group, plus a small part
+    for the answer's other word pieces.
+    """
+    import torch
+    from torch.nn import functional
+
+    def loss_of(logits: Any, labels: Any) -> Any:
+        ids, lengths, shares = labels["ids"], labels["lengths"], labels["shares"]
+        kept = ids.shape[1]
+        rows = torch.arange(len(ids), device=ids.device)
+        deciding = kept - lengths + answers.place
+        # The last logits are of what follows the answer.
+        logits = logits[:, :-1]
+        pieces = torch.tensor(answers.pieces, device=ids.device)
+        at = logits[rows, deciding].log_softmax(-1)[:, pieces]
+        loss = -(shares * at).sum(-1).mean()
+        # Padding before shorter answers does not count, nor does what the shares speak of.
+        places = torch.arange(kept, device=ids.device)[None]
+        form = (places >= kept - lengths[:, None]) & (places != deciding[:, None])
+        loss = loss + _WORDING * functional.cross_entropy(logits[form], ids[form])
+        if answers.within:
+            values = torch.tensor(answers.values, device=ids.device)
+            scores, wanted = at.softmax(-1) @ values, shares @ values
+            groups = labels["groups"]
+            pairs = torch.triu(groups[:, None] == groups[None], 1)
+            if bool(pairs.any()):
+                errors = (scores[:, None] - scores[None]) - (wanted[:, None] - wanted[None])
+                loss = loss + answers.within * (errors[pairs] ** 2).mean()
+        return loss
+
+    return loss_of
 
 
 def is_main_process() -> bool:

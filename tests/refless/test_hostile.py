@@ -14,9 +14,10 @@ from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import GecjuryError, InputError
 from gecjury.models.checkpoints import inside, resolve
+from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.features import SENTENCE_FEATURES
-from gecjury.refless.nets.manifest import BUNDLE_FORMAT, IMPARA_FORMAT, KEYS_FILE, MANIFEST
+from gecjury.refless.nets.manifest import BUNDLE_FORMAT, IMPARA_FORMAT
 from gecjury.runtime import Runtime
 from tests import tiny
 

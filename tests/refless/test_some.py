@@ -13,10 +13,10 @@ import torch
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
-from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.some import SOME
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings

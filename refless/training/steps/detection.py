@@ -18,8 +18,8 @@ from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError
 from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length, refuse_wordless
+from gecjury.models.origin import KEYS_FILE
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText, refuse_one_class
-from gecjury.refless.nets.manifest import KEYS_FILE
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import batch_logits
 from gecjury.refless.training.recipe import TrainSettings

@@ -12,10 +12,10 @@ import pytest
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
+from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
-from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.training.evaluation import best_share
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings

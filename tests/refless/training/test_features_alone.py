@@ -14,6 +14,7 @@ import pytest
 
 from gecjury import load
 from gecjury.errors import InputError, OptionError
+from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import PACKAGED, bundle_identity, open_bundle
@@ -23,7 +24,6 @@ from gecjury.refless.nets.features import (
     features_of,
     fit_features,
 )
-from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some

@@ -15,10 +15,10 @@ from gecjury.corpus.language import Language, language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError
+from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations, read_annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
-from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.some import train_some
 from gecjury.refless.training.weights import search_weights

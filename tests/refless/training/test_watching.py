@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
-from gecjury.refless.nets.manifest import MANIFEST
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some

@@ -1,0 +1,160 @@
+"""`gecjury train judge`: a language model taught to judge corrections as people did."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gecjury.cli.train_data import data_folder, training_language, warn_of_leaks
+from gecjury.cli.train_watching import training_result
+from gecjury.refless.training.recipe import JudgeRecipe
+from gecjury.settings import option
+
+if TYPE_CHECKING:
+    from gecjury.corpus.language import Language
+    from gecjury.judges.protocols import GroupJudge
+    from gecjury.judges.teaching import Rated
+    from gecjury.refless.data.annotations import Annotations
+    from gecjury.report.result import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedData:
+    """The data of a judge.
+
+    Attributes:
+        column: of files: which column is output, source, grammaticality, fluency, meaning, or
+            quality alone (several raters: COL1,COL2 or several numbers in a cell); repeat.
+        scale: of files: lowest and highest rating.
+        aspects: weigh only these, as SOME weighs them.
+        split_seed: seed of the split by source.
+        check: warn if training sentences stand in these (default: seeda; none: --check).
+    """
+
+    column: tuple[str, ...] = option((), metavar="ROLE=COLUMN", heading="data")
+    scale: str = option("1:4", metavar="LOW:HIGH")
+    aspects: tuple[str, ...] | None = option(None, metavar="ASPECT", several=True)
+    split_seed: int = option(0, metavar="N")
+    check: tuple[str, ...] = option(("seeda",), metavar="BENCHMARK", several=True, empty=True)
+
+
+OPTIONS = (JudgedData, JudgeRecipe)
+
+EPILOG = """\
+examples:
+  gecjury train judge tmu-gfm --model SmolLM2-135M-Instruct -o my-judge --recipe small
+  gecjury train judge ratings.tsv --scale 0:100 --column quality=mean --model DIR -o my-judge
+  gecjury train judge replies.jsonl --model DIR -o my-judge
+"""
+
+
+def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, Any]) -> Result:
+    """Read what people or another judge said, and teach; see `gecjury.cli.train_some.train`."""
+    import numpy as np
+
+    from gecjury.corpus.splits import split_sources
+    from gecjury.judges.llm import LLMS
+    from gecjury.judges.teaching import ANSWERS, HIGHEST, LOWEST, taught_questions
+    from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
+    from gecjury.refless.data.rated_sets import SET_LANGUAGES
+    from gecjury.refless.training.judge import JudgeJob, Lesson, train_judge
+    from gecjury.refless.training.model_card import figure_rows, shown_name
+    from gecjury.report.result import Column, Table
+
+    language = training_language(args, {name: SET_LANGUAGES.get(name) for name in args.inputs})
+    judge = LLMS(
+        backend="vllm",
+        model=recipe.encoder,
+        context="none",
+        protocol=recipe.protocol,
+        scoring="expected" if recipe.protocol == "pointwise" else "argmax",
+        criterion=recipe.criterion or None,
+        orders=2 if recipe.protocol == "pairwise" else 1,
+    )
+    rated: dict[tuple[str, str], list[float]] = {}
+    for name in args.inputs:
+        for source, text, value in _read(args, name, judge, language):
+            rated.setdefault((source, text), []).append(value)
+    sources, outputs = zip(*rated, strict=True)
+    points = np.array([float(np.mean(several)) for several in rated.values()])
+    data = Annotations(
+        (QUALITY,), outputs, sources, points[:, None], Scale(LOWEST, HIGHEST, zero_is_other=False)
+    )
+    names = " ".join(map(shown_name, args.inputs))
+    notes = warn_of_leaks(args, [*sources, *outputs], names)
+    answers = ANSWERS[recipe.protocol]
+    lessons = [
+        Lesson(tuple(asked.messages), asked.rows, tuple(asked.shares[answer] for answer in answers))
+        for asked in taught_questions(judge, sources, outputs, points.tolist(), language)
+    ]
+    spec = f"llm-s:backend=vllm,model={args.output},protocol={recipe.protocol},context=none"
+    spec += ",scoring=expected" if recipe.protocol == "pointwise" else ",orders=2"
+    spec += f",criterion={recipe.criterion}" if recipe.criterion else ""
+    job = JudgeJob(
+        recipe=replace(recipe, language=language.code),
+        data=data,
+        split=split_sources(sources, args.split_seed),
+        lessons=lessons,
+        answers=answers,
+        metric=spec.replace(args.output, Path(args.output).name),
+        prompt=judge.wording(language).id,
+        origin={"data": names, "sentences looked for in": ", ".join(args.check) or "no benchmark"},
+        notes=notes,
+        **options,
+    )
+    report = train_judge(job)
+    columns = [Column("what", "model"), Column("part")]
+    columns += [Column(key, digits=3) for key in ("pearson", "spearman", "rmse")]
+    columns.append(Column("rows", digits=0))
+    rows = [
+        {**row, "what": what}
+        for what, figures in (("taught", report.figures), ("untaught", report.untaught))
+        for row in figure_rows(figures, {})
+    ]
+    model = f"model: {args.output}; score with -m {spec}"
+    return training_result(args, [Table(columns, rows, name="rows")], {}, report.worth, model)
+
+
+def _read(
+    args: argparse.Namespace, name: str, judge: GroupJudge, language: Language
+) -> list[Rated]:
+    """Return the corrections of one input with their points."""
+    from gecjury.benchmarks.load import load_benchmark
+    from gecjury.benchmarks.table import BENCHMARKS
+    from gecjury.judges.asking.store import is_store
+    from gecjury.judges.teaching import rated_in_benchmark, rated_in_store
+    from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
+    from gecjury.refless.data.rated_sets import NAMED_SETS, read_named
+
+    path = Path(name)
+    if name in NAMED_SETS:
+        return _points(read_named(name, data_folder(args), args.aspects))
+    if name in BENCHMARKS or path.is_dir() or path.suffix == ".toml":
+        benchmark = load_benchmark(name, systems="all", data=args.data, cache=args.cache)
+        return list(rated_in_benchmark(benchmark))
+    if is_store(path):
+        return list(rated_in_store(path, judge))
+    columns = ColumnMap.parse(args.column) if args.column else None
+    scale = Scale.parse(args.scale)
+    return _points(read_annotations(name, columns, scale, args.aspects, language))
+
+
+def _points(data: Annotations) -> list[Rated]:
+    """Return corrections with their ratings on the scale of judges, aspects weighed as by SOME."""
+    from gecjury.errors import InputError
+    from gecjury.judges.teaching import on_scale
+    from gecjury.refless.nets.bundle import aspect_weights
+
+    if not all(data.sources):
+        raise InputError(
+            "a judge is taught corrections beside their sources: name the column of the sources "
+            "(--column source=...)"
+        )
+    weights = aspect_weights(data.aspects)
+    total = sum(weights.values())
+    values = data.ratings @ [weights[aspect] / total for aspect in data.aspects]
+    points = [on_scale(value, data.scale.low, data.scale.high) for value in values.tolist()]
+    return list(zip(data.sources, data.outputs, points, strict=True))

@@ -1,0 +1,101 @@
+"""Trained folders: the names of their files, and what is known of their training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import LANGUAGES
+from gecjury.corpus.leakage import corpus_texts, sentence_key
+from gecjury.errors import InputError
+from gecjury.models.checkpoints import inside
+from gecjury.records import from_record
+from gecjury.textfiles import read_json, read_text
+
+MANIFEST = "gecjury.json"
+KEYS_FILE = "training-sentences.txt"
+
+JUDGE_FORMAT = "gecjury-judge/1"
+"""Format of the manifest of a taught judge."""
+
+
+@dataclass(frozen=True)
+class TaughtJudge:
+    """A causal language model that was taught to judge.
+
+    Attributes:
+        format: of the manifest.
+        metric: the judge as `-m` takes it.
+        prompt: id of the wording that was taught.
+        language: code of the language of the corrections.
+    """
+
+    format: str
+    metric: str
+    prompt: str
+    language: str = "und"
+
+
+def taught_judge(folder: str) -> TaughtJudge | None:
+    """Return what a folder says of how its model was taught; None for any other model.
+
+    Raises:
+        InputError: the manifest is damaged.
+    """
+    path = Path(folder).expanduser() / MANIFEST
+    if not path.is_file():
+        return None
+    record = read_json(inside(path.parent, MANIFEST), "the manifest of a taught judge")
+    if not isinstance(record, dict) or record.get("format") != JUDGE_FORMAT:
+        return None
+    try:
+        return from_record(TaughtJudge, record)
+    except ValueError as error:
+        raise InputError(f"{path}: damaged ({error}); teach or copy the judge anew") from None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Origin of a model's training data, for warnings.
+
+    Attributes:
+        where: folder or name of the model.
+        language: code of the language trained on; `mul` for several, `und` where nothing says.
+        keys: hashes of the sentences trained on.
+    """
+
+    where: str = ""
+    language: str = "und"
+    keys: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, folder: Path, where: str, language: str) -> Origin:
+        """Read the hashes that lie in a trained folder."""
+        path = inside(folder, KEYS_FILE)
+        keys = frozenset(read_text(path).split()) if path.exists() else frozenset()
+        return cls(where, language, keys)
+
+    def notes(self, corpus: Corpus) -> list[str]:
+        """Return warnings: trained on another language, or on sentences of the corpus."""
+        notes = []
+        texts_in = corpus.language
+        # Nobody says what language the models of others, or of several languages, are for.
+        if self.language not in (texts_in.code, "und", "mul") and texts_in.code != "und":
+            notes.append(
+                f"language: {self.where} was trained on "
+                f"{LANGUAGES.get(self.language, self.language)}, and the texts are "
+                f"{texts_in.name}: what it says of them was never tried (--lang tells the language "
+                "of files)"
+            )
+        if not self.keys:
+            return notes
+        # Systems' outputs are no evidence of leakage: a corrector may write what was trained on.
+        texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
+        shared = [text for text in texts if sentence_key(text) in self.keys]
+        if shared:
+            notes.append(
+                f"leakage: {self.where} was trained on {len(shared)} of the {len(texts)} sources "
+                f"and references here, e.g. {min(shared)[:60]!r}; its scores are not evidence"
+            )
+        return notes

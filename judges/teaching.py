@@ -1,0 +1,201 @@
+"""What a judge is taught: rated corrections as the judge's own questions, with shares of answers.
+
+From the top: corrections with points from benchmarks and from stored replies, then the questions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.corpus.language import Language
+from gecjury.errors import InputError
+from gecjury.judges.asking.exchange import Message, Model
+from gecjury.judges.asking.items import judged_items
+from gecjury.judges.protocols import GroupJudge
+from gecjury.judges.showing import CandidateSet, one_line
+
+LOWEST, HIGHEST = 1.0, 5.0
+"""The scale of a judge's scores."""
+
+Rated = tuple[str, str, float]
+"""A source, a correction of it, and the correction's points from 1 (worst) to 5 (best)."""
+
+ANSWERS: Mapping[str, Mapping[str, float]] = {
+    "pointwise": {json.dumps({"score": points}): float(points) for points in range(1, 6)},
+    "pairwise": {
+        json.dumps({"better": word}): share
+        for word, share in (("A", 1.0), ("B", 0.0), ("tie", 0.5))
+    },
+}
+"""By protocol the answers that a judge chooses among, with what each is worth: points of the
+correction, or the share of a win that the first correction gets."""
+
+
+def on_scale(value: float, low: float, high: float) -> float:
+    """Return a rating between `low` and `high` as points from 1 to 5."""
+    return LOWEST + (HIGHEST - LOWEST) * (value - low) / (high - low)
+
+
+def rated_in_benchmark(benchmark: Benchmark) -> Iterator[Rated]:
+    """Yield the corrections that people rated or ranked, each once.
+
+    Mean ratings go from the lowest (1 point) to the highest (5) of the benchmark. Of rankings, the
+    points are the share of its comparisons that a correction won, ties as half: all of them are 5
+    points, none 1.
+
+    Raises:
+        InputError: the benchmark holds neither ratings nor rankings.
+    """
+    corpus = benchmark.corpus
+    values: dict[tuple[int, str], list[float]] = defaultdict(list)
+    if benchmark.segment_scores is not None:
+        for version, row in zip(corpus.systems.values(), benchmark.segment_scores, strict=True):
+            for line, (text, value) in enumerate(zip(version.lines, row.tolist(), strict=True)):
+                if not math.isnan(value) and text.strip():
+                    values[line, text].append(value)
+    else:
+        for item in benchmark.rankings.get(benchmark.view, ()):
+            texts = []
+            for group in item.groups:
+                named = [corpus.systems[name] for name in group if name in corpus.systems]
+                texts.append(named[0].lines[item.sentence] if named else "")
+            shown = [(text, rank) for text, rank in zip(texts, item.ranks, strict=True) if text]
+            for (first, one), (second, two) in combinations(shown, 2):
+                # A lower rank is better.
+                win = 0.5 + 0.5 * np.sign(two - one)
+                values[item.sentence, first].append(float(win))
+                values[item.sentence, second].append(float(1 - win))
+    if not values:
+        raise InputError(
+            f"{benchmark.name}: has neither ratings nor rankings of corrections, which a judge is "
+            "taught by; name another benchmark"
+        )
+    means = {place: float(np.mean(several)) for place, several in values.items()}
+    ratings = benchmark.segment_scores is not None
+    low, high = (min(means.values()), max(means.values())) if ratings else (0.0, 1.0)
+    _refuse_equal(benchmark.name, means.values())
+    for (line, text), mean in means.items():
+        yield corpus.sources[line], text, on_scale(mean, low, high)
+
+
+def rated_in_store(path: Path, judge: GroupJudge) -> Iterator[Rated]:
+    """Yield the corrections that another judge's stored replies score, each once.
+
+    Scores of several replies are averaged. Verdicts of pairs become the share of comparisons won,
+    as of rankings.
+
+    Args:
+        path: of a store of replies.
+        judge: to be taught.
+
+    Raises:
+        InputError: the store holds verdicts on edits, or its criterion is not that of the judge;
+            see `gecjury.judges.asking.items.judged_items` as well.
+    """
+    added = judge.wording().added
+    criterion = added.text.strip() if added else ""
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    pairs = False
+    for item in judged_items(path):
+        if item.protocol == "edit-verdict":
+            raise InputError(
+                f"{path}, line {item.line}: verdicts on single edits; a judge is taught by scores "
+                "of corrections: name a store of llm-s"
+            )
+        if item.criterion.strip() != criterion or item.shows_edits:
+            theirs = item.criterion.strip() or "no criterion"
+            raise InputError(
+                f"{path}, line {item.line}: replies to another prompt ({item.prompt}, "
+                f"{'edits shown, ' if item.shows_edits else ''}{theirs[:80]!r}) than the judge is "
+                f"taught ({judge.wording().id}); teach with the criterion of that prompt "
+                "(--criterion), or name another store"
+            )
+        pairs |= item.protocol == "pairwise"
+        for text, score in zip(item.corrections, item.scores, strict=True):
+            values[item.source, text].append(score)
+    if not values:
+        raise InputError(f"{path}: holds no verdict; judge something first, or name another store")
+    means = {place: float(np.mean(several)) for place, several in values.items()}
+    _refuse_equal(str(path), means.values())
+    low, high = (0.0, 1.0) if pairs else (LOWEST, HIGHEST)
+    for (source, text), mean in means.items():
+        yield source, text, on_scale(mean, low, high)
+
+
+def _refuse_equal(name: str, values: Iterable[float]) -> None:
+    distinct = set(values)
+    if len(distinct) < 2:
+        raise InputError(
+            f"{name}: all corrections have the same score ({next(iter(distinct)):g}), from which "
+            "nothing can be learnt; name other data"
+        )
+
+
+@dataclass(frozen=True)
+class TaughtQuestion:
+    """A question of a judge.
+
+    Attributes:
+        messages: the conversation that it is asked in.
+        rows: of the rated corrections that it shows, by position.
+        shares: of each answer in `ANSWERS`, how probable it should be.
+    """
+
+    messages: tuple[Message, ...]
+    rows: tuple[int, ...]
+    shares: Mapping[str, float]
+
+
+def taught_questions(
+    judge: GroupJudge,
+    sources: Sequence[str],
+    outputs: Sequence[str],
+    points: Sequence[float],
+    language: Language,
+) -> Iterator[TaughtQuestion]:
+    """Yield the judge's own questions about rated corrections.
+
+    Points between two scores are shared out among both: 3.25 is 75% of 3 and 25% of 4. Of two
+    corrections the one with more points is the better one, and equal ones tie.
+
+    Args:
+        judge: its protocol is `pointwise` or `pairwise`.
+        sources: one a row.
+        outputs: corrections of the sources.
+        points: of the corrections, 1 to 5.
+        language: of the texts.
+    """
+    by_source: dict[str, list[int]] = defaultdict(list)
+    for row, source in enumerate(sources):
+        by_source[source].append(row)
+    model = Model(backend="vllm", name="taught")
+    for source, rows in by_source.items():
+        texts = tuple(outputs[row] for row in rows)
+        candidates = CandidateSet(
+            0, language.joined(source), None, texts, tuple(map(one_line, texts))
+        )
+        for question in judge.pose_sets([candidates], model, language):
+            shown = tuple(rows[index] for index in question.texts)
+            told = [points[row] for row in shown]
+            yield TaughtQuestion(question.request.messages, shown, _shares(told))
+
+
+def _shares(points: Sequence[float]) -> dict[str, float]:
+    """Return the share of each answer, for one correction's points or for those of two."""
+    if len(points) == 2:
+        answers = ANSWERS["pairwise"]
+        won = 0.5 + 0.5 * float(np.sign(points[0] - points[1]))
+        return {answer: float(worth == won) for answer, worth in answers.items()}
+    value = min(max(points[0], LOWEST), HIGHEST)
+    return {
+        answer: max(0.0, 1 - abs(score - value)) for answer, score in ANSWERS["pointwise"].items()
+    }

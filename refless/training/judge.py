@@ -1,0 +1,364 @@
+"""A judge taught: questions with shares of answers in, a plain causal language model out.
+
+From the top: the lessons and the job, the run, the questions as word pieces, figures and card.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import fingerprint
+from gecjury.corpus.splits import Split
+from gecjury.errors import InputError, MissingExtraError, install_hint
+from gecjury.models.batching import padded_batches
+from gecjury.models.checkpoints import resolve
+from gecjury.models.networks import (
+    cut_length,
+    read_config,
+    read_network,
+    read_tokenizer,
+    refuse_missing,
+)
+from gecjury.models.origin import JUDGE_FORMAT
+from gecjury.refless.data.annotations import QUALITY, Annotations
+from gecjury.refless.nets.regressor import save_model
+from gecjury.refless.training.evaluation import aspect_figures
+from gecjury.refless.training.job import TrainingJob
+from gecjury.refless.training.model_card import markdown_table, model_card
+from gecjury.refless.training.recipe import JudgeRecipe
+from gecjury.refless.training.steps.detection import refuse_few
+from gecjury.refless.training.trainer import (
+    Answers,
+    LearningTask,
+    answer_batch,
+    answer_shares,
+    fit,
+    is_main_process,
+    wait_for_all,
+)
+from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
+from gecjury.runtime import Runtime
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A question about rated corrections, and the answers that it should get.
+
+    Attributes:
+        messages: the conversation up to the answer.
+        rows: of the data, the corrections that the question shows.
+        shares: how probable each answer should be, in the order of `JudgeJob.answers`; sums to 1.
+    """
+
+    messages: tuple[Mapping[str, str], ...]
+    rows: tuple[int, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeJob(TrainingJob):
+    """The input of one training of a judge; the best epoch is that with the best dev Spearman.
+
+    Attributes:
+        recipe: how.
+        data: corrections with one rating each, `quality`, from 1 to 5.
+        split: its parts.
+        lessons: questions about the data.
+        answers: the answers, each with its worth.
+        metric: the judge to score with, as `-m` takes it.
+        prompt: id of the wording that is taught.
+    """
+
+    recipe: JudgeRecipe
+    data: Annotations
+    split: Split
+    lessons: Sequence[Lesson]
+    answers: Mapping[str, float]
+    metric: str
+    prompt: str
+
+    @property
+    def run(self) -> str:
+        """Fingerprint of everything that decides the weights."""
+        parts = [
+            self.data.print,
+            json.dumps(self.recipe.deciding()),
+            json.dumps(dict(self.answers)),
+        ]
+        parts += [",".join(map(str, part)) for part in (self.split.train, self.split.dev)]
+        parts += [json.dumps(lesson.messages) for lesson in self.lessons]
+        return fingerprint(parts)
+
+
+@dataclass(frozen=True)
+class JudgeReport:
+    """The report of a training, which the manifest of its folder holds.
+
+    Attributes:
+        figures: `dev` and `test`, then `quality`, then pearson, spearman, rmse, rows.
+        untaught: the same of the model before the training.
+        best: dev figures of the epoch that was kept.
+        worth: the test part's pairs in order, beside chance and counting changes.
+    """
+
+    figures: Mapping[str, Mapping[str, Mapping[str, float]]]
+    untaught: Mapping[str, Mapping[str, Mapping[str, float]]]
+    best: Mapping[str, float]
+    worth: Worth | None = None
+
+
+def train_judge(job: JudgeJob) -> JudgeReport:
+    """Train, evaluate and save; a killed run goes on where it stopped.
+
+    Raises:
+        InputError: the model's word pieces cannot tell the answers apart, or it has no chat
+            template; fewer questions than can be learnt from.
+        OptionError: the folder holds another model.
+        MissingExtraError: --lora without the package peft.
+    """
+    recipe, settings = job.recipe, job.recipe.settings
+    if (earlier := job.finished(job.run, JudgeReport)) is not None:
+        return earlier
+    watch = job.watch()
+    checkpoint = resolve(recipe.encoder, packaged=False)
+    config = read_config(checkpoint)
+    tokenizer = read_tokenizer(checkpoint, config)
+    model, missing = read_network(checkpoint, config, "next-word")
+    refuse_missing(checkpoint, config, missing, "a whole causal language model")
+    stored = config.dtype
+    answers, pieces = answer_pieces(tokenizer, job.answers, recipe.encoder)
+    answers = replace(answers, within=recipe.within)
+    examples, left_out = _examples(job, tokenizer, pieces)
+    if left_out:
+        watch.told(f"{left_out} questions are longer than --max-length and are left out")
+    part_of = {row: name for name, rows in vars(job.split).items() for row in rows.tolist()}
+    parts: dict[str, list[dict[str, Any]]] = {"train": [], "dev": [], "test": []}
+    for lesson, example in zip(job.lessons, examples, strict=True):
+        if example is not None:
+            parts[part_of[lesson.rows[0]]].append(example)
+    for name, asked in parts.items():
+        refuse_few(len(asked), f"questions for {name}")
+
+    def scores(model: Any, part: str) -> FloatArray:
+        return _row_scores(model, tokenizer, parts[part], answers, len(job.data), job.runtime)
+
+    def figures(model: Any) -> dict[str, Mapping[str, Mapping[str, float]]]:
+        return {part: {QUALITY: _figures(job, scores(model, part))} for part in ("dev", "test")}
+
+    def evaluate(model: Any) -> dict[str, float]:
+        reached = _figures(job, scores(model, "dev"))
+        return {**reached, "score": reached["spearman"]}
+
+    with watch.ledger.stage("the model before the training"):
+        untaught = figures(model)
+    if recipe.lora:
+        model = _with_adapter(model, recipe.lora)
+    task = LearningTask(
+        model=model,
+        tokenizer=tokenizer,
+        examples=parts["train"],
+        evaluate=evaluate,
+        objective="answers",
+        label="judge: training",
+        answers=answers,
+    )
+    with watch.ledger.stage("training"):
+        result = fit(task, settings, job.work, job.runtime, watch.of("judge"))
+    model = result.model.merge_and_unload() if recipe.lora else result.model
+    with watch.ledger.stage("evaluation"):
+        reached = figures(model)
+        predicted = scores(model, "test")
+    report = JudgeReport(reached, untaught, dict(result.best), _worth(job, predicted))
+    if is_main_process():
+        # The numbers are those of the model that was taught, however it was computed with.
+        save_model(model.to(stored) if stored is not None else model, tokenizer, job.folder)
+        effort = watch.ledger.rounded()
+        seen = job.data.take([*job.split.train, *job.split.dev])
+        record = {
+            "format": JUDGE_FORMAT,
+            "run": job.run,
+            "metric": job.metric,
+            "prompt": job.prompt,
+            "effort": effort,
+            **asdict(report),
+        }
+        job.finish({*seen.sources, *seen.outputs}, record, _card(job, report, effort))
+    wait_for_all()
+    return report
+
+
+def answer_pieces(
+    tokenizer: Any, values: Mapping[str, float], model: str
+) -> tuple[Answers, dict[str, list[int]]]:
+    """Return the word piece that decides among answers, and the word pieces of each answer.
+
+    Args:
+        tokenizer: of the model.
+        values: the worth of each answer.
+        model: its name, for errors.
+
+    Raises:
+        InputError: no single word piece tells all answers apart.
+    """
+    pieces = {
+        answer: list(tokenizer(answer, add_special_tokens=False)["input_ids"]) for answer in values
+    }
+    place = 0
+    while len({ids[place] if place < len(ids) else -1 for ids in pieces.values()}) == 1:
+        place += 1
+    deciding = tuple(ids[place] if place < len(ids) else -1 for ids in pieces.values())
+    if len(set(deciding)) < len(deciding) or -1 in deciding:
+        raise InputError(
+            f"{model}: its tokenizer writes the answers {', '.join(values)} with equal beginnings, "
+            "so that no single word piece tells them apart; teach another model or protocol"
+        )
+    if tokenizer.eos_token_id is not None:
+        pieces = {answer: [*ids, tokenizer.eos_token_id] for answer, ids in pieces.items()}
+    return Answers(pieces=deciding, place=place, values=tuple(values.values())), pieces
+
+
+def _examples(
+    job: JudgeJob, tokenizer: Any, pieces: Mapping[str, Sequence[int]]
+) -> tuple[list[dict[str, Any] | None], int]:
+    """Return the word pieces of each lesson, None for those that are too long, and how many are."""
+    longest = cut_length(tokenizer, job.recipe.settings.max_length)
+    if not getattr(tokenizer, "chat_template", None):
+        raise InputError(
+            f"{job.recipe.encoder}: has no chat template, so that servers could not ask it; take "
+            "a model that was trained to follow instructions"
+        )
+    groups = job.data.groups()
+    names = list(job.answers)
+    examples: list[dict[str, Any] | None] = []
+    for lesson in job.lessons:
+        text = tokenizer.apply_chat_template(
+            [dict(message) for message in lesson.messages],
+            tokenize=False,
+            add_generation_prompt=True,
+            enable_thinking=False,
+        )
+        # As servers do, the answer is begun after the question's word pieces.
+        question = tokenizer(text, add_special_tokens=False)["input_ids"]
+        answer = pieces[names[int(np.argmax(lesson.shares))]]
+        ids = [*question, *answer]
+        example = {
+            "input_ids": ids,
+            "answer": len(answer),
+            "shares": list(lesson.shares),
+            "group": int(groups[lesson.rows[0]]),
+            "rows": list(lesson.rows),
+        }
+        examples.append(example if len(ids) <= longest else None)
+    return examples, sum(example is None for example in examples)
+
+
+def _row_scores(
+    model: Any,
+    tokenizer: Any,
+    examples: Sequence[Mapping[str, Any]],
+    answers: Answers,
+    rows: int,
+    runtime: Runtime,
+) -> FloatArray:
+    """Return the mean score of each row of the data; NaN for rows that no question shows.
+
+    Of a question about two corrections the first gets the score, the second what is left of 1.
+    """
+    import torch
+
+    totals, counts = np.zeros(rows), np.zeros(rows)
+    model.eval()
+    batches = padded_batches([len(one["input_ids"]) for one in examples], runtime.batch_size)
+    for batch in runtime.track(batches, "judge: evaluation"):
+        chosen = [examples[place] for place in batch]
+        inputs = answer_batch(tokenizer, chosen)
+        inputs |= {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
+        with torch.inference_mode():
+            logits = model(**inputs).logits[:, :-1]
+        lengths = [int(one["answer"]) - 1 for one in chosen]
+        shares = answer_shares(logits, [length + 1 for length in lengths], answers)
+        values = (shares @ torch.tensor(answers.values, device=shares.device)).cpu().double()
+        for one, value in zip(chosen, values.tolist(), strict=True):
+            both = (value, 1 - value)
+            for row, score in zip(one["rows"], both, strict=False):
+                totals[row] += score
+                counts[row] += 1
+    with np.errstate(invalid="ignore"):
+        return totals / counts
+
+
+def _figures(job: JudgeJob, scores: FloatArray) -> dict[str, float]:
+    """Return the figures of the rows that have scores."""
+    scored = np.isfinite(scores)
+    return aspect_figures(job.data.ratings[scored, 0], scores[scored])
+
+
+def _worth(job: JudgeJob, predicted: FloatArray) -> Worth | None:
+    rows = [row for row in job.split.test.tolist() if np.isfinite(predicted[row])]
+    train, test = job.data.take(job.split.train), job.data.take(rows)
+    return worth_of_ratings(train, test, {QUALITY: predicted[rows]}, job.recipe.language)
+
+
+def _with_adapter(model: Any, rank: int) -> Any:
+    """Return the model with low-rank adapters (LoRA) at its linear layers, which alone learn.
+
+    Raises:
+        MissingExtraError: peft is not installed.
+    """
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"--lora needs the package peft: {install_hint('lora')}, or leave out --lora"
+        ) from None
+    adapter = LoraConfig(
+        r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
+    )
+    return get_peft_model(model, adapter)
+
+
+def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:
+    rows = [
+        (what, part, *(figures[part][QUALITY][name] for name in ("pearson", "spearman", "rmse")))
+        for what, figures in (("taught", report.figures), ("untaught", report.untaught))
+        for part in ("dev", "test")
+    ]
+    results = markdown_table(("model", "part", "Pearson", "Spearman", "RMSE"), rows)
+    worth = [worth_table(report.worth)] if report.worth else []
+    return model_card(
+        job,
+        "A judge of corrections",
+        "judge",
+        data={
+            "corrections": str(len(job.data)),
+            "fingerprint": job.data.print,
+            "split": f"{job.split}, by source",
+            "prompt": job.prompt,
+        },
+        results="\n\n".join([*worth, results]),
+        usage=f"gecjury score SOURCE HYP -m {job.metric}",
+        notes=[
+            "Only this prompt and this form of answer were taught; other prompts were not tried",
+            "The dev part chose the epoch: the figures on test are the fair ones",
+            "Other languages, writers and scales than those of the ratings were not tried",
+        ],
+        about=_ABOUT,
+        figures=report.figures,
+        effort=effort,
+        extra="judges",
+        pipeline="text-generation",
+    )
+
+
+_ABOUT = """\
+Scores corrections of sentences as an LLM judge of gecjury, without a reference.
+
+**Meant for** comparing grammatical error correction systems on many sentences, beside other
+metrics. **Not meant for** grading people's writing, for judging a single sentence, or for deciding
+anything about a person."""
