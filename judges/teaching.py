@@ -111,11 +111,12 @@ def rated_in_store(path: Path, judge: GroupJudge) -> Iterator[Rated]:
                 f"{path}, line {item.line}: verdicts on single edits; a judge is taught by scores "
                 "of corrections: name a store of llm-s"
             )
-        if item.criterion.strip() != criterion or item.shows_edits:
+        edits_shown = item.shown != item.corrections
+        if item.criterion.strip() != criterion or edits_shown:
             theirs = item.criterion.strip() or "no criterion"
             raise InputError(
                 f"{path}, line {item.line}: replies to another prompt ({item.prompt}, "
-                f"{'edits shown, ' if item.shows_edits else ''}{theirs[:80]!r}) than the judge is "
+                f"{'edits shown, ' if edits_shown else ''}{theirs[:80]!r}) than the judge is "
                 f"taught ({judge.wording().id}); teach with the criterion of that prompt "
                 "(--criterion), or name another store"
             )

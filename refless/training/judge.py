@@ -6,6 +6,7 @@ From the top: the lessons and the job, the run, the questions as word pieces, fi
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -280,9 +281,8 @@ def _row_scores(
         inputs = answer_batch(tokenizer, chosen)
         inputs |= {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
         with torch.inference_mode():
-            logits = model(**inputs).logits[:, :-1]
-        lengths = [int(one["answer"]) - 1 for one in chosen]
-        shares = answer_shares(logits, [length + 1 for length in lengths], answers)
+            logits = model(**inputs).logits
+        shares = answer_shares(logits, [int(one["answer"]) for one in chosen], answers)
         values = (shares @ torch.tensor(answers.values, device=shares.device)).cpu().double()
         for one, value in zip(chosen, values.tolist(), strict=True):
             both = (value, 1 - value)
@@ -320,7 +320,10 @@ def _with_adapter(model: Any, rank: int) -> Any:
     adapter = LoraConfig(
         r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
     )
-    return get_peft_model(model, adapter)
+    with warnings.catch_warnings():
+        # peft asks transformers 5 by names that are to be dropped.
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(model, adapter)
 
 
 def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:

@@ -535,7 +535,7 @@ def answer_shares(logits: Any, lengths: Sequence[int], answers: Answers) -> Any:
     """
     import torch
 
-    # The logits before a word piece are those that it is drawn by.
+    # The logits before a word piece are those that it is drawn by; the last are of what follows.
     at = torch.tensor([logits.shape[1] - 1 - length + answers.place for length in lengths])
     deciding = logits[torch.arange(len(lengths)), at]
     return deciding[:, list(answers.pieces)].float().softmax(-1)

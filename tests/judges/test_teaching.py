@@ -1,0 +1,132 @@
+"""Rated corrections as a judge's own questions, from ratings, rankings and stored replies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.language import ENGLISH
+from gecjury.errors import InputError
+from gecjury.judges.asking.items import judged_items
+from gecjury.judges.llm import LLMS
+from gecjury.judges.teaching import (
+    ANSWERS,
+    on_scale,
+    rated_in_benchmark,
+    rated_in_store,
+    taught_questions,
+)
+
+SOURCE = "He go home ."
+OUTPUTS = ("He goes home .", "He go to home .")
+STORE = Path("gecjury/benchmarks/sample/judgments")
+
+
+def judge(**options: object) -> LLMS:
+    return LLMS(**{"backend": "vllm", "model": "x", "protocol": "pointwise", **options})  # type: ignore[arg-type]
+
+
+def test_ratings_go_from_one_to_five() -> None:
+    # 1 + 4 · (2.5 − 1) / (4 − 1) = 3
+    assert on_scale(2.5, 1, 4) == 3.0
+    assert on_scale(0, 0, 100) == 1.0
+    assert on_scale(100, 0, 100) == 5.0
+
+
+def test_points_between_two_scores_are_shared_out() -> None:
+    asked = list(taught_questions(judge(), [SOURCE] * 2, OUTPUTS, [3.25, 5.0], ENGLISH))
+    assert [question.rows for question in asked] == [(0,), (1,)]
+    # 3.25 is three quarters of 3 and one quarter of 4.
+    assert list(asked[0].shares.values()) == [0, 0, 0.75, 0.25, 0]
+    assert list(asked[1].shares.values()) == [0, 0, 0, 0, 1]
+    assert list(asked[0].shares) == ['{"score": 1}', '{"score": 2}', *list(asked[0].shares)[2:]]
+    assert OUTPUTS[0] in asked[0].messages[-1]["content"]
+
+
+def test_the_question_is_the_one_that_the_judge_asks() -> None:
+    """A judge that scores a corpus sends the very messages that were taught."""
+    from gecjury.corpus.corpus import Corpus, Version
+    from gecjury.judges.asking.exchange import Model
+    from gecjury.runtime import Runtime
+
+    one = judge(context="none", scoring="expected")
+    systems = {name: Version((text,)) for name, text in zip("ab", OUTPUTS, strict=True)}
+    corpus = Corpus((SOURCE,), systems=systems)
+    posed = one.questions(corpus, Model(backend="vllm", name="x"), Runtime(use_cache=False))
+    asked = list(taught_questions(one, [SOURCE] * 2, OUTPUTS, [1.0, 5.0], ENGLISH))
+    assert {question.request.messages[0]["content"] for question in posed} == {
+        question.messages[0]["content"] for question in asked
+    }
+
+
+def test_the_better_of_two_corrections_is_taught_in_both_orders() -> None:
+    pairwise = judge(protocol="pairwise", orders=2)
+    asked = list(taught_questions(pairwise, [SOURCE] * 2, OUTPUTS, [4.0, 2.0], ENGLISH))
+    better = {
+        question.rows: max(question.shares, key=question.shares.__getitem__) for question in asked
+    }
+    assert better == {(0, 1): '{"better": "A"}', (1, 0): '{"better": "B"}'}
+    (tie, _) = taught_questions(pairwise, [SOURCE] * 2, OUTPUTS, [3.0, 3.0], ENGLISH)
+    assert tie.shares == {'{"better": "A"}': 0, '{"better": "B"}': 0, '{"better": "tie"}': 1}
+
+
+def test_every_answer_can_be_read_by_the_judge() -> None:
+    from gecjury.judges.replies.forms import CHOICE, SCORE
+
+    for form, protocol in ((SCORE, "pointwise"), (CHOICE, "pairwise")):
+        for answer, worth in ANSWERS[protocol].items():
+            verdict = form.read(answer)
+            assert isinstance(verdict, list)
+            assert verdict[0] == worth
+
+
+def test_rankings_become_shares_of_comparisons_won() -> None:
+    """Points are 1 + 4 · (wins + ties / 2) / comparisons, over all annotators."""
+    benchmark = load_benchmark("sample", systems="all")
+    rated = list(rated_in_benchmark(benchmark))
+    points = {(source, text): value for source, text, value in rated}
+    assert len(points) == len(rated)
+    item = benchmark.rankings[benchmark.view][0]
+    assert all(1 <= value <= 5 for value in points.values())
+    texts = [benchmark.corpus.systems[group[0]].lines[item.sentence] for group in item.groups]
+    source = benchmark.corpus.sources[item.sentence]
+    wins: dict[str, list[float]] = {text: [] for text in texts}
+    for other in benchmark.rankings[benchmark.view]:
+        if other.sentence != item.sentence:
+            continue
+        shown = [benchmark.corpus.systems[group[0]].lines[other.sentence] for group in other.groups]
+        for one, rank in zip(shown, other.ranks, strict=True):
+            for two, rival in zip(shown, other.ranks, strict=True):
+                if one != two:
+                    wins.setdefault(one, []).append((rank < rival) + 0.5 * (rank == rival))
+    expected = {text: 1 + 4 * float(np.mean(won)) for text, won in wins.items() if won}
+    assert {text: points[source, text] for text in texts} == pytest.approx(
+        {text: expected[text] for text in texts}
+    )
+
+
+def test_stored_replies_teach_their_mean_scores() -> None:
+    (path,) = STORE.glob("*.jsonl")
+    rated = list(rated_in_store(path, judge()))
+    assert len({(source, text) for source, text, _ in rated}) == len(rated) > 50
+    assert all(1 <= value <= 5 for *_, value in rated)
+
+
+def test_replies_to_another_criterion_are_refused() -> None:
+    (path,) = STORE.glob("*.jsonl")
+    with pytest.raises(
+        InputError, match=r"line 2: replies to another prompt \(sentence\.v1.*--criterion"
+    ):
+        list(rated_in_store(path, judge(criterion="fluency")))
+
+
+def test_equal_scores_teach_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    (path,) = STORE.glob("*.jsonl")
+    equal = [replace(item, scores=(3.0,) * len(item.scores)) for item in judged_items(path)]
+    monkeypatch.setattr("gecjury.judges.teaching.judged_items", lambda path: iter(equal))
+    with pytest.raises(InputError, match=r"all corrections have the same score \(3\)"):
+        list(rated_in_store(path, judge()))

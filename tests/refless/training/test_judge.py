@@ -1,0 +1,221 @@
+"""A judge taught: losses, tokens, a whole training, resumption, LoRA, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury.corpus.splits import split_sources
+from gecjury.errors import InputError, OptionError
+from gecjury.models.origin import MANIFEST, taught_judge
+from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
+from gecjury.refless.training.judge import JudgeJob, Lesson, answer_pieces, train_judge
+from gecjury.refless.training.recipe import JudgeRecipe, TrainSettings
+from gecjury.refless.training.trainer import (
+    Answers,
+    EpochOrder,
+    answer_batch,
+    answer_loss,
+    answer_shares,
+)
+from gecjury.runtime import Runtime
+from tests.judges.tinymodel import make_tiny_model
+
+torch = pytest.importorskip("torch")
+
+ANSWERS = {json.dumps({"score": points}): float(points) for points in range(1, 6)}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"), context=512)
+
+
+def rated(sources: int = 40) -> Annotations:
+    """Corrections with as many points as they have exclamation marks."""
+    texts = [
+        (f"s{number}", f"s{number} " + "!" * points)
+        for number in range(sources)
+        for points in (1, 3, 5)
+    ]
+    points = np.array([[float(output.count("!"))] for _, output in texts])
+    names = zip(*texts, strict=True)
+    sources_, outputs = (tuple(side) for side in names)
+    return Annotations((QUALITY,), outputs, sources_, points, Scale(1.0, 5.0, False))
+
+
+def job(tiny: Path, folder: Path, data: Annotations | None = None, **changes: object) -> JudgeJob:
+    data = rated() if data is None else data
+    lessons = []
+    for row, output in enumerate(data.outputs):
+        shares = tuple(float(value == data.ratings[row, 0]) for value in ANSWERS.values())
+        lessons.append(Lesson(({"role": "user", "content": output},), (row,), shares))
+    settings = TrainSettings(epochs=3, learning_rate=3e-3, max_length=256, patience=0)
+    return JudgeJob(
+        recipe=replace(JudgeRecipe(encoder=str(tiny), settings=settings), **changes),
+        data=data,
+        split=split_sources(data.sources),
+        lessons=lessons,
+        answers=ANSWERS,
+        metric="llm-s:backend=vllm,model=judge,protocol=pointwise",
+        prompt="pointwise.v1:0",
+        folder=folder,
+        runtime=Runtime(device="cpu", use_cache=False),
+    )
+
+
+def test_the_loss_by_hand() -> None:
+    """One question, two answers of one word piece each: shares .75 and .25, equal logits.
+
+    Cross-entropy: −(.75 · ln ½ + .25 · ln ½) = ln 2. There is no other word piece of the answer
+    but one, whose probability is ½ as well: .1 · ln 2.
+    """
+    answers = Answers(pieces=(0, 1), place=0, values=(1.0, 5.0))
+    logits = torch.zeros(1, 3, 2)
+    labels = {
+        "ids": torch.tensor([[0, 1]]),
+        "lengths": torch.tensor([2]),
+        "shares": torch.tensor([[0.75, 0.25]]),
+        "groups": torch.tensor([0]),
+    }
+    assert float(answer_loss(answers)(logits, labels)) == pytest.approx(1.1 * math.log(2))
+
+
+def test_differences_within_a_group_by_hand() -> None:
+    """Two corrections of one source, wanted 5 and 1, both scored 3: (0 − 4)² = 16, times within."""
+    answers = Answers(pieces=(0, 1), place=0, values=(1.0, 5.0))
+    labels = {
+        "ids": torch.tensor([[1, 1], [0, 1]]),
+        "lengths": torch.tensor([2, 2]),
+        "shares": torch.tensor([[0.0, 1.0], [1.0, 0.0]]),
+        "groups": torch.tensor([7, 7]),
+    }
+    logits = torch.zeros(2, 3, 2)
+    plain = float(answer_loss(answers)(logits, labels))
+    weighed = float(answer_loss(replace(answers, within=0.5))(logits, labels))
+    assert weighed - plain == pytest.approx(0.5 * 16)
+    # Corrections of two sources are not compared.
+    labels["groups"] = torch.tensor([7, 8])
+    assert float(answer_loss(replace(answers, within=0.5))(logits, labels)) == pytest.approx(plain)
+
+
+def test_padding_on_the_left_moves_no_answer(tiny: Path) -> None:
+    """A question has the same probabilities alone and beside a longer one."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    model = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32).eval()
+    answers, pieces = answer_pieces(tokenizer, ANSWERS, "tiny")
+    answer = next(iter(pieces.values()))
+    short, long = (
+        {"input_ids": [*tokenizer(text)["input_ids"], *answer], "answer": len(answer)}
+        for text in ("a", "a much longer question")
+    )
+
+    def shares(examples: Sequence[dict[str, object]]) -> np.ndarray:
+        with torch.inference_mode():
+            logits = model(**answer_batch(tokenizer, examples)).logits
+        return answer_shares(logits, [len(answer)] * len(examples), answers).numpy()
+
+    both = shares([short, long])
+    assert both.sum(axis=1) == pytest.approx([1, 1])
+    np.testing.assert_allclose(both[0], shares([short])[0], atol=1e-5)
+    np.testing.assert_allclose(both[1], shares([long])[0], atol=1e-5)
+
+
+def test_shares_are_those_before_the_deciding_piece(tiny: Path) -> None:
+    """The model's own next-word probabilities after `{"score": `, scaled to the five digits."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    model = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32).eval()
+    answers, pieces = answer_pieces(tokenizer, ANSWERS, "tiny")
+    answer = pieces['{"score": 3}']
+    question = tokenizer("x")["input_ids"]
+    example = {"input_ids": [*question, *answer], "answer": len(answer)}
+    with torch.inference_mode():
+        logits = model(**answer_batch(tokenizer, [example])).logits
+        got = answer_shares(logits, [len(answer)], answers)[0]
+        before = torch.tensor([[*question, *answer[: answers.place]]])
+        last = model(before).logits[0, -1]
+    digits = [
+        tokenizer(str(points), add_special_tokens=False)["input_ids"][0] for points in range(1, 6)
+    ]
+    assert list(answers.pieces) == digits
+    np.testing.assert_allclose(got, last[digits].softmax(-1), atol=1e-5)
+
+
+def test_rows_of_one_source_stay_together() -> None:
+    groups = [0, 1, 2, 0, 1, 2, 0, 1, 2]
+    order = list(EpochOrder([9, 5, 7, 8, 5, 7, 1, 5, 7], 3, 0, groups))
+    assert sorted(order) == list(range(9))
+    assert [len({groups[row] for row in order[at : at + 3]}) for at in (0, 3, 6)] == [1, 1, 1]
+
+
+def test_the_order_without_groups_is_that_of_earlier_versions() -> None:
+    """Drawn by numpy's generator for [seed, epoch], in stretches sorted by length."""
+    lengths = [3, 1, 2, 5, 4]
+    rng = np.random.default_rng([4, 0])
+    rows = rng.permutation(5)
+    rows = rows[np.argsort(-np.array(lengths)[rows], kind="stable")]
+    full = [rows[0:2], rows[2:4]]
+    rng.shuffle(full)
+    assert list(EpochOrder(lengths, 2, 4)) == [*full[0], *full[1], rows[4]]
+
+
+def test_a_taught_judge_tells_good_from_bad(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "judge"
+    report = train_judge(job(tiny, folder))
+    assert report.figures["test"][QUALITY]["spearman"] > 0.9
+    assert abs(report.untaught["test"][QUALITY]["spearman"]) < 0.9
+    taught = taught_judge(str(folder))
+    assert taught is not None
+    assert taught.prompt == "pointwise.v1:0"
+    assert "pipeline_tag: text-generation" in (folder / "README.md").read_text(encoding="utf-8")
+    # The numbers are of the type that the model had.
+    from transformers import AutoModelForCausalLM
+
+    assert AutoModelForCausalLM.from_pretrained(folder).dtype == torch.bfloat16
+    # The same command finds the judge finished.
+    assert train_judge(job(tiny, folder)) == report
+    with pytest.raises(OptionError, match="another folder"):
+        train_judge(job(tiny, folder, within=2.0))
+
+
+def test_low_rank_adapters_leave_a_plain_model(tiny: Path, tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    folder = tmp_path / "judge"
+    settings = TrainSettings(epochs=2, learning_rate=1e-2, max_length=256, patience=0)
+    report = train_judge(job(tiny, folder, lora=4, settings=settings))
+    assert report.figures["dev"][QUALITY]["spearman"] > report.untaught["dev"][QUALITY]["spearman"]
+    assert not list(folder.glob("adapter*"))
+    assert (folder / "model.safetensors").exists()
+
+
+def test_answers_that_begin_alike_are_refused(tiny: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    with pytest.raises(InputError, match="no single word piece tells them apart"):
+        answer_pieces(tokenizer, {"10": 1.0, "11": 2.0, "21": 3.0}, "tiny")
+
+
+def test_a_model_without_chat_template_is_refused(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "bare", template=False, context=512)
+    with pytest.raises(InputError, match="has no chat template"):
+        train_judge(job(folder, tmp_path / "judge"))
+
+
+def test_manifests_of_other_models_are_none_of_a_judge(tmp_path: Path) -> None:
+    assert taught_judge(str(tmp_path)) is None
+    (tmp_path / MANIFEST).write_text('{"format": "gecjury-some/1"}', encoding="utf-8")
+    assert taught_judge(str(tmp_path)) is None
+    (tmp_path / MANIFEST).write_text('{"format": "gecjury-judge/1"}', encoding="utf-8")
+    with pytest.raises(InputError, match="damaged"):
+        taught_judge(str(tmp_path))
