@@ -134,7 +134,9 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     refuse_missing(checkpoint, config, missing, "a whole causal language model")
     stored = config.dtype
     answers, pieces = answer_pieces(tokenizer, job.answers, recipe.encoder)
-    answers = replace(answers, within=recipe.within)
+    # Answers about pairs are differences themselves.
+    within = recipe.within if recipe.protocol == "pointwise" else 0.0
+    answers = replace(answers, within=within)
     examples, left_out = _examples(job, tokenizer, pieces)
     if left_out:
         watch.told(f"{left_out} questions are longer than --max-length and are left out")

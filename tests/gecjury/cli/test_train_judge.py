@@ -1,0 +1,94 @@
+"""`gecjury train judge` from the command line, on a tiny model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.judges.tinymodel import make_tiny_model
+from tests.shell import Shell
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+STORE = Path("gecjury/benchmarks/sample/judgments").resolve()
+QUICK = ["--device", "cpu", "--quiet", "--epochs", "1", "--max-length", "1500"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_tiny_model(tmp_path_factory.mktemp("tiny"), context=2048))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own-cache"))
+    torch.set_num_threads(1)
+
+
+def ratings(shell: Shell) -> Path:
+    """Thirty sources with two corrections each, rated from 0 to 100."""
+    lines = [
+        f"He have {number} dog .\tHe has {number} dog{s} .\t{points}"
+        for number in range(30)
+        for s, points in (("s", 90), ("", 40))
+    ]
+    return shell.write("r.tsv", "\n".join(["source\toutput\tquality", *lines]) + "\n")
+
+
+def test_ratings_and_stored_replies_teach_a_judge(shell: Shell, tmp_path: Path, tiny: str) -> None:
+    """Inputs of all kinds join; what is printed names the judge to score with."""
+    (store,) = STORE.glob("*.jsonl")
+    output = str(tmp_path / "judge")
+    out, err = shell.ended(
+        "train", "judge", ratings(shell), str(store), "sample", "--scale", "0:100", "--model", tiny,
+        "-o", output, "--check", "--format", "json", *QUICK,
+    )  # fmt: skip
+    told = json.loads(out)
+    assert [(row["what"], row["part"]) for row in told["rows"]] == [
+        ("taught", "dev"), ("taught", "test"), ("untaught", "dev"), ("untaught", "test"),
+    ]  # fmt: skip
+    assert f"-m llm-s:backend=vllm,model={output},protocol=pointwise" in " ".join(told["notes"])
+    card = (tmp_path / "judge" / "README.md").read_text(encoding="utf-8")
+    assert "r.tsv" in card
+    assert str(tmp_path) not in card
+    assert err == "" or "split" in err
+
+
+def test_sentences_of_a_benchmark_are_told(shell: Shell, tmp_path: Path, tiny: str) -> None:
+    _, err = shell.ended(
+        "train", "judge", "sample", "--model", tiny, "-o", str(tmp_path / "judge"),
+        "--check", "sample", "--protocol", "pairwise", "--within", "1", *QUICK,
+    )  # fmt: skip
+    assert "warning: " in err
+    assert "sample" in err
+
+
+@pytest.mark.parametrize(
+    ("header", "words", "message"),
+    [
+        ("text\toutput\tquality", [], "name the column of the sources (--column source=...)"),
+        ("source\toutput\tquality", ["--criterion", "style"], "criterion of llm-s"),
+        (
+            "source\toutput\tquality",
+            ["--protocol", "pairwise", "--within", "2"],
+            "--within would do nothing",
+        ),
+        ("source\toutput\tquality", ["--scale", "0:50"], "line 2, column quality: '90'"),
+    ],
+)
+def test_what_is_wrong_is_told_before_training(
+    shell: Shell, tmp_path: Path, tiny: str, header: str, words: list[str], message: str
+) -> None:
+    path = ratings(shell)
+    path.write_text(path.read_text().replace("source\toutput\tquality", header))
+    scale = [] if "--scale" in words else ["--scale", "0:100"]
+    output = tmp_path / "judge"
+    _, err = shell.ended(
+        "train", "judge", path, "--model", tiny, "-o", str(output), "--check", *QUICK, *scale,
+        *words, status=2,
+    )  # fmt: skip
+    assert message in " ".join(err.split())
+    assert not (output / "model.safetensors").exists()
