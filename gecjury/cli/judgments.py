@@ -1,13 +1,19 @@
-"""`gecjury judgments`: stored replies of LLM judges as one file, to replay them elsewhere."""
+"""`gecjury judgments`: stored replies of LLM judges, looked through and moved as one file."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import CommandParser, add_actions, declares
+from gecjury.cli.serve import Server, serve_page
 from gecjury.settings import REQUIRED, option
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +38,27 @@ class Exported(Replies):
     stores: tuple[str, ...] = option((), "STORE")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """Stored replies on a page.
+
+    Attributes:
+        stores: files, folders, or names from `list`; a model's or a prompt's name stands for all
+            its stores (default: all of the cache folder).
+        benchmark: show what the people of this benchmark said of the same corrections.
+    """
+
+    stores: tuple[str, ...] = option((), "STORE")
+    benchmark: str | None = option(None, metavar="NAME")
+
+
 _ACTIONS = {
     "list": ("the stores in the cache folder", declares(needs=("cache",))),
     "export": ("write stores into one file", declares(Exported, needs=("cache",))),
+    "show": (
+        "look through stored replies on a page of this machine",
+        declares(Shown, Server, needs=("texts", "data")),
+    ),
     "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
 }
 
@@ -45,12 +69,14 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, export or import."""
+    """List, export, import or show."""
     from gecjury.cli.inputs import runtime_from
     from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
     from gecjury.report.tables import print_table
 
     folder = runtime_from(args).cache_folder("judgments")
+    if args.action == "show":
+        return _show(args, folder)
     columns = ["file", "replies"]
     if args.action == "list":
         rows = list_stores(folder)
@@ -64,3 +90,43 @@ def run(args: argparse.Namespace) -> int:
         columns = list(rows[0])
     print_table(columns, rows, args.format)
     return 0
+
+
+def _show(args: argparse.Namespace, folder: Path) -> int:
+    """Serve the page until it is interrupted."""
+    import threading
+
+    from gecjury.cli.streams import tell
+    from gecjury.judges.asking.transfer import find_stores
+    from gecjury.web.running import check_installed, listen
+
+    check_installed("judgments show")
+    from gecjury.judges.asking.people import People
+    from gecjury.judges.asking.review import Review
+    from gecjury.web.replies import replies_app
+
+    with listen(settings_of(Server, args).port) as listening:
+        paths = find_stores(args.stores, folder)
+        people = People(_whole_benchmark(args)) if args.benchmark else None
+        review = Review(paths, people)
+
+        def read() -> None:
+            review.read()
+            tell(f"gecjury: {review.summary}")
+
+        # The first page need not wait until all replies are read and compared.
+        threading.Thread(target=read, daemon=True).start()
+        serve_page(replies_app(review, args.benchmark or ""), listening, args)
+    return 0
+
+
+def _whole_benchmark(args: argparse.Namespace) -> Benchmark:
+    """Return the named benchmark with all its systems: any of them may have been judged."""
+    from gecjury.benchmarks.table import BENCHMARKS
+    from gecjury.cli.inputs import named_benchmark
+
+    table = BENCHMARKS.get(args.benchmark.lower())
+    sets = table.system_sets if table else {"all": ()}
+    largest = max(sets, key=lambda name: (len(sets[name]), name == "all"))
+    wanted = {**vars(args), "systems": largest, "references": None}
+    return named_benchmark(argparse.Namespace(**wanted), args.benchmark)

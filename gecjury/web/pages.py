@@ -69,6 +69,7 @@ _FILES = {
     "web.css": "text/css",
     "judge.js": "text/javascript",
     "try.js": "text/javascript",
+    "replies.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 

@@ -6,7 +6,6 @@ found by its id, tells where they stand in the message (`gecjury.prompts.Prompt.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, Form, scores_f
 from gecjury.judges.replies.json_reader import TooTangled, read_objects
 from gecjury.judges.replies.reply import Failure, Verdict, answer_text, verdict_from_json
 from gecjury.prompts import Prompt, packaged
-from gecjury.textfiles import read_bytes
 
 Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict"]
 
@@ -56,6 +54,7 @@ class Judged:
         criterion: the sentence of the criterion; empty without one.
         edit: of `edit-verdict`, the edit that was judged, as `[old→new]`.
         language: in English, where the prompt names it; empty for English.
+        shows_edits: True where edits are marked.
     """
 
     source: str
@@ -66,6 +65,7 @@ class Judged:
     criterion: str = ""
     edit: str = ""
     language: str = ""
+    shows_edits: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,15 +110,14 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
     """
     wordings = Wordings(prompts)
     seen: set[str] = set()
-    for line in stored_lines(path, io.BytesIO(read_bytes(path))):
+    for line in stored_lines(path):
         if isinstance(line, Damage) or line.record is None:
             continue
-        reply = Reply.from_json(line.record["reply"])
         try:
             judged = wordings.judged(line.record)
         except ValueError as error:
             raise InputError(f"{path}, line {line.line}: {error}") from None
-        verdict = verdict_of(line.record, reply, judged)
+        verdict = verdict_of(line.record, judged)
         key = content_key(line.record)
         if isinstance(verdict, Failure) or key in seen:
             continue
@@ -129,7 +128,7 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
             prompt=line.identity.prompt,
             model=line.identity.model,
             repeat=int(line.record["parts"]["repeat"]),
-            reason=reason_of(reply.text),
+            reason=reason_of(line.record["reply"]["text"]),
             line=line.line,
         )
 
@@ -161,7 +160,7 @@ class Wordings:
                 f"the wording {name} is not one of gecjury's, so the texts in its questions cannot "
                 "be told apart"
             )
-        values = wording.unrender(_question(parts["messages"]))
+        values = wording.unrender(question_of(parts["messages"]))
         protocol = protocol_of(wording)
         if protocol is None or "context" not in values:
             raise ValueError(f"the wording {name} has no place for context and corrections")
@@ -183,6 +182,7 @@ class Wordings:
             criterion=values.get("criterion", ""),
             edit=values.get("edit", ""),
             language=values.get("language", ""),
+            shows_edits=marked,
         )
 
 
@@ -191,7 +191,7 @@ def _own(prompt_id: str) -> str:
     return prompt_id.partition("+")[0]
 
 
-def _question(messages: Sequence[Mapping[str, Any]]) -> str:
+def question_of(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the last message of the user; earlier turns are examples."""
     for message in reversed(messages):
         if message.get("role") == "user":
@@ -217,7 +217,7 @@ def unmarked(text: str) -> str:
     return text if plain == text else " ".join(plain.split())
 
 
-def verdict_of(record: Mapping[str, Any], reply: Reply, judged: Judged) -> Verdict:
+def verdict_of(record: Mapping[str, Any], judged: Judged) -> Verdict:
     """Return what a stored reply was read as; old stores keep the reply alone, which is read."""
     count = len(judged.shown)
     kept = verdict_from_json(record.get("read"), count)
@@ -227,7 +227,7 @@ def verdict_of(record: Mapping[str, Any], reply: Reply, judged: Judged) -> Verdi
     form = _form(judged.protocol, count)
     expected = "logprobs" in parts["sampling"]
     read = form.read_expected if expected else form.read_plain
-    return read_reply(Question(Request(**parts), read), reply)
+    return read_reply(Question(Request(**parts), read), Reply.from_json(record["reply"]))
 
 
 def _form(protocol: Protocol, count: int) -> Form:

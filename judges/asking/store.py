@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ class Identity:
         """The identity of a request's store."""
         return cls(request.backend, request.model, request.base_url, request.prompt)
 
-    @property
+    @cached_property
     def parts(self) -> dict[str, str]:
         """The identity as it stands in the first line of the file."""
         return asdict(self)
@@ -165,7 +166,7 @@ def read_stores(path: Path) -> StoredLines:
     stores: list[tuple[Identity, list[dict[str, Any]]]] = []
     lines = StoredLines(stores, 0, [])
     bad: list[Damage] = []
-    for line in stored_lines(path, io.BytesIO(read_bytes(path))):
+    for line in stored_lines(path):
         if isinstance(line, Damage):
             bad.append(line)
             continue
@@ -180,12 +181,11 @@ def read_stores(path: Path) -> StoredLines:
     return lines
 
 
-def stored_lines(path: Path, lines: Iterable[bytes]) -> Iterator[StoredLine | Damage]:
-    """Read a file of stores line by line, in memory for one of them.
+def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
+    """Read a file of stores line by line, in the memory of one line.
 
     Args:
-        path: its name, for errors.
-        lines: its lines with their ends.
+        path: the file; what is no plain file (gzip, a pipe) is read whole first.
 
     Yields:
         Heads and records, and what cannot be read. Blank lines, which stand where a line was set
@@ -197,7 +197,7 @@ def stored_lines(path: Path, lines: Iterable[bytes]) -> Iterator[StoredLine | Da
     """
     identity: Identity | None = None
     first_bad = start = 0
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_lines(path), 1):
         end = start + len(line)
         # A line without its end is a tail, whatever it holds.
         record = _record(line[:-1]) if line.endswith(b"\n") else None
@@ -223,6 +223,49 @@ def stored_lines(path: Path, lines: Iterable[bytes]) -> Iterator[StoredLine | Da
         raise InputError(f"{path}: not a store of judgments (no head line of {STORE_FORMAT})")
 
 
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file with their ends."""
+    if is_plain(path):
+        with path.open("rb") as file:
+            yield from file
+    else:
+        yield from io.BytesIO(read_bytes(path))
+
+
+def record_at(path: Path, line: int, start: int, end: int) -> dict[str, Any]:
+    """Return the record of a line that `stored_lines` has read.
+
+    Args:
+        path: the file, a plain one; see `is_plain`.
+        line: number of the line.
+        start: its first byte.
+        end: where the next line begins.
+
+    Raises:
+        InputError: the file is gone, or the line is another one now.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            record = _record(file.read(end - start)[:-1])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if record is None or "reply" not in record:
+        raise InputError(f"{path}, line {line}: has been changed since it was read; start anew")
+    return record
+
+
+def is_plain(path: Path) -> bool:
+    """Return whether a file can be read from any byte on: not packed, no pipe, and readable."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(2) != b"\x1f\x8b"
+    except OSError:
+        return False  # `read_bytes` says what is wrong
+
+
 def _record(line: bytes) -> dict[str, Any] | None:
     """One line's record; None unless it is whole and unchanged."""
     if not line.strip():
@@ -244,7 +287,13 @@ def _identity(path: Path, number: int, record: Mapping[str, Any]) -> Identity:
         InputError: it is no head; names file, line and value.
     """
     where = f"{path}, line {number}: not the head of a store of judgments ({STORE_FORMAT})"
-    if record.get("format") != STORE_FORMAT:
+    version = record.get("format")
+    if version != STORE_FORMAT:
+        if isinstance(version, str) and version.startswith(STORE_FORMAT.partition("/")[0]):
+            where = (
+                f"{path}, line {number}: a store of the version {_shown(version)}; expected "
+                f"{STORE_FORMAT}, so take the gecjury that wrote it, or a later one"
+            )
         raise InputError(where)
     try:
         identity = from_record(Identity, record.get("identity"))

@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, nearest
-from gecjury.judges.asking.store import Store, content_key, read_store, read_stores, store_path
+from gecjury.judges.asking.store import (
+    Identity,
+    Store,
+    StoredLine,
+    content_key,
+    is_plain,
+    read_store,
+    read_stores,
+    store_path,
+    stored_lines,
+)
 from gecjury.textfiles import read_bytes, write_text
 
 
@@ -31,6 +41,56 @@ def list_stores(folder: Path) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
+    """Return the files that names of stores stand for; their heads are checked.
+
+    Args:
+        names: files, folders of stores, names as `list_stores` gives them, models, or prompts
+            such as `sentence` and `sentence.v1`; none for all stores of `folder`.
+        folder: where names are looked up.
+
+    Raises:
+        InputError: there is no such store, or none at all, or a file is no store.
+    """
+    paths: list[Path] = []
+    for name in names or (str(folder),):
+        path = Path(name)
+        if path.is_dir():
+            # A cache folder holds other things as well.
+            below = path / "judgments" if (path / "judgments").is_dir() else path
+            inside = sorted(below.glob("*.jsonl"))
+            if not inside:
+                raise InputError(f"{path}: no stored judgments; score something with a judge first")
+            paths += inside
+        elif path.exists():
+            paths.append(path)
+        else:
+            paths += _named_stores(name, folder)
+    for path in paths:
+        if not is_plain(path):
+            raise InputError(f"{path}: cannot be read, is packed, or is no file; unpack it first")
+        _first_identity(path)
+    return list(dict.fromkeys(paths))
+
+
+def _named_stores(name: str, folder: Path) -> list[Path]:
+    names = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        identity = _first_identity(path)
+        prompt = identity.prompt.partition(":")[0]
+        names[path] = (path.stem, identity.model, prompt, prompt.partition(".")[0])
+    if not names:
+        raise InputError(f"{name}: no such file or folder, and {folder} holds no store")
+    if chosen := [path for path in names if name in names[path]]:
+        return chosen
+    every = sorted({one for some in names.values() for one in some})
+    raise InputError(f"no file, folder or store {name!r} in {folder}: {nearest(name, every)}")
+
+
+def _first_identity(path: Path) -> Identity:
+    return next(line.identity for line in stored_lines(path) if isinstance(line, StoredLine))
 
 
 def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
