@@ -1,4 +1,4 @@
-"""`gecjury judgments`: stored replies of LLM judges as one file, to replay them elsewhere."""
+"""`gecjury judgments`: stored replies of LLM judges as one file, and the judges' prompts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gecjury.cli.parsers import CommandParser, add_actions, declares
+from gecjury.cli.streams import print_data
+from gecjury.errors import OptionError
 from gecjury.settings import REQUIRED, option
 
 
@@ -32,10 +34,22 @@ class Exported(Replies):
     stores: tuple[str, ...] = option((), "STORE")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A judge.
+
+    Attributes:
+        metric: a judge with its options, e.g. llm-s:protocol=pointwise.
+    """
+
+    metric: str = option(REQUIRED, "METRIC")
+
+
 _ACTIONS = {
     "list": ("the stores in the cache folder", declares(needs=("cache",))),
     "export": ("write stores into one file", declares(Exported, needs=("cache",))),
     "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
+    "prompt": ("print a judge's prompt, to start your own from (prompt=FILE)", declares(Asked)),
 }
 
 
@@ -45,7 +59,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, export or import."""
+    """List, export or import stores, or print a prompt."""
+    if args.action == "prompt":
+        return _print_prompt(args.metric)
     from gecjury.cli.inputs import runtime_from
     from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
     from gecjury.report.tables import print_table
@@ -63,4 +79,15 @@ def run(args: argparse.Namespace) -> int:
         rows = [{"file": args.file, "added": added, "known": present}]
         columns = list(rows[0])
     print_table(columns, rows, args.format)
+    return 0
+
+
+def _print_prompt(metric: str) -> int:
+    from gecjury.judges.judge import Judge
+    from gecjury.scoring.registry import load
+
+    scorer = load(metric)
+    if not isinstance(scorer, Judge):
+        raise OptionError(f"{scorer.name} asks no model; name a judge: llm-s, llm-e, edit-verdict")
+    print_data(scorer.wording_file)
     return 0
