@@ -17,7 +17,7 @@ from gecjury.judges.asking.ask import Asked, Question
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
-from gecjury.judges.replies.reply import Failure
+from gecjury.judges.replies.reply import Failure, read_reason
 from gecjury.runtime import Runtime
 
 Scored = tuple[Question, Sequence[float]]
@@ -100,6 +100,7 @@ def audit_of(
             if isinstance(verdict := answers[question.request.key].verdict, Failure)
         ],
         **_windows(model, questions, asked, rows),
+        **_reasons(scored, asked, rows, shown_by),
         "flips": order_flips(scored),
         "repeat_agreement": repeat_agreement(scored),
         "histogram": {f"{score:g}": count for score, count in sorted(halves.items())},
@@ -123,6 +124,32 @@ def audit_of(
             **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
         },
     }
+
+
+def _reasons(
+    scored: Sequence[Scored], asked: Asked, rows: Sequence[int], shown_by: Shown
+) -> dict[str, Any]:
+    """Return every verdict with its reason, and the systems behind its scores if any are known.
+
+    Empty unless reasons were asked for.
+    """
+    verdicts = [
+        {
+            "line": rows[question.set] + 1,
+            "order": question.order,
+            "repeat": question.request.repeat,
+            **(
+                {"systems": [list(shown_by[question.set].get(t, ())) for t in question.texts]}
+                if shown_by
+                else {}
+            ),
+            "scores": list(scores),
+            "reason": read_reason(asked.answers[question.request.key].replies[-1].text),
+        }
+        for question, scores in scored
+        if question.reasoned
+    ]
+    return {"verdicts": verdicts} if verdicts else {}
 
 
 def _windows(

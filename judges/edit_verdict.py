@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import OptionError
+from gecjury.corpus.language import Language
+from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.judge import Judge, load_wording, render_fenced
+from gecjury.judges.examples import Examples, Verdict
+from gecjury.judges.judge import Judge, Render, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
@@ -34,20 +35,58 @@ class EditVerdict(Judge, MeanScorer):
     The question is that of SEEDA's edit-based annotation (Kobayashi et al. 2024, section 3.2), so
     its verdicts can be held against the annotators' on the same edits. A correction without edits
     has no invalid one and scores 1; one with an edit that has no readable verdict is missing.
+
+    Attributes:
+        criterion: what makes an edit valid, in a sentence of your own or in a file.
     """
 
     name: ClassVar[str] = "edit-verdict"
     summary: ClassVar[str] = "a language model calls each edit valid or not; share of valid ones"
     paper: ClassVar[str] = "this package"
+    wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
+    later_settings: ClassVar[frozenset[str]] = Judge.later_settings | {"criterion"}
 
-    def wording(self, language: Language = ENGLISH) -> Prompt:
-        """Return the prompt."""
-        return load_wording("edit-verdict", None, language)
+    criterion: str | None = None
+
+    @property
+    def example_verdict(self) -> Verdict:
+        """The column of `examples` with the verdict."""
+        return "valid"
+
+    def rendered_examples(
+        self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
+    ) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return each example as a question and its answer.
+
+        Raises:
+            InputError: a correction has not one edit; names the line.
+        """
+        corpus = examples.corpus(language)
+        (version,) = corpus.systems.values()
+        edits = edits_of_pairs(corpus, enumerate(version.lines), runtime)
+        form = VALIDITY.with_reason() if self.reason else VALIDITY
+        rendered = []
+        for row, example in enumerate(examples.rows):
+            source, text = corpus.sources[row], version.lines[row]
+            of_text = edits[row, text]
+            if len(of_text) != 1:
+                raise InputError(
+                    f"{examples.path}, line {example.line}: the correction has {len(of_text)} "
+                    f"edits; expected one, which `{self.example_verdict}` is about"
+                )
+            case = EditCase(row, source, None, of_text[0], of_text, nan, text, corpus.language)
+            answer = form.answer(example.scores, example.reason)
+            rendered.append((self._rendered(wording, case)(None), answer))
+        return rendered
+
+    def _rendered(self, wording: Prompt, case: EditCase) -> Render:
+        source = case.language.joined(case.source)
+        return partial(render_fenced, wording, source, case.context, shown_edit(case))
 
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
         """Return all that is asked of a model about the edits of all corrections."""
-        return self._posed(self._cases(corpus, runtime)[0], model)
+        return self._posed(self._cases(corpus, runtime)[0], runtime, model)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the shares of valid edits, systems × sentences."""
@@ -66,12 +105,20 @@ class EditVerdict(Judge, MeanScorer):
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
         """Return verdicts on given edits; see `gecjury.scoring.by_edit.EditJudge`."""
+        self._refuse_leaks(cases)
         return self._verdicts(self._in_context(cases), runtime)
 
     def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan:
         """Return the plan of what `edit_scores` would ask."""
+        self._refuse_leaks(cases)
         judged = self._in_context(cases)
-        return self.plan_of(lambda model: self._posed(judged, model), runtime)
+        return self.plan_of(partial(self._posed, judged, runtime), runtime)
+
+    def _refuse_leaks(self, cases: Sequence[EditCase]) -> None:
+        """Refuse examples that are among the edits' sentences."""
+        if (examples := self.shown_examples) is not None:
+            sources, texts = [case.source for case in cases], [case.correction for case in cases]
+            examples.refuse_leaks({"source of an edit": sources, "correction of an edit": texts})
 
     def _in_context(self, cases: Sequence[EditCase]) -> Sequence[EditCase]:
         """Return the cases with the context that the judge is to see."""
@@ -104,18 +151,18 @@ class EditVerdict(Judge, MeanScorer):
     ) -> tuple[FloatArray, Statistics]:
         """Return the panel's verdict on each case, 1 valid and 0 not, and the audit."""
         rows = [case.row for case in cases]
-        pose = partial(self._posed, cases)
+        pose = partial(self._posed, cases, runtime)
         verdicts, report = self.verdicts(pose, rows, [1] * len(cases), runtime)
         return np.array([verdict for (verdict,) in verdicts]), report
 
-    def _posed(self, cases: Sequence[EditCase], model: Model) -> list[Question]:
+    def _posed(self, cases: Sequence[EditCase], runtime: Runtime, model: Model) -> list[Question]:
         wordings = {lang: self.wording(lang) for lang in {case.language for case in cases}}
+        turns = {lang: self.turns(model, wordings[lang], lang, runtime) for lang in wordings}
         questions = []
         for number, case in enumerate(cases):
-            wording = wordings[case.language]
-            source = case.language.joined(case.source)
-            render = partial(render_fenced, wording, source, case.context, shown_edit(case))
-            questions += self.pose(model, wording, VALIDITY, render, number)
+            wording, before = wordings[case.language], turns[case.language]
+            render = self._rendered(wording, case)
+            questions += self.pose(model, wording, VALIDITY, render, number, turns=before)
         return questions
 
 

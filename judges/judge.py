@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,9 +18,10 @@ import numpy as np
 from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import OptionError, known_name
+from gecjury.corpus.leakage import corpus_texts
+from gecjury.errors import InputError, OptionError, known_name, nearest_of
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
-from gecjury.judges.asking.exchange import Model, Request
+from gecjury.judges.asking.exchange import Message, Model, Request
 from gecjury.judges.asking.models import (
     Capabilities,
     capabilities,
@@ -29,6 +32,7 @@ from gecjury.judges.asking.models import (
 )
 from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
+from gecjury.judges.examples import Examples, Verdict, read_examples
 from gecjury.judges.replies.forms import TOP_TOKENS, Form
 from gecjury.judges.showing import (
     Context,
@@ -37,11 +41,20 @@ from gecjury.judges.showing import (
     nonce,
     one_line,
 )
-from gecjury.prompts import Prompt, criterion, read
+from gecjury.prompts import (
+    CRITERIA,
+    Prompt,
+    criterion,
+    own_criterion,
+    prompt_text,
+    read,
+    read_own,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
+from gecjury.textfiles import read_text
 
 _THINKING_TOKENS = 8192
 _REASONING_TOKENS = 4096
@@ -85,11 +98,17 @@ class Judge(Scorer):
         gpu_memory: share of the memory, of the GPU or else of the machine, that a model in process
             may take.
         max_model_len: context of a model in process, if less than its own.
+        prompt: a file with a wording of one's own; `gecjury judgments prompt` prints ours.
+        examples: a table of judged corrections that the model is shown before each question.
+        reason: a short reason in front of every verdict.
     """
 
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
+    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason"})
     connect: ClassVar[Connect] = staticmethod(connect)
+    wording_name: ClassVar[str]
+    """The name of the prompt of the judge's own question."""
     shows_edits: ClassVar[bool] = False
     """True where prompts show edits, which the tagger behind them decides."""
 
@@ -109,6 +128,9 @@ class Judge(Scorer):
     tensor_parallel: int = field(default=1, metadata=_PLACE)
     gpu_memory: float | None = field(default=None, metadata=_PLACE)
     max_model_len: int | None = field(default=None, metadata=_PLACE)
+    prompt: str | None = None
+    examples: str | None = None
+    reason: bool = False
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
@@ -123,9 +145,80 @@ class Judge(Scorer):
             self.models()
         self.wording()
 
-    @abstractmethod
+    @property
+    def usual_wording(self) -> str:
+        """The name of the prompt that is used without `prompt`."""
+        return self.wording_name
+
+    @property
+    def example_verdict(self) -> Verdict:
+        """The column of `examples` with the verdict."""
+        return "score"
+
+    @property
+    def typed_name(self) -> str:
+        """The judge with what decides the placeholders of its prompt, as it is typed."""
+        return self.name
+
     def wording(self, language: Language = ENGLISH) -> Prompt:
-        """Return the prompt in use for texts in a language."""
+        """Return the prompt in use for texts in a language.
+
+        Raises:
+            InputError: a file of the user's cannot be used.
+            OptionError: the criterion is none, or the prompt has no place for it.
+        """
+        wording = self._own_wording(language) if self.prompt else self._usual_wording(language)
+        shown = self.shown_examples
+        return replace(
+            wording,
+            reason=read("reason") if self.reason else None,
+            examples=shown.digest if shown else "",
+        )
+
+    @property
+    def wording_file(self) -> str:
+        """The whole file of the wording that is used without `prompt`, as `read_own` reads it."""
+        wording = self._usual_wording(ENGLISH)
+        return prompt_text(wording.name, wording.version)
+
+    def _usual_wording(self, language: Language) -> Prompt:
+        return load_wording(self.usual_wording, self._sentence, language)
+
+    def _own_wording(self, language: Language) -> Prompt:
+        """Return the wording of the user's file, which needs the placeholders of ours."""
+        ours = read(self.usual_wording, _NAMED).placeholders
+        may = {"criterion", "language"} | ({"subject"} & ours)
+        own = read_own(str(self.prompt), ours - may, may, self.typed_name)
+        if self._sentence and "criterion" not in own.placeholders:
+            raise OptionError(
+                f"{self.name}: {self.prompt} has no place for a criterion; put {{{{criterion}}}} "
+                "on a line of its own and criterion in its head, or leave the option out"
+            )
+        return replace(own, added=self._sentence, language=language.name)
+
+    @property
+    def _sentence(self) -> Prompt | None:
+        """The sentence that a criterion adds; None without one."""
+        value: str | None = getattr(self, "criterion", None)
+        published = CRITERIA.get(self.wording_name, ())
+        return None if value is None else read_criterion(self.name, value, published)
+
+    @property
+    def shown_examples(self) -> Examples | None:
+        """The judged corrections that the model is shown; None without.
+
+        Raises:
+            InputError: the file cannot be used.
+        """
+        if self.examples is None:
+            return None
+        return read_examples(self.examples, self.example_verdict, reasons=self.reason)
+
+    @abstractmethod
+    def rendered_examples(
+        self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
+    ) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return each example as a question, in the judge's own wording, and its answer."""
 
     @abstractmethod
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
@@ -178,9 +271,14 @@ class Judge(Scorer):
         return "+".join(part or default for part in (self.base_url or "").split("+"))
 
     def check(self, corpus: Corpus) -> None:
-        """Refuse what `Scorer.check` does, and a judge without a model."""
+        """Refuse what `Scorer.check` does, a judge without a model, and examples of the corpus."""
         super().check(corpus)
         self.models()
+        if (examples := self.shown_examples) is not None:
+            # A part of a benchmark is as little to be shown as the whole.
+            whole = corpus if corpus.drawn is None else corpus.drawn[0]
+            shown = [text for group in whole.groups or () for text in group.texts]
+            examples.refuse_leaks(corpus_texts(whole, systems=True) | {"correction": shown})
 
     def notes(self, runtime: Runtime) -> tuple[str, ...]:
         """Return notes on a server that the command does not name, and on OpenAI's models."""
@@ -231,8 +329,8 @@ class Judge(Scorer):
 
     def settings(self) -> dict[str, Setting]:
         """Return all options that can move a score, with the values in effect."""
-        kept = [f.name for f in fields(self) if not f.metadata.get("place")]
-        values = {name: getattr(self, name) for name in kept}
+        places = {f.name for f in fields(self) if f.metadata.get("place")}
+        values = {name: v for name, v in super().settings().items() if name not in places}
         # A key that stands in the address is no setting.
         return values | {"base_url": self.address and public_address(self.address)}
 
@@ -340,6 +438,7 @@ class Judge(Scorer):
         number: int,
         texts: tuple[int, ...] = (0,),
         order: int = 0,
+        turns: tuple[Message, ...] = (),
     ) -> list[Question]:
         """Return the questions for one prompt: one a repetition.
 
@@ -351,15 +450,11 @@ class Judge(Scorer):
             number: of the candidate set.
             texts: index in the set of the correction at each position.
             order: number of the permutation.
+            turns: of the conversation before it; see `turns`.
         """
-        able = capabilities(model)
-        # A schema is asked for where the model obeys one; otherwise the prompt's own words ask.
-        structured = able.schema if self.structured == "auto" else self.structured == "schema"
-        if self.thinking and self.structured == "auto":
-            structured = False  # a grammar that begins with the answer leaves no room to think
-        expect = json.dumps(form.typical, separators=(",", ":"))
-        if not structured:
-            expect = f"```json\n{json.dumps(form.typical, indent=2)}\n```"
+        able, structured = capabilities(model), self._asks_schema(model)
+        form = form.with_reason() if self.reason else form
+        expect = _written(form.typical, structured)
         # Repetitions differ in number and seed alone, so that the prompt is rendered once.
         content = render(None)
         read = form.read_expected if self.scoring == "expected" else form.read_plain
@@ -369,9 +464,9 @@ class Judge(Scorer):
                     backend=model.backend,
                     model=model.name,
                     base_url=public_address(model.base_url),
-                    messages=({"role": "user", "content": content},),
+                    messages=(*turns, {"role": "user", "content": content}),
                     schema=form.schema if structured else None,
-                    sampling=self._sampling(able, len(expect), repeat),
+                    sampling=self._sampling(able, len(expect) + form.longer, repeat),
                     repeat=repeat,
                     prompt=wording.id,
                     expect=expect,
@@ -381,9 +476,34 @@ class Judge(Scorer):
                 number,
                 texts,
                 order,
+                self.reason,
             )
             for repeat in range(self.repeats)
         ]
+
+    def turns(
+        self, model: Model, wording: Prompt, language: Language, runtime: Runtime
+    ) -> tuple[Message, ...]:
+        """Return the examples as turns of the conversation, which all questions begin with."""
+        if (examples := self.shown_examples) is None:
+            return ()
+        structured = self._asks_schema(model)
+        rendered = self.rendered_examples(examples, wording, language, runtime)
+        return tuple(
+            turn
+            for question, answer in rendered
+            for turn in (
+                {"role": "user", "content": question},
+                {"role": "assistant", "content": _written(answer, structured)},
+            )
+        )
+
+    def _asks_schema(self, model: Model) -> bool:
+        """Return whether a schema is asked for; otherwise the prompt's own words ask."""
+        if self.structured != "auto":
+            return self.structured == "schema"
+        # A grammar that begins with the answer leaves no room to think.
+        return capabilities(model).schema and not self.thinking
 
     def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:
         # A token is a character at least, so that any tokenizer has room for a compact answer.
@@ -411,22 +531,68 @@ class Judge(Scorer):
 
 _NAMED = 2
 """Version of the prompts that name the language; the published ones are of English."""
+_WITH_CRITERION = {"edit-verdict": 2}
+"""How many versions later prompts have a place for a criterion where their first has none."""
+_MOST_CRITERION = 100_000
 
 
-def load_wording(name: str, added: str | None = None, language: Language = ENGLISH) -> Prompt:
-    """Read a prompt and, if any, the sentence of a criterion.
+def load_wording(name: str, added: Prompt | None = None, language: Language = ENGLISH) -> Prompt:
+    """Read a prompt of this package.
 
     Args:
         name: of the prompt.
-        added: of the criterion.
+        added: the sentence of a criterion.
         language: of the texts, which prompts for other languages than English name.
     """
     english = language.code == ENGLISH.code
-    return replace(
-        read(name) if english else read(name, _NAMED),
-        added=None if added is None else criterion(added),
-        language="" if english else language.name,
-    )
+    version = 1 if english else _NAMED
+    if added and name in _WITH_CRITERION:
+        version += _WITH_CRITERION[name]
+    return replace(read(name, version), added=added, language="" if english else language.name)
+
+
+def read_criterion(judge: str, value: str, published: Sequence[str]) -> Prompt:
+    """Return a criterion: a published one, the text of a file, or the user's own words.
+
+    Args:
+        judge: name of the judge, for errors.
+        value: a name, a file, or a sentence.
+        published: names of those written for the prompt.
+
+    Raises:
+        OptionError: a single word, or the name of a text file, that is none of these.
+        InputError: the file cannot be read, or is blank.
+    """
+    if value in published:
+        return criterion(value)
+    if is_file(value):
+        text = read_text(value, most=_MOST_CRITERION).strip()
+        if not text:
+            raise InputError(f"{value}: the file is blank; expected a criterion in words")
+        return own_criterion(text)
+    # A slip in a name is told, and not taken for the whole of a criterion.
+    if " " not in value.strip() or re.search(r"\.(txt|md)$", value):
+        known = nearest_of(value, published) if published else "none is published"
+        raise OptionError(
+            f"unknown criterion of {judge} {value!r:.60}: {known}; or a file, or a sentence such "
+            'as "Judge how natural it sounds."'
+        )
+    return own_criterion(value.strip())
+
+
+def is_file(name: str) -> bool:
+    """Return whether a text is the name of a file; one that is too long for a name is none."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _written(answer: Mapping[str, Any], structured: bool) -> str:
+    """Return an answer as a model writes it: compact under a schema, else a block of code."""
+    if structured:
+        return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    return f"```json\n{json.dumps(answer, ensure_ascii=False, indent=2)}\n```"
 
 
 def context_lines(source: str, context: Context) -> str:

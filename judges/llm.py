@@ -24,7 +24,8 @@ class LLMS(GroupJudge):
     several groups has a score in each and their mean as sentence score.
 
     Attributes:
-        criterion: what to focus on, one of those published: grammaticality, fluency or meaning.
+        criterion: what to focus on, in a sentence of your own, in a file, or one of those
+            published: grammaticality, fluency or meaning.
     """
 
     name: ClassVar[str] = "llm-s"
@@ -50,7 +51,8 @@ class LLME(GroupJudge):
     without edits is shown as the plain sentence. Scores as for LLM-S.
 
     Attributes:
-        criterion: what to focus on, one of those published: difficulty or impact.
+        criterion: what to focus on, in a sentence of your own, in a file, or one of those
+            published: difficulty or impact.
     """
 
     name: ClassVar[str] = "llm-e"

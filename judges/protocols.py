@@ -18,16 +18,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from gecjury.corpus.corpus import Corpus, Group
-from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import OptionError, known_name
+from gecjury.corpus.language import Language
+from gecjury.errors import OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import systems_by_text
-from gecjury.judges.judge import Judge, Render, context_lines, load_wording, render_fenced
+from gecjury.judges.examples import Examples, Verdict
+from gecjury.judges.judge import Judge, Render, context_lines, render_fenced
 from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
+from gecjury.judges.replies.reply import REASON_CHARACTERS
 from gecjury.judges.showing import (
     CandidateSet,
     collect_sets,
@@ -37,7 +39,7 @@ from gecjury.judges.showing import (
     text_digest,
 )
 from gecjury.models.origin import Origin, taught_judge
-from gecjury.prompts import CRITERIA, Prompt
+from gecjury.prompts import Prompt
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
@@ -57,12 +59,11 @@ class GroupJudge(Judge, GroupScorer):
     drawn for every sentence by `seed`, so that a preference for a position is no system's gain.
 
     Attributes:
-        criterion: what to focus on, one of those published for the prompt.
+        criterion: what to focus on: one of those published for the prompt, a file or a sentence.
         protocol: `listwise` as published; `pointwise`; `pairwise`.
         orders: how many permutations of each set are judged and averaged.
     """
 
-    wording_name: ClassVar[str]
     subject: ClassVar[str]
     """Words for what is judged, in prompts of our own."""
     version: ClassVar[int] = 2
@@ -72,8 +73,6 @@ class GroupJudge(Judge, GroupScorer):
     orders: int = 1
 
     def __post_init__(self) -> None:
-        if self.criterion is not None:
-            known_name(f"criterion of {self.name}", self.criterion, CRITERIA[self.wording_name])
         most = _MOST_ORDERS[self.protocol]
         if not 1 <= self.orders <= most:
             raise OptionError(
@@ -86,10 +85,51 @@ class GroupJudge(Judge, GroupScorer):
             )
         super().__post_init__()
 
-    def wording(self, language: Language = ENGLISH) -> Prompt:
-        """Return the published prompt, or the protocol's own."""
-        name = self.wording_name if self.protocol == "listwise" else self.protocol
-        return load_wording(name, self.criterion, language)
+    @property
+    def usual_wording(self) -> str:
+        """The name of the published prompt, or of the protocol's own."""
+        return self.wording_name if self.protocol == "listwise" else self.protocol
+
+    @property
+    def example_verdict(self) -> Verdict:
+        """The column of `examples` with the verdict: `better` of two, or a `score`."""
+        return "better" if self.protocol == "pairwise" else "score"
+
+    @property
+    def typed_name(self) -> str:
+        """The judge with its protocol, as it is typed."""
+        return f"{self.name}:protocol={self.protocol}"
+
+    def rendered_examples(
+        self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
+    ) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return each example as a question and its answer; under `listwise`, one a source."""
+        corpus = self.read(examples.corpus(language))
+        texts = list(zip(*(version.lines for version in corpus.systems.values()), strict=True))
+        pairs = [(row, text) for row, of_row in enumerate(texts) for text in of_row]
+        shown = self.shown(corpus, pairs, runtime)
+        together: dict[str, list[int]] = {}
+        for row, source in enumerate(corpus.sources):
+            key = source if self.protocol == "listwise" else str(row)
+            together.setdefault(key, []).append(row)
+        rendered = []
+        for rows in together.values():
+            at = [(row, text) for row in rows for text in texts[row]]
+            scores = [score for row in rows for score in examples.rows[row].scores]
+            reason = " ".join(examples.rows[row].reason for row in rows)[:REASON_CHARACTERS]
+            candidates = CandidateSet(
+                rows[0],
+                corpus.language.joined(corpus.sources[rows[0]]),
+                None,
+                tuple(text for _, text in at),
+                tuple(shown[pair] for pair in at),
+            )
+            # Of several orders the first: of a pair it is as good as random which stands first.
+            form, render, order, _ = next(_PROTOCOLS[self.protocol](self, wording, candidates))
+            form = form.with_reason() if self.reason else form
+            answer = form.answer([scores[index] for index in order], reason)
+            rendered.append((render(None), answer))
+        return rendered
 
     @property
     def draw_seed(self) -> int:
@@ -111,28 +151,32 @@ class GroupJudge(Judge, GroupScorer):
         return collect_sets(corpus, groups, read_contexts(self.context, corpus), shown)
 
     def pose_sets(
-        self, sets: Sequence[CandidateSet], model: Model, language: Language = ENGLISH
+        self, sets: Sequence[CandidateSet], model: Model, language: Language, runtime: Runtime
     ) -> list[Question]:
         """Return what is asked of a model about candidate sets."""
         wording, protocol = self.wording(language), _PROTOCOLS[self.protocol]
+        turns = self.turns(model, wording, language, runtime)
         return [
             question
             for number, candidates in enumerate(sets)
             for form, render, texts, order in protocol(self, wording, candidates)
-            for question in self.pose(model, wording, form, render, number, texts, order)
+            for question in self.pose(model, wording, form, render, number, texts, order, turns)
         ]
 
     def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
         """Return the renderer of a prompt of our own; `places` name its corrections by index."""
         texts = {place: candidates.shown[index] for place, index in places.items()}
         around = wording, candidates.source, candidates.context
+        # A user's own wording may say in other words what is judged.
+        if "subject" not in wording.placeholders:
+            return partial(render_fenced, *around, texts)
         return partial(render_fenced, *around, texts, subject=self.subject)
 
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
         """Return all that is asked of a model; once for every group that poses a question."""
         sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
         by_set: dict[int, list[Question]] = {}
-        for question in self.pose_sets(sets, model, corpus.language):
+        for question in self.pose_sets(sets, model, corpus.language, runtime):
             by_set.setdefault(question.set, []).append(question)
         return [question for number, _ in places for question in by_set.get(number, ())]
 
@@ -142,7 +186,7 @@ class GroupJudge(Judge, GroupScorer):
         """Score the distinct texts of every group; the audit stands in the details."""
         sets, places = self.sets(corpus, groups, runtime)
         scores, report = self.verdicts(
-            lambda model: self.pose_sets(sets, model, corpus.language),
+            lambda model: self.pose_sets(sets, model, corpus.language, runtime),
             [candidates.row for candidates in sets],
             [len(candidates.texts) for candidates in sets],
             runtime,

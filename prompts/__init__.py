@@ -5,24 +5,41 @@ wording below a line `---`. Changed wording takes a new number; a published vers
 Where a wording names the texts' language, version 1 is for English and version 2 for all others,
 whose name fills `{{language}}`. Placeholders are `{{word}}`. What the head declares, what the text
 holds (tests see to these two) and what a caller fills must be the same set, so that a criterion or
-a context cannot get lost on the way.
+a context cannot get lost on the way. A user's own file has the same form and is checked when it is
+read (`read_own`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-__all__ = ["CRITERIA", "Prompt", "criterion", "packaged", "read"]
+from gecjury.errors import InputError
+from gecjury.textfiles import read_text
+
+__all__ = [
+    "CRITERIA",
+    "Prompt",
+    "criterion",
+    "own_criterion",
+    "packaged",
+    "prompt_text",
+    "read",
+    "read_own",
+]
 
 _FOLDER = Path(__file__).resolve().parent
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 # A placeholder that is all of its line, with the line break before it; or any other.
 _SLOT = re.compile(r"\n\{\{([a-z_]+)\}\}(?=\n)|\{\{([a-z_]+)\}\}")
 _ID = re.compile(r"([a-z]+(?:-[a-z]+)*)\.v([0-9]{1,6}):([0-9a-f]{16})")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
+# Of a file that a user names; the longest of ours has two thousand.
+_MOST_BYTES = 1_000_000
 
 CRITERIA: Mapping[str, tuple[str, ...]] = {
     "edit": ("difficulty", "impact"),
@@ -44,6 +61,8 @@ class Prompt:
         digest: SHA-256 of the whole file, 16 hexadecimal digits.
         added: the sentence of a criterion, for a prompt that has a place for it.
         language: the texts' in English, for a prompt that names it.
+        reason: the request for a reason, which ends the prompt; None where none is asked for.
+        examples: digest of the judged corrections that are shown before it; empty for none.
     """
 
     name: str
@@ -54,12 +73,18 @@ class Prompt:
     digest: str
     added: Prompt | None = None
     language: str = ""
+    reason: Prompt | None = None
+    examples: str = ""
 
     @property
     def id(self) -> str:
-        """Name, version and digest, the criterion's too: `sentence.v1:0123456789abcdef`."""
-        added = f"+{self.added.id}" if self.added else ""
-        return f"{self.name}.v{self.version}:{self.digest}{added}"
+        """Name, version and digest: `sentence.v1:0123456789abcdef`.
+
+        Those of the criterion, of the request for a reason and of the examples follow, if any.
+        """
+        parts = [f"{self.name}.v{self.version}:{self.digest}"]
+        parts += [part.id for part in (self.added, self.reason) if part]
+        return "+".join([*parts, *([f"examples:{self.examples}"] if self.examples else [])])
 
     def render(self, **values: str) -> str:
         """Fill every placeholder; a line that holds an empty placeholder alone is dropped.
@@ -99,7 +124,7 @@ class Prompt:
         """
         strange = f"not the prompt {self.name}.v{self.version}"
         # Every line begins with a line break, which a line that `render` drops takes along.
-        wording, whole = f"\n{self.text}\n", f"\n{text}\n"
+        wording, whole = self._lines, f"\n{text}\n"
         slots = list(_SLOT.finditer(wording))
         names = [slot[1] or slot[2] for slot in slots]
         values: dict[str, str] = {}
@@ -136,8 +161,12 @@ class Prompt:
         return values
 
     def _filled(self, values: Mapping[str, str]) -> str:
-        wording = f"\n{self.text}\n"
-        return _SLOT.sub(lambda slot: _in_slot(slot, values[slot[1] or slot[2]]), wording)[1:-1]
+        return _SLOT.sub(lambda slot: _in_slot(slot, values[slot[1] or slot[2]]), self._lines)[1:-1]
+
+    @property
+    def _lines(self) -> str:
+        """The wording with the request for a reason; every line begins with a line break."""
+        return "\n".join(["", self.text, *([self.reason.text] if self.reason else []), ""])
 
 
 def _in_slot(slot: re.Match[str], value: str) -> str:
@@ -152,8 +181,15 @@ def read(name: str, version: int = 1) -> Prompt:
         name: as in the file name.
         version: number of the wording.
     """
-    text = (_FOLDER / f"{name}.v{version}.txt").read_bytes().decode("utf-8")
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return _parsed(name, version, prompt_text(name, version))
+
+
+def prompt_text(name: str, version: int = 1) -> str:
+    """Return the whole file of a prompt, head included; see `read`."""
+    return (_FOLDER / f"{name}.v{version}.txt").read_bytes().decode("utf-8")
+
+
+def _parsed(name: str, version: int, text: str) -> Prompt:
     top, _, body = text.partition("\n---\n")
     head = {}
     for line in top.split("\n"):
@@ -161,7 +197,81 @@ def read(name: str, version: int = 1) -> Prompt:
         # One blank follows the colon; a score line may be indented further.
         head[key] = value.removeprefix(" ")
     placeholders = frozenset(_PLACEHOLDER.findall(body))
-    return Prompt(name, version, body.strip("\n"), placeholders, head, digest)
+    return Prompt(name, version, body.strip("\n"), placeholders, head, _digest(text))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str) -> Prompt:
+    """Read a prompt of the user's own, in the form of ours.
+
+    Args:
+        path: of the file.
+        needs: placeholders that its wording must have.
+        may: placeholders that its wording may have.
+        judge: name of the judge with its protocol, for errors.
+
+    Raises:
+        InputError: it cannot be read, has no such head, or its placeholders are others; names the
+            line and the remedy.
+    """
+    text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
+    remedy = f"start from `gecjury judgments prompt {judge}`"
+    top, line_of_dashes, _ = text.partition("\n---\n")
+    if not line_of_dashes:
+        raise InputError(
+            f"{path}, line 1: no head; expected name, version and placeholders, then a line ---: "
+            f"{remedy}"
+        )
+    for number, line in enumerate(top.split("\n"), 1):
+        if not re.match(r"[a-z_]+:", line):
+            raise InputError(
+                f"{path}, line {number}: {line!r:.60} in the head; expected `key: value`: {remedy}"
+            )
+    prompt = _parsed("", 0, text)
+    name, version = (prompt.head.get(key, "").strip() for key in ("name", "version"))
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{path}: the name in its head is {name!r:.60}; expected up to 60 letters, digits, "
+            "dots and hyphens, e.g. name: mine"
+        )
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", version):
+        raise InputError(
+            f"{path}: the version in its head is {version!r:.60}; expected a whole number from 1, "
+            "e.g. version: 1"
+        )
+    expected = f"{judge} needs {_braced(needs)} and may have {_braced(may)}: {remedy}"
+    first_line = top.count("\n") + 3
+    for number, line in enumerate(text.split("\n")[first_line - 1 :], first_line):
+        if strange := [one for one in _PLACEHOLDER.findall(line) if one not in {*needs, *may}]:
+            raise InputError(
+                f"{path}, line {number}: unknown placeholder {_braced(strange[:1])}; {expected}"
+            )
+    if missing := sorted(set(needs) - prompt.placeholders):
+        raise InputError(f"{path}: lacks {_braced(missing)}; {expected}")
+    declared = {part.strip() for part in prompt.head.get("placeholders", "").split(",")} - {""}
+    if declared != prompt.placeholders:
+        raise InputError(
+            f"{path}: its head declares the placeholders {', '.join(sorted(declared)) or '(none)'} "
+            f"and its wording has {', '.join(sorted(prompt.placeholders))}; make them the same"
+        )
+    if "scores" in needs and "{{number}}" not in prompt.head.get("score_line", ""):
+        raise InputError(
+            f"{path}: its head has no score_line with {{{{number}}}}, which fills {{{{scores}}}}: "
+            f"{remedy}"
+        )
+    return _parsed(name, int(version), text)
+
+
+def _braced(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{{{name}}}}}" for name in sorted(names))
+
+
+def own_criterion(text: str) -> Prompt:
+    """Return a criterion in the user's own words."""
+    return Prompt("criterion-own", 1, text, frozenset(), {}, _digest(text))
 
 
 def packaged(prompt_id: str) -> Prompt | None:
@@ -173,11 +283,22 @@ def packaged(prompt_id: str) -> Prompt | None:
     Returns:
         None if no prompt of that name, version and digest is packaged.
     """
-    first, *added = (_read_id(part) for part in prompt_id.split("+"))
-    if first is None:
+    name, *more = prompt_id.split("+")
+    prompt = _read_id(name)
+    if prompt is None:
         return None
-    criteria = [part for part in added if part and part.name.startswith("criterion-")]
-    return replace(first, added=criteria[0]) if criteria else first
+    for part in more:
+        kind, _, rest = part.partition(":")
+        added = _read_id(part)
+        if added and added.name.startswith("criterion-"):
+            prompt = replace(prompt, added=added)
+        elif added and added.name == "reason":
+            prompt = replace(prompt, reason=added)
+        elif kind == "parts":
+            # Stores come from elsewhere, and may name sections that there are not.
+            with suppress(ValueError):
+                prompt = prompt.reordered(rest.replace("-", "+"))
+    return prompt
 
 
 def _read_id(part: str) -> Prompt | None:

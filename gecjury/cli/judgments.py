@@ -1,4 +1,4 @@
-"""`gecjury judgments`: stored replies of LLM judges, looked through and moved as one file."""
+"""`gecjury judgments`: stored replies of LLM judges, and the judges' prompts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.serve import Server, serve_page
+from gecjury.cli.streams import print_data
+from gecjury.errors import OptionError
 from gecjury.settings import REQUIRED, option
 
 if TYPE_CHECKING:
@@ -52,6 +54,17 @@ class Shown:
     benchmark: str | None = option(None, metavar="NAME")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A judge.
+
+    Attributes:
+        metric: a judge with its options, e.g. llm-s:protocol=pointwise.
+    """
+
+    metric: str = option(REQUIRED, "METRIC")
+
+
 _ACTIONS = {
     "list": ("the stores in the cache folder", declares(needs=("cache",))),
     "export": ("write stores into one file", declares(Exported, needs=("cache",))),
@@ -60,6 +73,7 @@ _ACTIONS = {
         declares(Shown, Server, needs=("texts", "data")),
     ),
     "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
+    "prompt": ("print a judge's prompt, to start your own from (prompt=FILE)", declares(Asked)),
 }
 
 
@@ -69,7 +83,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, export, import or show."""
+    """List, export, import or show stores, or print a prompt."""
+    if args.action == "prompt":
+        return _print_prompt(args.metric)
     from gecjury.cli.inputs import runtime_from
     from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
     from gecjury.report.tables import print_table
@@ -130,3 +146,12 @@ def _whole_benchmark(args: argparse.Namespace) -> Benchmark:
     largest = max(sets, key=lambda name: (len(sets[name]), name == "all"))
     wanted = {**vars(args), "systems": largest, "references": None}
     return named_benchmark(argparse.Namespace(**wanted), args.benchmark)
+def _print_prompt(metric: str) -> int:
+    from gecjury.judges.judge import Judge
+    from gecjury.scoring.registry import load
+
+    scorer = load(metric)
+    if not isinstance(scorer, Judge):
+        raise OptionError(f"{scorer.name} asks no model; name a judge: llm-s, llm-e, edit-verdict")
+    print_data(scorer.wording_file)
+    return 0

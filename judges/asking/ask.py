@@ -45,6 +45,7 @@ class Question:
         set: number of the candidate set.
         texts: index in the set of the correction at each position.
         order: number of the permutation.
+        reasoned: whether a reason is asked for.
     """
 
     request: Request
@@ -52,6 +53,7 @@ class Question:
     set: int = 0
     texts: tuple[int, ...] = (0,)
     order: int = 0
+    reasoned: bool = False
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,9 @@ class Attempt:
         words = self.overrides.get(CUT)
         if words is None or self.request.cut is None:
             return self.request.messages
-        return ({"role": "user", "content": self.request.cut(int(words))},)
+        # What stands before the question, such as examples, has no context.
+        before = self.request.messages[:-1]
+        return (*before, {"role": "user", "content": self.request.cut(int(words))})
 
 
 Deliver = Callable[[Attempt, Reply], Attempt | None]

@@ -69,6 +69,8 @@ _OPTIONAL = (
 )
 # How OpenAI's protocol names a schema; llama-cpp-python wants it beside "json_object".
 _SCHEMA = "json_schema"
+# The bound on the text of a reason in a schema.
+_BOUND = "maxLength"
 # Bytes that a server takes to write the probabilities of one token and of its alternatives.
 _TOKEN_BYTES = 5_000
 _MOST_MESSAGE = 4_000
@@ -380,6 +382,10 @@ class OpenAIBackend(ServerBackend):
             _Refused: there is such a setting, without which the request is to be sent again.
         """
         sent = {**body, **body.get("extra_body", {})}
+        # Some servers know no bound on a text; a schema without it is better than none.
+        if _BOUND.lower() in text and "response_format" in sent and _BOUND not in self.left_out:
+            self.left_out.add(_BOUND)
+            raise _Refused
         for name in names:
             words = [name, name.replace("_", " ")]
             if name == "response_format":
@@ -484,6 +490,11 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
     }
     if attempt.request.schema is not None:
         schema = dict(attempt.request.schema)
+        if _BOUND in left_out:
+            schema["properties"] = {
+                key: {name: value for name, value in of_key.items() if name != _BOUND}
+                for key, of_key in schema["properties"].items()
+            }
         form = {"name": "verdict", "strict": True, "schema": schema}
         body["response_format"] = {"type": _SCHEMA, _SCHEMA: form}
         if _SCHEMA in left_out:

@@ -12,13 +12,15 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from gecjury.errors import OptionError
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.replies.reply import (
+    REASON,
+    REASON_CHARACTERS,
     Failure,
     Verdict,
     read_choice,
@@ -33,6 +35,20 @@ TOP_TOKENS = 20
 
 _DIGITS = {str(number): float(number) for number in range(1, 6)}
 _WORDS = {"true": 1.0, "false": 0.0}
+_TYPICAL_REASON = (
+    "The first error is corrected, but the second one is left, and a word that the source does "
+    "not have changes the meaning of the sentence."
+)
+# The reason of an answer, as a tolerant reader takes it: its key, and a string behind a colon.
+_REASON_TEXT = re.compile(
+    rf"""(["']?){REASON}\1\s*+:\s*+("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')""",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class _Read(Protocol):
+    def __call__(self, text: str, *, reasoned: bool = False) -> Verdict:
+        """Return the verdict of a reply's text."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +61,17 @@ class Form:
         read: gives the verdict of a reply's text.
         places: for each score of the verdict a regular expression of its key.
         values: what the tokens of a score stand for; empty where a verdict holds no score.
+        words: by the scores of a verdict the value of the one key; empty where scores are numbers.
+        reasoned: whether a reason stands in front of the verdict; see `with_reason`.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
     typical: Mapping[str, Any]
-    read: Callable[[str], Verdict]
+    read: _Read
     places: Sequence[str] = ()
     values: Mapping[str, float] = field(default_factory=dict)
+    words: Mapping[tuple[float, ...], Any] = field(default_factory=dict)
+    reasoned: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -63,9 +83,27 @@ class Form:
             "additionalProperties": False,
         }
 
+    @property
+    def longer(self) -> int:
+        """Characters by which an answer may be longer than the typical one."""
+        return REASON_CHARACTERS - len(_TYPICAL_REASON) if self.reasoned else 0
+
+    def with_reason(self) -> Form:
+        """Return the form of the same answer with the reason for it as its first key."""
+        text = {"type": "string", "maxLength": REASON_CHARACTERS}
+        fields = {REASON: text, **self.fields}
+        typical = {REASON: _TYPICAL_REASON, **self.typical}
+        return replace(self, fields=fields, typical=typical, reasoned=True)
+
+    def answer(self, scores: Sequence[float], reason: str = "") -> dict[str, Any]:
+        """Return the answer that is read as these scores."""
+        values = [self.words[tuple(scores)]] if self.words else [int(score) for score in scores]
+        verdict = dict(zip((key for key in self.fields if key != REASON), values, strict=True))
+        return {REASON: reason, **verdict} if self.reasoned else verdict
+
     def read_plain(self, reply: Reply) -> Verdict:
         """Return the verdict as a reply has it written."""
-        return self.read(reply.text)
+        return self.read(reply.text, reasoned=self.reasoned)
 
     def read_expected(self, reply: Reply) -> Verdict:
         """Return the expected scores of a reply; as written where a score has no token.
@@ -73,10 +111,10 @@ class Form:
         Raises:
             OptionError: the backend gave no probabilities.
         """
-        plain = self.read(reply.text)
+        plain = self.read_plain(reply)
         if isinstance(plain, Failure):
             return plain
-        means = [_at(reply, place, self.values) for place in self.places]
+        means = [_at(reply, place, self.values, self.reasoned) for place in self.places]
         return [score if mean is None else mean for score, mean in zip(plain, means, strict=True)]
 
 
@@ -84,10 +122,20 @@ _POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
 SCORE = Form({"score": _POINTS}, {"score": 3}, read_score, ("score",), _DIGITS)
 """One score of 1 to 5."""
 CHOICE = Form(
-    {"better": {"type": "string", "enum": ["A", "B", "tie"]}}, {"better": "A"}, read_choice
+    {"better": {"type": "string", "enum": ["A", "B", "tie"]}},
+    {"better": "A"},
+    read_choice,
+    words={(1.0, 0.0): "A", (0.0, 1.0): "B", (0.5, 0.5): "tie"},
 )
 """The better one of two corrections, or a tie."""
-VALIDITY = Form({"valid": {"type": "boolean"}}, {"valid": True}, read_validity, ("valid",), _WORDS)
+VALIDITY = Form(
+    {"valid": {"type": "boolean"}},
+    {"valid": True},
+    read_validity,
+    ("valid",),
+    _WORDS,
+    {(1.0,): True, (0.0,): False},
+)
 """The validity of an edit."""
 
 
@@ -105,14 +153,24 @@ def scores_form(count: int) -> Form:
     )
 
 
-def _at(reply: Reply, key: str, values: Mapping[str, float]) -> float | None:
-    """Return the expected value at the last place where one follows a key; None if none does."""
+def _at(reply: Reply, key: str, values: Mapping[str, float], reasoned: bool) -> float | None:
+    """Return the expected value at the last place where one follows a key; None if none does.
+
+    Args:
+        reply: with the probabilities of its tokens.
+        key: a regular expression.
+        values: what the tokens stand for.
+        reasoned: the answer has a reason, in which and behind which no value is looked for.
+    """
     if not reply.logprobs or not any(top for _, top in reply.logprobs):
         raise OptionError(
             "scoring=expected needs the probabilities of tokens, and the backend gave none; "
             "take another model or server, or scoring=argmax"
         )
     text = "".join(token for token, _ in reply.logprobs)
+    if reasoned:
+        # Blanks take its place, so that all else stays where it is.
+        text = _REASON_TEXT.sub(lambda match: " " * len(match[0]), text[: text.rfind("}") + 1])
     place = _last_value(text, key, "|".join(values))
     if place is None:
         return None

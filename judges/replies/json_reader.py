@@ -54,8 +54,16 @@ class _Odd(_Failure):
     """The text here is not an object."""
 
 
-def read_objects(text: str) -> tuple[list[Mapping[str, list[Value]]], bool]:
+def read_objects(
+    text: str, *, strict: bool = False
+) -> tuple[list[Mapping[str, list[Value]]], bool]:
     """Return the outermost objects of a text, and whether the text ends inside one.
+
+    Args:
+        text: a reply.
+        strict: there are no objects in a text in which a brace opens or closes none. An object
+            whose text holds quotation marks that are not escaped is then never read from its
+            middle.
 
     Returns:
         Each object as key → all values given for it, in order; braces that open no object (in
@@ -67,15 +75,20 @@ def read_objects(text: str) -> tuple[list[Mapping[str, list[Value]]], bool]:
     objects: list[Mapping[str, list[Value]]] = []
     reader = _Reader(text)
     at = text.find("{")
-    cut = False
+    cut, end = False, 0
     while at >= 0:
+        if strict and "}" in text[end:at]:
+            return [], False
         try:
             objects.append(reader.read(at))
-            at = text.find("{", reader.at)
+            end = reader.at
+            at = text.find("{", end)
         except _Failure as failure:
             cut |= isinstance(failure, _Cut)
+            if strict:
+                return [], cut
             at = text.find("{", at + 1)
-    return objects, cut
+    return ([], False) if strict and "}" in text[end:] else (objects, cut)
 
 
 @dataclass(slots=True)

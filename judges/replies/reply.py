@@ -4,6 +4,10 @@ A reply may be bare or fenced JSON, with prose around it, comments, trailing com
 scores as strings or floats, keys in any order, or a thinking block in front. Whatever can be read
 in one way only is read; everything else is a `Failure` that says what is wrong. Nothing is ever
 guessed, clipped into range or filled in.
+
+Where a reason stands before the scores (`reasoned`), the reply may quote texts that try to look
+like an answer. A score is then read from the outermost object's own keys alone, and a reply in
+which any brace is not part of such an object is a failure.
 """
 
 from __future__ import annotations
@@ -27,6 +31,12 @@ _TARGET = re.compile(
     r"(?:target[\s_-]*(\d+)(?:[\s_-]*score)?|target[\s_-]*score[\s_-]*(\d+)|score[\s_-]*(\d+))",
     re.IGNORECASE,
 )
+REASON = "reason"
+"""The key of the reason for a verdict."""
+REASON_CHARACTERS = 300
+"""The most characters that are asked for, and shown, of a reason."""
+
+_OBJECT_FIRST = re.compile(r"\s*(?:```(?:json)?\s*)?\{")
 _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*5(?:\.0)?\s*)?(?:points?\s*)?")
 
 
@@ -105,14 +115,15 @@ def answer_text(text: str) -> str | Failure:
     return rest
 
 
-def read_scores(text: str, count: int) -> Verdict:
+def read_scores(text: str, count: int, *, reasoned: bool = False) -> Verdict:
     """Read the scores of `count` targets shown together, 1 to 5 each.
 
     Args:
         text: the reply.
         count: targets shown; keys are `target1_score` to `targetN_score`, near spellings allowed.
+        reasoned: a reason was asked for; see the module.
     """
-    targets = _find(text, lambda record: _targets(record) or None)
+    targets = _find(text, lambda record: _targets(record) or None, reasoned)
     if isinstance(targets, Failure):
         return targets
     if extra := sorted(number for number in targets if not 1 <= number <= count):
@@ -128,23 +139,31 @@ def read_scores(text: str, count: int) -> Verdict:
     return scores
 
 
-def read_score(text: str) -> Verdict:
+def read_score(text: str, *, reasoned: bool = False) -> Verdict:
     """Read the one score of a reply such as `{"score": 4}`."""
-    values = _find(text, lambda record: _values(record, "score"))
+    values = _find(text, lambda record: _values(record, "score"), reasoned)
     if isinstance(values, Failure):
         return values
     score = _agreed(values, "score")
     return score if isinstance(score, Failure) else [score]
 
 
-def read_choice(text: str) -> Verdict:
+def read_choice(text: str, *, reasoned: bool = False) -> Verdict:
     """Read the points of corrections A and B in a reply such as `{"better": "A"}`."""
-    return _worded(text, "better", _CHOICES)
+    return _worded(text, "better", _CHOICES, reasoned)
 
 
-def read_validity(text: str) -> Verdict:
+def read_validity(text: str, *, reasoned: bool = False) -> Verdict:
     """Read the verdict of a reply such as `{"valid": true}`: 1 for valid, 0 for not."""
-    return _worded(text, "valid", _VALIDITIES)
+    return _worded(text, "valid", _VALIDITIES, reasoned)
+
+
+def read_reason(text: str) -> str:
+    """Return the reason that a reply gives, cut to `REASON_CHARACTERS`; empty without any."""
+    values = _find(text, lambda record: _values(record, REASON), reasoned=True)
+    reason = values[0] if isinstance(values, list) else ""
+    line = " ".join(reason.split()) if isinstance(reason, str) else ""
+    return line if len(line) <= REASON_CHARACTERS else f"{line[: REASON_CHARACTERS - 1]}…"
 
 
 _CHOICES = {
@@ -158,9 +177,11 @@ _VALIDITIES = {
 }
 
 
-def _worded(text: str, key: str, scores: Mapping[str, tuple[float, ...]]) -> Verdict:
+def _worded(
+    text: str, key: str, scores: Mapping[str, tuple[float, ...]], reasoned: bool
+) -> Verdict:
     """Return the scores that the word at a key stands for."""
-    values = _find(text, lambda record: _values(record, key))
+    values = _find(text, lambda record: _values(record, key), reasoned)
     if isinstance(values, Failure):
         return values
     verdicts = [scores.get(str(value).strip().lower()) for value in values]
@@ -172,16 +193,22 @@ def _worded(text: str, key: str, scores: Mapping[str, tuple[float, ...]]) -> Ver
     return list(first)
 
 
-def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None]) -> _T | Failure:
+def _find(
+    text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None], reasoned: bool = False
+) -> _T | Failure:
     """Return what `wanted` gives for the one object that has it; several must agree."""
-    answer = answer_text(text)
+    # A reason may quote the mark that ends a thinking block; what begins with an object has none.
+    whole = reasoned and _OBJECT_FIRST.match(text)
+    answer = text if whole else answer_text(text)
     if isinstance(answer, Failure):
         return answer
     try:
-        objects, cut = read_objects(answer)
+        objects, cut = read_objects(answer, strict=reasoned)
     except TooTangled:
         return Failure("no-json", "too many braces that lead nowhere")
-    hits = [hit for record in objects for hit in _nested(record, wanted)]
+    # An object in the place of the reason's text is no answer either.
+    skip = REASON if reasoned else ""
+    hits = [hit for record in objects for hit in _nested(record, wanted, skip)]
     if not hits:
         if cut:
             return Failure("truncated", "the JSON object never ends")
@@ -196,14 +223,28 @@ def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None]) -
 
 
 def _nested(
-    record: Mapping[str, list[Value]], wanted: Callable[[Mapping[str, list[Value]]], _T | None]
+    record: Mapping[str, list[Value]],
+    wanted: Callable[[Mapping[str, list[Value]]], _T | None],
+    skip: str = "",
 ) -> list[_T]:
-    """Return what `wanted` gives for an object or, where that is nothing, for those inside it."""
+    """Return what `wanted` gives for an object or, where that is nothing, for those inside it.
+
+    Args:
+        record: the object.
+        wanted: gives None for nothing.
+        skip: a key whose values are passed over.
+    """
     hit = wanted(record)
     if hit is not None:
         return [hit]
-    inner = [value for values in record.values() for value in values if isinstance(value, Mapping)]
-    return [hit for value in inner for hit in _nested(value, wanted)]
+    inner = [
+        value
+        for key, values in record.items()
+        if key.strip().lower() != skip
+        for value in values
+        if isinstance(value, Mapping)
+    ]
+    return [hit for value in inner for hit in _nested(value, wanted, skip)]
 
 
 def _targets(record: Mapping[str, list[Value]]) -> dict[int, list[Value]]:

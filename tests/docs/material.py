@@ -9,6 +9,7 @@ from pathlib import Path
 from gecjury.benchmarks import load_benchmark
 from gecjury.cli import main
 from gecjury.datasets.run import score_dataset
+from gecjury.prompts import prompt_text
 from tests import datasets, tiny
 
 LINES = 20
@@ -21,6 +22,7 @@ OUTPUTS = {
     "outputs/hasty": "hasty", "baseline": "hasty",
     "system_preds/one/out1": "careful", "system_preds/two/out2": "fluent",
 }  # fmt: skip
+JUDGED = ["source,correction,score,reason", "My uncle drive .,My uncle drives .,5,Right."]
 REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0}
 
 
@@ -43,6 +45,8 @@ def lay(folder: Path) -> None:
     _lay_tables(folder, sources, texts)
     write(folder / "free.txt", ["changes", "gleu"])
     write(folder / "two.txt", ["changes", "green"])
+    write(folder / "judged.csv", JUDGED)
+    write(folder / "teacher.txt", prompt_text("pointwise").splitlines())
     score_dataset(
         folder / "pairs",
         folder / "stored-scores",

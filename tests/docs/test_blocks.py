@@ -97,7 +97,7 @@ PUT_IN = (
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
     (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
     (r"-m impara(?!\S)", "-m impara:model=my-impara"),
-    (r"(.*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
+    (r"^((?!judgments ).*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
     (r"^(compare .*)", r"\1 --resample none"),
     (r"^(attack seeda(?!.*--attack)(?!.*--as-reward).*)", r"\1 --attack generic"),
     (r"^(attack seeda(?!.*--system).*)", r"\1 --system T5"),

@@ -1,4 +1,4 @@
-"""An option's best value on one benchmark, and what it does on others: `gecjury tune`."""
+"""An option's best value, or the best of several candidates: `gecjury tune`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 from gecjury.addresses import masked
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.metaeval import study as metaeval
 from gecjury.metaeval.settings import HumanKind, Settings
@@ -19,9 +20,19 @@ from gecjury.scoring.options import parse
 from gecjury.scoring.registry import Metric, load, scorer_class
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
-from gecjury.settings import option
+from gecjury.settings import check_needs, option
+from gecjury.stats.bootstrap import group_counts, interval
 from gecjury.stats.ranking import Aggregate
+from gecjury.stats.resampling import Resampling
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.studies.tune.candidates import (
+    Agreements,
+    agreements,
+    candidate_metrics,
+    choose,
+    rows_of,
+    verdict,
+)
 from gecjury.studies.tune.trial import (
     MEASURES,
     Grid,
@@ -38,6 +49,9 @@ from gecjury.studies.tune.trial import (
     trial_of,
     tuning_of,
 )
+
+# Of options that do nothing beside candidates, which are compared on judged pairs alone.
+_NOT_CHOOSING: Mapping[str, tuple[str, ...]] = {"prompt": ()}
 
 
 @dataclass(frozen=True)
@@ -70,10 +84,12 @@ class Tune(Study):
         folds: mean of the optima on all but one fold of sentences (default: 10; uot-errant: 1).
         seed: seed of the folds.
         curve: also the figures of every value.
+        prompt: choose among candidates by accuracy on judged pairs: options added to the metric's
+            (criterion=fluency), whole metrics, or a file with one a line.
     """
 
     takes: ClassVar[Takes] = "benchmark"
-    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
     what: ClassVar[str] = "with a range of values, METRIC:OPTION=START:STOP:STEP; see below"
     data: ClassVar[str] = "where the value is found"
     keeps: ClassVar[bool] = True
@@ -83,14 +99,21 @@ what to tune:
   green                    β as its paper did: 0 to 5 by 0.01, ten folds, corpus scores
   uot-errant               λ1 = λ2 as its paper did: 0.02 to 1 by 0.02, encoded once
   some:model=DIR           α, β and γ, all hundredths
+  llm-s:model=M --prompt criterion=fluency prompt=mine.txt
+                           the best wording of a judge, held out by folds
 """
     test: tuple[str | Benchmark, ...] = option((), metavar="BENCHMARK", several=True)
     human: View | None = None
-    human_scores: HumanKind | None = None
-    aggregate: Aggregate | None = None
+    human_scores: HumanKind | None = option(None, needs=_NOT_CHOOSING)
+    aggregate: Aggregate | None = option(None, needs=_NOT_CHOOSING)
     folds: int | None = option(None, metavar="N", least=1, most=100_000, hint="1: all sentences")
     seed: int = option(0, least=0)
-    curve: bool = False
+    curve: bool = option(False, needs=_NOT_CHOOSING)
+    prompt: tuple[str, ...] = option((), metavar="CANDIDATE", several=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_needs(self, "human_scores", "aggregate", "curve")
 
     @property
     def view(self) -> View | None:
@@ -108,6 +131,8 @@ what to tune:
         name, _ = parse(metric)
         if scorer_class(name).fixed:
             raise OptionError(f"{name}: holds scores of given texts: it has no option to be tuned")
+        if self.prompt:
+            return self._candidates(metric)[0]
         grid = _grid(metric)
         return load(metric) if grid is None else grid.scorer()
 
@@ -118,6 +143,10 @@ what to tune:
         benchmark = work.benchmark
         if benchmark is None:
             raise OptionError("tuning needs human judgments: name a benchmark")
+        if self.prompt:
+            for scorer, corpus in self.to_score(work):
+                scorer.check(corpus)
+            return
         searches = _grid(*work.typed) is None
         if not searches and self._judged(benchmark).few(benchmark.view):
             raise OptionError(
@@ -126,11 +155,24 @@ what to tune:
             )
         super().check(work)
 
+    def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
+        """Yield the metric with every value, or every candidate, and the texts that it scores."""
+        (what,) = work.typed
+        scorers: Sequence[Scorer] = work.scorers
+        if self.prompt:
+            scorers = self._candidates(what)
+        elif (grid := _grid(what)) is not None:
+            scorers = [grid.scorer(value) for value in grid.values]
+        for scorer in scorers:
+            yield scorer, scorer.read(work.corpus)
+
     def run(self, work: Work) -> Result:
         """Find the value and try it on other benchmarks.
 
         Table `found` has a record a measure with the value, the measure with it and with the
         default; `elsewhere` the same of each other benchmark; `curve` every value that was tried.
+        With candidates (`prompt`), `candidates` has a record each, `held_out` what choosing among
+        them was worth, and `elsewhere` the chosen one and the metric as named.
         """
         ((what, usual),) = work.typed.items()
         benchmark = cast(Benchmark, work.benchmark)
@@ -141,6 +183,8 @@ what to tune:
         if work.folder:
             check_writable(work.folder)
             runtime = replace(runtime, scores=Path(work.folder))
+        if self.prompt:
+            return self._chosen(what, benchmark, others, runtime, work.name or benchmark.name)
         grid = _grid(what)
         # What the metric's paper did fills the gaps, so that its figures come back unasked.
         how = self._filled(what, grid)
@@ -192,6 +236,105 @@ what to tune:
             tables.append(Table(measures if self.curve else (), curve, title, name="curve"))
         said = tuple(f"warning: {warning}" for warning in warnings)
         return Result(tuple(tables), facts, tuple(warnings), said=said)
+
+    def _candidates(self, what: str) -> list[Scorer]:
+        """Return the metric as named and the candidates, each once.
+
+        Raises:
+            OptionError: a candidate is no metric, or there is none beside the metric itself.
+        """
+        scorers = dict.fromkeys(load(one) for one in candidate_metrics(what, self.prompt))
+        if len(scorers) < 2:
+            raise OptionError(
+                f"--prompt: no candidate differs from {masked(what)}; expected at least one, e.g. "
+                "criterion=fluency"
+            )
+        return list(scorers)
+
+    def _chosen(
+        self,
+        what: str,
+        benchmark: Benchmark,
+        others: Sequence[Benchmark],
+        runtime: Runtime,
+        name: str,
+    ) -> Result:
+        """Choose among the candidates, and try the best on other benchmarks."""
+        scorers = self._candidates(what)
+        folds = 10 if self.folds is None else self.folds
+        study = metaeval.Study(benchmark, Settings(seed=self.seed))
+        tables = [
+            score_with_files(scorer, benchmark.corpus, runtime.scores, runtime)
+            for scorer in scorers
+        ]
+        agreed = agreements(study, tables, benchmark.view)
+        choice = choose(agreed, folds, self.seed)
+        labels = [table.signature.label for table in tables]
+        warnings, elsewhere, unanswered = [], [], any(table.unanswered for table in tables)
+        for other in others:
+            if warning := leak_warning(
+                benchmark.corpus, other.corpus, (benchmark.name, other.name)
+            ):
+                warnings.append(warning)
+            pair = [scorers[0], scorers[choice.best]]
+            for scorer in pair:
+                scorer.check(other.corpus)
+            there = [score_with_files(s, other.corpus, runtime.scores, runtime) for s in pair]
+            unanswered |= any(table.unanswered for table in there)
+            study = metaeval.Study(other, Settings(seed=self.seed))
+            elsewhere.append(_tested(agreements(study, there, other.view), other, self.seed))
+        held_out = {
+            "candidates": len(scorers),
+            "folds": folds,
+            "best": labels[choice.best],
+            "figure": float(choice.accuracies[choice.best]),
+            "held_out": choice.held_out,
+            "inflation": choice.inflation,
+            "default": float(choice.accuracies[0]),
+            "gain": choice.gain,
+            "gain_ci95": list(choice.gain_interval),
+        }
+        notes = [
+            f"accuracy over {agreed.pairs.sum():.0f} decided pairs of {len(agreed.pairs)} sources; "
+            "ties and pairs without a score count half",
+            f"difference from the metric as named, {labels[0]}; 95% intervals from the same "
+            "resampled sources",
+            f"chosen: in how many of {folds} folds (seed {self.seed}) it was best on all others",
+        ]
+        columns = [
+            Column("metric"),
+            Column("accuracy", interval="accuracy_ci95"),
+            Column("difference", interval="difference_ci95"),
+            Column("chosen"),
+            Column("missing"),
+        ]
+        summary = [Column("figure", "its own accuracy"), Column("held_out", "held out")]
+        summary += [Column("inflation"), Column("default", "as named")]
+        summary += [Column("gain", interval="gain_ci95")]
+        beside = [Column("benchmark"), Column("human"), Column("figure", "with it")]
+        beside += [Column("default", "as named"), Column("difference", interval="difference_ci95")]
+        tables_shown = (
+            Table(columns, rows_of(choice, labels, agreed.missing), f"Candidates on {name}", notes,
+                  "candidates"),
+            Table(summary, [held_out], "Choosing among them", name="held_out"),
+            Table(beside if elsewhere else [], elsewhere, "Elsewhere", warnings, "elsewhere"),
+        )  # fmt: skip
+        facts = {
+            "what": masked(what),
+            "benchmark": benchmark.name,
+            "systems": list(benchmark.corpus.names),
+            "human": benchmark.view,
+            "folds": folds,
+            "seed": self.seed,
+            "fingerprint": benchmark.fingerprint,
+            "signatures": [str(table.signature) for table in tables],
+            "warnings": warnings,
+        }
+        said = tuple(f"warning: {warning}" for warning in warnings)
+        answer = verdict(choice, labels, folds)
+        return Result(
+            tables_shown, facts, tuple(warnings), int(unanswered), said=said, verdict=answer
+        )
 
     def _filled(self, what: str, grid: Grid | None) -> Tune:
         """Return the settings with what the metric's paper did where they are silent."""
@@ -280,6 +423,22 @@ def _grid(what: str) -> Grid | None:
             )
         what += ("," if options else ":") + preset
     return parse_grid(what)
+
+
+def _tested(agreed: Agreements, benchmark: Benchmark, seed: int) -> dict[str, Any]:
+    """Return a record of the default's accuracy on a benchmark and of the chosen metric's."""
+    default, figure = agreed.accuracies()
+    how = Resampling()
+    drawn = agreed.accuracies(group_counts(len(agreed.pairs), how.resamples, seed)).T
+    difference = float(figure - default)
+    return {
+        "benchmark": benchmark.name,
+        "human": benchmark.view,
+        "figure": float(figure),
+        "default": float(default),
+        "difference": difference,
+        "difference_ci95": list(interval(drawn[1] - drawn[0], how.confidence, difference)[0]),
+    }
 
 
 def _searched(what: str, usual: Scorer, study: metaeval.Study, runtime: Runtime) -> list[_Optimum]:

@@ -1,0 +1,157 @@
+"""Candidates of a metric: how they are named, compared and chosen among."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury import Tune
+from gecjury.errors import OptionError
+from gecjury.metaeval.study import Study
+from gecjury.report.tables import to_json
+from gecjury.studies.tune.candidates import (
+    Agreements,
+    agreements,
+    candidate_metrics,
+    choose,
+    verdict,
+)
+from tests.shell import Shell
+
+
+def test_candidates_are_options_metrics_or_lines_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "candidates.txt"
+    file.write_text("# wordings\n\ncriterion=Natural\\, please.\nllm-e:model=m\n")
+    assert candidate_metrics("llm-s:model=m,orders=2", ["orders=1", str(file), "llm-s"]) == [
+        "llm-s:model=m,orders=2",
+        "llm-s:model=m,orders=1",
+        "llm-s:model=m,orders=2,criterion=Natural\\, please.",
+        "llm-e:model=m",
+        "llm-s",
+    ]
+    file.write_text("fluency\n")
+    with pytest.raises(OptionError, match="line 1: 'fluency' is no candidate; expected options"):
+        candidate_metrics("llm-s", [str(file)])
+
+
+def test_the_choice_is_tested_on_what_it_did_not_see() -> None:
+    # Two metrics, four sources of one pair each: 2/4 and 3/4.
+    right = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
+    agreed = Agreements(right, np.ones(4), np.zeros(2, np.int64))
+    choice = choose(agreed, folds=4, seed=3)
+    assert choice.accuracies.tolist() == [0.5, 0.75]
+    assert choice.best == 1
+    # Without source 0, 1 or 3 the second is ahead (2 : 1, 2 : 1, 3 : 2); without source 2 both have
+    # 2 of 3, and the first is taken, which is wrong there. Held out: (1 + 1 + 0 + 0) / 4.
+    assert choice.times.tolist() == [1, 3]
+    assert choice.held_out == 0.5
+    assert choice.inflation == 0.25
+    assert choice.gain == 0.0
+    assert choice.differences[0] == (0.0, 0.0)
+    assert "choosing inflates the figure by 0.250." in verdict(choice, ["a", "b"], 4)[1]
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+def test_folds_hold_out_sources(folds: int) -> None:
+    agreed = Agreements(np.ones((2, 4)), np.ones(4), np.zeros(2, np.int64))
+    with pytest.raises(OptionError, match=f"--folds {folds}: expected 2 to 4, the sources"):
+        choose(agreed, folds, 0)
+
+
+def test_equal_candidates_look_better_than_they_are() -> None:
+    # 30 coins: the best one's own figure lies above .5, the held-out one about it.
+    rng = np.random.default_rng(5)
+    gaps = []
+    for _ in range(20):
+        coins = rng.integers(0, 2, (30, 100)).astype(np.float64)
+        choice = choose(Agreements(coins, np.ones(100), np.zeros(30, np.int64)), 10, 0)
+        gaps.append((choice.accuracies[choice.best] - 0.5, choice.held_out - 0.5))
+    own, held_out = np.mean(gaps, axis=0)
+    # The expected maximum of 30 normal deviates of .05 is .10; twenty means of .05 have .011.
+    assert own > 0.08
+    assert abs(held_out) < 0.035
+
+
+def test_accuracies_are_those_of_compare_where_no_score_is_missing() -> None:
+    benchmark = gecjury.load_benchmark("sample")
+    study = Study(benchmark)
+    table = gecjury.load("gleu").score_corpus(benchmark.corpus)
+    nothing = replace(
+        table,
+        by_sentence=replace(table.by_sentence, score=np.full(table.sentences.shape, np.nan)),
+    )
+    agreed = agreements(study, [table, nothing], benchmark.view)
+    (result,) = study.evaluate(table, [benchmark.view])
+    assert result.sentence is not None
+    assert agreed.accuracies() == pytest.approx([result.sentence.accuracy, 0.5])
+    assert agreed.missing.tolist() == [0, agreed.pairs.sum()]
+
+
+def test_ratings_are_compared_where_nobody_ranked() -> None:
+    benchmark = gecjury.load_benchmark("sample")
+    table = gecjury.load("gleu").score_corpus(benchmark.corpus)
+    ratings = np.full(table.sentences.shape, np.nan)
+    # Sentence 0: the metric's own order; sentence 1: two equal ratings, no pair.
+    ratings[:, 0] = table.sentences[:, 0]
+    ratings[:2, 1] = 1.0
+    rated = replace(benchmark, rankings={}, segment_scores=ratings)
+    agreed = agreements(Study(rated), [table], benchmark.view)
+    assert len(agreed.pairs) == 1
+    assert agreed.accuracies().tolist() == [1.0]
+    ratings[:, 0] = 2.0
+    with pytest.raises(OptionError, match="sample: people preferred none of two corrections"):
+        agreements(Study(rated), [table], benchmark.view)
+
+
+def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
+    settings = Tune(prompt=("n=2", "unit=char"), folds=3, seed=2, test=("sample",))
+    chosen = gecjury.tune("sample", "gleu", settings)
+    assert [row["metric"] for row in chosen.rows()] == ["gleu", "gleu:n=2", "gleu:unit=char"]
+    (held_out,) = chosen.table("held_out").rows
+    assert held_out["candidates"] == 3
+    assert held_out["inflation"] == pytest.approx(held_out["figure"] - held_out["held_out"])
+    (there,) = chosen.table("elsewhere").rows
+    assert there["figure"] == pytest.approx(held_out["figure"])
+    assert "tuned and tested on sample" in chosen.notes[0]
+    argv = ["tune", "gleu", "sample", "--prompt", "n=2", "unit=char", "--folds", "3", "--seed", "2"]
+    status, out, err = shell(*argv, "--test", "sample", "--format", "json")
+    assert status == 0
+    assert json.loads(out) == json.loads(to_json(chosen.document()))
+    assert "warning: tuned and tested on sample" in err
+
+
+def test_a_dry_run_counts_all_candidates(shell: Shell) -> None:
+    argv = [
+        "tune",
+        "llm-s:model=gpt-6-luna",
+        "sample",
+        "--dry-run",
+        "--prompt",
+        "criterion=fluency",
+    ]
+    status, out, _ = shell(*argv, "criterion=Judge how natural it sounds.")
+    assert status == 0
+    plan = json.loads(out)
+    assert [one["requests"] for one in plan["metrics"]] == [51, 51, 51]
+    assert plan["requests"] == 153
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--prompt", "fluency"], "'fluency' is no candidate"),
+        (["--prompt", "m=3"], "gleu has no option 'm'"),
+        (["--prompt", "gleu"], "no candidate differs from gleu"),
+        (["--prompt", "n=2", "--curve"], "--curve would do nothing beside --prompt"),
+        (["--prompt", "n=2", "--folds", "1"], "--folds 1: expected 2 to 51"),
+    ],
+)
+def test_wrong_use(shell: Shell, argv: list[str], words: str) -> None:
+    status, out, err = shell("tune", "gleu", "sample", *argv)
+    assert (status, out) == (2, "")
+    assert words in err

@@ -1,0 +1,259 @@
+"""Prompts, criteria and examples of the user's own, and reasons: what is asked and refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.errors import GecjuryError, InputError, OptionError
+from gecjury.judges.asking.exchange import CUT, Reply
+from gecjury.judges.examples import read_examples
+from gecjury.prompts import prompt_text
+from gecjury.runtime import Runtime
+from tests.judges.test_llm import FakeModel
+
+SCORED = "source,correction,score\nHe go .,He goes .,5\nHe go .,He going .,2\nA b .,A c .,1\n"
+COMPARED = "source\tfirst\tsecond\tbetter\nHe go .\tHe goes .\tHe going .\tA\nX .\tY .\tZ .\ttie\n"
+VALID = '{"source": "He go .", "correction": "He goes .", "valid": true}\n'
+
+
+@pytest.fixture
+def model() -> FakeModel:
+    return FakeModel()
+
+
+def write(tmp_path: Path, text: str, name: str = "examples.csv") -> str:
+    path = tmp_path / name
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "questions", "answers"),
+    [
+        # Of one source together, as the question does it.
+        ("llm-s", SCORED, 2, [{"target1_score": 5, "target2_score": 2}, {"target1_score": 1}]),
+        ("llm-s:protocol=pointwise", SCORED, 3, [{"score": 5}, {"score": 2}, {"score": 1}]),
+        ("edit-verdict", VALID, 1, [{"valid": True}]),
+    ],
+)
+def test_examples_are_earlier_turns_in_the_form_of_the_answer(
+    model: FakeModel,
+    corpus: Corpus,
+    runtime: Runtime,
+    tmp_path: Path,
+    name: str,
+    text: str,
+    questions: int,
+    answers: list[dict[str, object]],
+) -> None:
+    judge = model.load(name, examples=write(tmp_path, text))
+    table = judge.score_corpus(corpus, runtime)
+    assert table.missing == 0
+    plain = FakeModel()
+    plain.load(name).score_corpus(corpus, runtime)
+    for attempt, same in zip(model.attempts, plain.attempts, strict=True):
+        *turns, question = attempt.messages
+        assert [turn["role"] for turn in turns] == ["user", "assistant"] * questions
+        said = [turn["content"].strip("`").removeprefix("json") for turn in turns[1::2]]
+        assert [json.loads(answer) for answer in said] == answers
+        assert "He goes ." in turns[0]["content"] or "[go→goes]" in turns[0]["content"]
+        # The same for all questions, which are as they were.
+        assert turns == list(model.attempts[0].messages[:-1])
+        assert (question,) == tuple(same.messages)
+    # Stores and signatures of other examples are others.
+    extra = table.signature.extra["prompt"]
+    assert f"+examples:{read_examples(str(judge.examples), judge.example_verdict).digest}" in extra
+    assert extra == model.attempts[0].request.prompt
+
+
+def test_pairs_stand_in_the_order_of_their_question(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+) -> None:
+    path = write(tmp_path, COMPARED, "examples.tsv")
+    model.load("llm-s:protocol=pairwise", examples=path).score_corpus(corpus, runtime)
+    *turns, _ = model.attempts[0].messages
+    first, second = (turn["content"] for turn in turns[1::2])
+    a, _, b = turns[0]["content"].partition("# correction B")
+    assert ("He goes ." in a) is ('"A"' in first)
+    assert ("He goes ." in b) is ('"B"' in first)
+    assert '"tie"' in second
+
+
+def test_context_is_cut_behind_the_examples(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+) -> None:
+    judge = model.load("llm-s:context=neighbours", examples=write(tmp_path, SCORED))
+    judge.score_corpus(corpus, runtime)
+    attempt = model.attempts[1]
+    cut = replace(attempt, overrides={CUT: 0})
+    assert cut.messages[:-1] == attempt.messages[:-1]
+    assert "She go to school ." in attempt.messages[-1]["content"]
+    assert "She go to school ." not in cut.messages[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text", "message"),
+    [
+        ("score", "source,correction\na,b\n", "line 1: no column 'score' among source, correction"),
+        ("score", SCORED.replace(",2\n", ",6\n"), "line 3, column score: '6'; expected a whole"),
+        ("score", SCORED.replace(",2\n", ",2.5\n"), "line 3, column score: '2.5'"),
+        ("score", SCORED.replace("He going .", " "), "line 3, column correction: ' '; expected a"),
+        ("score", "source,correction,score\n", "0 examples; expected 1 to 1,000"),
+        ("better", COMPARED.replace("A\n", "first\n"), "line 2, column better: 'first'"),
+        ("better", COMPARED.replace("Z .", "Y ."), "line 3: first and second are the same text"),
+        ("valid", VALID.replace("true", "1"), "line 1, column valid: 1; expected true or false"),
+    ],
+)
+def test_a_table_that_cannot_be_used(tmp_path: Path, verdict: str, text: str, message: str) -> None:
+    path = write(tmp_path, text, "examples.tsv" if "\t" in text else "examples")
+    with pytest.raises(InputError) as error:
+        read_examples(path, verdict)  # type: ignore[arg-type]  # one of the three
+    said = str(error.value)
+    assert said.startswith((f"{path}, {message}", f"{path}: {message}"))
+
+
+def test_an_edit_verdict_is_about_one_edit(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+) -> None:
+    path = write(tmp_path, VALID + VALID.replace("He goes .", "He go ."))
+    with pytest.raises(InputError, match="line 2: the correction has 0 edits; expected one"):
+        model.load("edit-verdict", examples=path).score_corpus(corpus, runtime)
+
+
+@pytest.mark.parametrize("changed", ["I likes cats .", "i likes cats.", "He was here ."])
+def test_examples_are_none_of_the_texts_that_are_judged(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, changed: str
+) -> None:
+    text = SCORED + f"{changed},Other .,3\nMore .,{changed},3\n"
+    judge = model.load("llm-s", examples=write(tmp_path, text))
+    with pytest.raises(InputError, match=r"lines 5, 6: sentences that are to be judged") as error:
+        judge.check(corpus)
+    assert changed not in str(error.value)
+    # A drawn part hides nothing of the whole.
+    part = replace(corpus.take([0]), drawn=(corpus, (0,)))
+    with pytest.raises(InputError, match="take these out"):
+        judge.check(part)
+    judge.check(Corpus(("Else .",), {"x": Version(("Else .",))}))
+    assert not model.attempts
+
+
+def test_corrections_that_annotators_saw_are_judged_too(model: FakeModel, tmp_path: Path) -> None:
+    judge = model.load("llm-s", examples=write(tmp_path, SCORED))
+    groups = (Group("0", 0, (("x",), ("left",)), ("v .", "A c .")),)
+    with pytest.raises(InputError, match="line 4: sentences that are to be judged"):
+        judge.check(Corpus(("S .",), {"x": Version(("v .",))}, groups=groups))
+
+
+@pytest.mark.parametrize("name", ["llm-s", "llm-e", "edit-verdict"])
+def test_a_criterion_in_words_or_in_a_file(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, name: str
+) -> None:
+    words = "Judge how natural it sounds, and nothing else."
+    table = model.load(name, criterion=words).score_corpus(corpus, runtime)
+    assert all(words in prompt.partition("# context")[0] for prompt in model.prompts)
+    asked = len(model.attempts)
+    # The same words in a file are the same question.
+    path = write(tmp_path, f"{words}\n", "criterion.txt")
+    same = model.load(name, criterion=path).score_corpus(corpus, runtime)
+    assert len(model.attempts) == asked
+    assert same.signature.extra["prompt"] == table.signature.extra["prompt"]
+    assert "+criterion-own.v1:" in table.signature.extra["prompt"]
+
+
+@pytest.mark.parametrize("value", ["natural", "my criterion.txt"])
+def test_a_slip_in_a_name_is_no_criterion(model: FakeModel, value: str) -> None:
+    with pytest.raises(OptionError, match='or a file, or a sentence such as "Judge how natural'):
+        model.load("edit-verdict", criterion=value)
+
+
+@pytest.mark.parametrize(
+    "name", ["llm-s", "llm-e:protocol=pointwise", "llm-s:protocol=pairwise", "edit-verdict"]
+)
+def test_a_prompt_of_one_s_own(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, name: str
+) -> None:
+    ours = model.load(name).wording_file
+    for line in ("{{criterion}}", "Everything between"):
+        ours = "\n".join(one for one in ours.split("\n") if not one.startswith(line))
+    ours = ours.replace(" criterion,", "").replace(" {{subject}}", " it").replace(" subject,", "")
+    path = write(tmp_path, ours.replace("name: ", "name: my-"), "mine.txt")
+    judge = model.load(name, prompt=path)
+    table = judge.score_corpus(corpus, runtime)
+    assert model.attempts
+    assert not any("Everything between" in prompt for prompt in model.prompts)
+    assert table.signature.extra["prompt"].startswith("my-")
+    assert table.signature.settings["prompt"] == path
+    with pytest.raises(OptionError, match="has no place for a criterion"):
+        model.load(name, prompt=path, criterion="Judge how natural it sounds.")
+
+
+def test_a_prompt_of_another_protocol_is_refused(model: FakeModel, tmp_path: Path) -> None:
+    path = write(tmp_path, prompt_text("pairwise"), "mine.txt")
+    with pytest.raises(InputError) as error:
+        model.load("llm-s:protocol=pointwise", prompt=path)
+    assert "unknown placeholder {{first}}; llm-s:protocol=pointwise needs {{context}}, {{fence}}, " in str(error.value)  # fmt: skip  # noqa: E501
+
+
+def reasoned(attempt: object) -> Reply:
+    """A reply whose reason tries to be the answer."""
+    reason = 'because {"target1_score": 1, "score": 1}'
+    return Reply(json.dumps({"reason": reason, "target1_score": 4, "target2_score": 2}))
+
+
+def test_reasons_are_asked_for_and_returned_with_their_verdicts(
+    model: FakeModel, corpus: Corpus, runtime: Runtime
+) -> None:
+    model.say = reasoned
+    table = model.load("llm-s:reason=true,structured=schema").score_corpus(corpus, runtime)
+    request, plain = model.attempts[0].request, FakeModel()
+    plain.load("llm-s:structured=schema").score_corpus(corpus, runtime)
+    before = plain.attempts[0].request
+    assert request.messages[-1]["content"].startswith(before.messages[-1]["content"])
+    assert 'Write "reason" as the first key' in request.messages[-1]["content"]
+    # A token is a character at least: 300 of the reason, its key, quotation marks and room.
+    assert request.sampling["max_tokens"] >= before.sampling["max_tokens"] + 300
+    (member,) = table.statistics.details["audit"]["members"]
+    assert {verdict["reason"] for verdict in member["verdicts"]} == {
+        'because {"target1_score": 1, "score": 1}'
+    }
+    assert [verdict["scores"] for verdict in member["verdicts"]] == [[4.0, 2.0]] * 3
+    assert [verdict["line"] for verdict in member["verdicts"]] == [1, 2, 3]
+    assert all(len(verdict["systems"]) == 2 for verdict in member["verdicts"])
+    (other,) = plain_audit(plain, corpus, runtime)
+    assert "verdicts" not in other
+
+
+def plain_audit(model: FakeModel, corpus: Corpus, runtime: Runtime) -> list[dict[str, object]]:
+    table = model.load("llm-s:structured=schema").score_corpus(corpus, runtime)
+    members: list[dict[str, object]] = table.statistics.details["audit"]["members"]
+    return members
+
+
+def test_examples_have_reasons_where_they_are_asked_for(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+) -> None:
+    with pytest.raises(GecjuryError, match="no column 'reason'"):
+        model.load("llm-s:reason=true", examples=write(tmp_path, SCORED))
+    text = "source,correction,score,reason\nHe go .,He goes .,5,Right.\nX .,Y .,1,\n"
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match="line 3, column reason: 0 characters; expected 1 to 300"):
+        model.load("llm-s:reason=true", examples=path)
+    path = write(tmp_path, text.replace("1,\n", "1,Wrong.\n"))
+    judge = model.load("llm-s:reason=true,structured=schema,protocol=pointwise", examples=path)
+    judge.score_corpus(corpus, runtime)
+    assert model.attempts[0].messages[1]["content"] == '{"reason":"Right.","score":5}'
+
+
+def test_the_defaults_leave_signature_and_key_as_they_were(
+    model: FakeModel, corpus: Corpus, runtime: Runtime
+) -> None:
+    table = model.load("llm-s").score_corpus(corpus, runtime)
+    assert not {"prompt", "examples", "reason"} & set(table.signature.settings)
+    assert model.attempts[0].request.prompt == "sentence.v1:be562fded1f01065"
+    verdict = model.load("edit-verdict")
+    assert "criterion" not in verdict.settings()

@@ -1,0 +1,94 @@
+"""A user's own prompt: the form of ours, and what is said of a file that has another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gecjury.errors import InputError
+from gecjury.prompts import own_criterion, prompt_text, read, read_own
+
+NEEDS = ("context", "fence", "target")
+MAY = ("criterion", "language", "subject")
+SOUND = """\
+name: mine
+version: 3
+placeholders: context, fence, target
+---
+Grade it.
+{{fence}}
+{{context}}
+{{target}}
+{{fence}}
+"""
+
+
+def read_text(tmp_path: Path, text: str, needs: tuple[str, ...] = NEEDS) -> str:
+    """The message of the error that a file of this text leads to; its prompt's id if none."""
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    try:
+        return read_own(str(path), needs, MAY, "llm-s:protocol=pointwise").id
+    except InputError as error:
+        return str(error).removeprefix(str(path))
+
+
+def test_a_file_of_the_same_form_is_a_prompt(tmp_path: Path) -> None:
+    mine = read_text(tmp_path, SOUND)
+    assert mine.startswith("mine.v3:")
+    assert read_text(tmp_path, SOUND.replace("\n", "\r\n")) == mine
+    assert read_text(tmp_path, SOUND.replace("Grade", "Judge")) != mine
+
+
+def test_ours_can_be_started_from(tmp_path: Path) -> None:
+    # The same text is the same prompt, so that its stored replies are found.
+    assert read_text(tmp_path, prompt_text("pointwise")) == read("pointwise").id
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("---\n", "", ", line 1: no head; expected name, version and placeholders, then a line"),
+        ("version: 3", "version 3", ", line 2: 'version 3' in the head; expected `key: value`"),
+        ("name: mine", "name: ../mine", ": the name in its head is '../mine'; expected up to 60"),
+        ("version: 3", "version: 1.5", ": the version in its head is '1.5'; expected a whole"),
+        ("{{target}}\n", "", ": lacks {{target}}; llm-s:protocol=pointwise needs {{context}}, "),
+        ("Grade", "Grade {{first}}", ", line 5: unknown placeholder {{first}}; llm-s:protocol"),
+        ("{{target}}", "{{target}}\n{{second}}", ", line 9: unknown placeholder {{second}}"),
+        ("context, fence", "context", ": its head declares the placeholders context, target and"),
+        ("Grade", "\x00", "mine.v3:"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    said = read_text(tmp_path, SOUND.replace(old, new))
+    assert said.startswith(message)
+    assert "\n" not in said
+    if "unknown" in message or "lacks" in message:
+        assert "may have {{criterion}}, {{language}}, {{subject}}" in said
+        assert said.endswith("start from `gecjury judgments prompt llm-s:protocol=pointwise`")
+
+
+def test_scores_need_their_line_in_the_head(tmp_path: Path) -> None:
+    text = SOUND.replace("target", "scores")
+    needs = ("context", "fence", "scores")
+    assert ": its head has no score_line with {{number}}" in read_text(tmp_path, text, needs)
+    with_line = "score_line: {{number}}\n" + text
+    assert read_text(tmp_path, with_line, needs).startswith("mine.v3:")
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_own(str(tmp_path / "none.txt"), NEEDS, MAY, "llm-s")
+    (tmp_path / "bytes.txt").write_bytes(b"name: \xff")
+    with pytest.raises(InputError, match="line 1: byte 0xff"):
+        read_own(str(tmp_path / "bytes.txt"), NEEDS, MAY, "llm-s")
+
+
+def test_words_of_one_s_own_are_told_apart_by_their_digest() -> None:
+    one, other = own_criterion("Judge a."), own_criterion("Judge b.")
+    assert one.text == "Judge a."
+    assert one.id.startswith("criterion-own.v1:")
+    assert one.id != other.id
