@@ -18,13 +18,15 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError, known_name
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
-from gecjury.judges.asking.exchange import Model, Request
+from gecjury.judges.asking.exchange import Effort, Model, Request
 from gecjury.judges.asking.models import (
     Capabilities,
     capabilities,
+    effort_fault,
     is_official,
     model_table,
     read_models,
+    reasoning_range,
     today,
 )
 from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
@@ -43,8 +45,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
 
-_THINKING_TOKENS = 8192
-_REASONING_TOKENS = 4096
 # Where a score is computed, never what it is.
 _PLACE = {"place": True}
 _BOUNDS = {
@@ -77,7 +77,10 @@ class Judge(Scorer):
         temperature: of sampling.
         seed: of sampling and of permutations.
         max_tokens: cap on an answer; by default what the answer needs, with room.
-        thinking: whether a model that can think before it answers does.
+        thinking: whether a model that can think before it answers does; an effort says the same
+            and more.
+        effort: how much a model reasons before it answers; `auto` as `thinking` says, else as the
+            model does by itself.
         structured: answers by JSON schema (`schema`), by instruction and tolerant reading
             (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
         tries: how often a question is asked until its reply can be read.
@@ -89,6 +92,7 @@ class Judge(Scorer):
 
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
+    later_settings: ClassVar[frozenset[str]] = frozenset({"effort"})
     connect: ClassVar[Connect] = staticmethod(connect)
     shows_edits: ClassVar[bool] = False
     """True where prompts show edits, which the tagger behind them decides."""
@@ -104,6 +108,7 @@ class Judge(Scorer):
     seed: int = 0
     max_tokens: int | None = None
     thinking: bool = False
+    effort: Effort = "auto"
     structured: Literal["auto", "schema", "text"] = "auto"
     tries: int = 3
     tensor_parallel: int = field(default=1, metadata=_PLACE)
@@ -119,6 +124,8 @@ class Judge(Scorer):
                 most = "or more" if high == math.inf else f"to {high}"
                 said = f"{self.name}: {name}={value} is out of range"
                 raise OptionError(f"{said}; expected {low} {most}")
+        if self.thinking and self.effort == "none":
+            raise OptionError(f"{self.name}: effort=none and thinking=true exclude each other")
         if self.model:
             self.models()
         self.wording()
@@ -163,6 +170,7 @@ class Judge(Scorer):
                 name=name,
                 base_url=url if backend == "openai" else "",
                 logprobs=self.scoring == "expected",
+                effort=self.effort,
                 structured=self.structured,
                 options=options if backend == "vllm" else (),
             )
@@ -231,8 +239,9 @@ class Judge(Scorer):
 
     def settings(self) -> dict[str, Setting]:
         """Return all options that can move a score, with the values in effect."""
-        kept = [f.name for f in fields(self) if not f.metadata.get("place")]
-        values = {name: getattr(self, name) for name in kept}
+        values = super().settings()
+        for place in (f.name for f in fields(self) if f.metadata.get("place")):
+            del values[place]
         # A key that stands in the address is no setting.
         return values | {"base_url": self.address and public_address(self.address)}
 
@@ -265,10 +274,12 @@ class Judge(Scorer):
         self.refuse_ended(pose, runtime)
         plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
         notes = self.notes(runtime) + tuple(
-            f"{model.name} reasons before it answers: hidden tokens are paid for as output and are "
-            "not in this estimate; --max-cost counts them"
+            f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
+            f"range assumes {least:,} to {most:,} of them an answer, which tokens.output and "
+            "cost.amount leave out; --max-cost counts them"
             for model in self.models()
-            if capabilities(model).reasons
+            for least, most in [reasoning_range(model, thinking=self.thinking)]
+            if most
         )
         details = {
             "metric": self.name,
@@ -353,9 +364,12 @@ class Judge(Scorer):
             order: number of the permutation.
         """
         able = capabilities(model)
+        if fault := effort_fault(model):
+            raise OptionError(f"{self.name}: effort={self.effort}: {fault}")
         # A schema is asked for where the model obeys one; otherwise the prompt's own words ask.
         structured = able.schema if self.structured == "auto" else self.structured == "schema"
-        if self.thinking and self.structured == "auto":
+        thinks = self.thinking or (able.template_options and self._reasons)
+        if thinks and self.structured == "auto":
             structured = False  # a grammar that begins with the answer leaves no room to think
         expect = json.dumps(form.typical, separators=(",", ":"))
         if not structured:
@@ -371,7 +385,7 @@ class Judge(Scorer):
                     base_url=public_address(model.base_url),
                     messages=({"role": "user", "content": content},),
                     schema=form.schema if structured else None,
-                    sampling=self._sampling(able, len(expect), repeat),
+                    sampling=self._sampling(model, able, len(expect), repeat),
                     repeat=repeat,
                     prompt=wording.id,
                     expect=expect,
@@ -385,24 +399,28 @@ class Judge(Scorer):
             for repeat in range(self.repeats)
         ]
 
-    def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:
+    @property
+    def _reasons(self) -> bool:
+        """Whether somebody asked for an effort that is more than none."""
+        return self.effort not in ("auto", "none")
+
+    def _sampling(
+        self, model: Model, able: Capabilities, characters: int, repeat: int
+    ) -> dict[str, Any]:
         # A token is a character at least, so that any tokenizer has room for a compact answer.
-        cap = characters + characters // 2 + 32
-        if able.reasons:
-            cap += _REASONING_TOKENS
-        if self.thinking:
-            cap += _THINKING_TOKENS
+        cap = characters + characters // 2 + 32 + reasoning_range(model, thinking=self.thinking)[1]
         sampling: dict[str, Any] = {"max_tokens": self.max_tokens or cap}
         if able.sampling:
             sampling |= {"temperature": self.temperature, "seed": self.seed + repeat}
         if able.effort:
             sampling["reasoning_effort"] = able.effort
         if able.template_options:
-            sampling["thinking"] = self.thinking
+            sampling["thinking"] = self.thinking or self._reasons
         if self.scoring == "expected":
             if not able.logprobs:
+                reasoning = " while it reasons" if self._reasons else ""
                 raise OptionError(
-                    f"{self.name}: {self.model} gives no probabilities of tokens, which "
+                    f"{self.name}: {self.model} gives no probabilities of tokens{reasoning}, which "
                     "scoring=expected needs; take another model or scoring=argmax"
                 )
             sampling["logprobs"] = TOP_TOKENS
