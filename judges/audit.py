@@ -13,11 +13,11 @@ import numpy as np
 from scipy.stats.contingency import association
 
 from gecjury.corpus.corpus import Group
-from gecjury.judges.asking.ask import Asked, Question
+from gecjury.judges.asking.ask import Asked, Question, thoughts_only
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
-from gecjury.judges.replies.reply import Failure, read_reason
+from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
 from gecjury.runtime import Runtime
 
 Scored = tuple[Question, Sequence[float]]
@@ -32,6 +32,9 @@ _COINCIDE = 0.5
 _FEW_SETS = 20
 # Failures that have a count of their own; all others are replies that cannot be read.
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
+# Efforts at which a model reasons on most questions.
+_SHOWING = ("medium", "high")
+_KINDS = (("reasoning", "of them for reasoning"), ("cached", "read from the server's cache"))
 # Characters a token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
 
@@ -101,6 +104,7 @@ def audit_of(
         ],
         **_windows(model, questions, asked, rows),
         **_reasons(scored, asked, rows, shown_by),
+        **_settings(model, questions, asked),
         "flips": order_flips(scored),
         "repeat_agreement": repeat_agreement(scored),
         "histogram": {f"{score:g}": count for score, count in sorted(halves.items())},
@@ -110,6 +114,8 @@ def audit_of(
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
             "output": sum(reply.output_tokens for reply in replies),
+            "reasoning": sum(reply.reasoning_tokens for reply in replies),
+            "cached": sum(reply.cached_tokens for reply in replies),
         },
         "cost": {
             # A sum without the unknown prices would look like the whole.
@@ -186,6 +192,33 @@ def _windows(
     if swallowed:
         parts["swallowed"] = places(swallowed)
     return parts
+
+
+def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict[str, Any]:
+    """Return what is said of settings that a model does without, by its word or as it seems."""
+    parts: dict[str, Any] = {}
+    requests = {question.request.key: question.request for question in questions}
+    replies = [(requests[key], r) for key, answer in asked.answers.items() for r in answer.replies]
+    if left_out := Counter(name for _, reply in replies for name in reply.left_out):
+        parts["left_out"] = dict(sorted(left_out.items()))
+    schemas = Counter(ignores_schema(request, reply) for request, reply in replies)
+    if schemas[True]:
+        parts["schema"] = {"sent": schemas[True] + schemas[False], "ignored": schemas[True]}
+    reasoned = sum(reply.reasoning_tokens > 0 for _, reply in replies)
+    ran_out = sum(thoughts_only(reply) for _, reply in replies)
+    if model.effort != "auto" or reasoned:
+        parts["reasoning"] = {
+            "effort": model.effort, "replies": reasoned, "of": len(replies), "ran_out": ran_out
+        }  # fmt: skip
+    repeats: dict[tuple[int, int, tuple[int, ...]], list[str]] = defaultdict(list)
+    for question in questions:
+        sampling, answer = question.request.sampling, asked.answers[question.request.key]
+        if sampling.get("temperature") and "seed" in sampling and answer.replies:
+            repeats[question.set, question.order, question.texts].append(answer.replies[-1].text)
+    pairs = [one == two for texts in repeats.values() for one, two in combinations(texts, 2)]
+    if pairs:
+        parts["seeds"] = {"compared": len(pairs), "same_text": sum(pairs)}
+    return {"settings": parts} if parts else {}
 
 
 def _swallowed(request: Request, reply: Reply) -> bool:
@@ -387,6 +420,7 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{audit['requests']['distinct']} questions (lines {_lines(cut['lines'])}). With a "
             "longer window and a cache folder of its own (--cache DIR) they are asked in full"
         )
+    yield from _settings_notes(audit)
     if unfit := [entry for entry in missing if entry["kind"] == TOO_LONG]:
         yield (
             f"{name}: {len(unfit)} prompts do not fit the model, even without context (lines "
@@ -408,6 +442,48 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{name}: a correction's position and its system coincide (Cramér's V "
             f"{together['cramers_v']:.2f}, 1: fully): a preference of the judge for a position "
             "cannot be told from a better system; ask with orders=2"
+        )
+
+
+def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a note on settings without effect, and one on thoughts without an answer."""
+    name, settings = audit["model"], audit.get("settings", {})
+    who = "vLLM" if audit["backend"] == "vllm" else "the server"
+    parts = []
+    schema, seeds = settings.get("schema"), settings.get("seeds")
+    reasoning = settings.get("reasoning")
+    # A schema that was ignored is left out from then on, and another form of it is still one.
+    known = {"json_schema", *(["response_format"] if schema else [])}
+    if refused := [name for name in settings.get("left_out", {}) if name not in known]:
+        parts.append(f"refuses {', '.join(refused)}")
+    if schema:
+        parts.append(
+            f"ignores JSON schemas ({schema['ignored']} of {schema['sent']} replies to one have "
+            "another form)"
+        )
+    if reasoning and reasoning["effort"] == "none" and reasoning["replies"]:
+        parts.append(
+            f"ignores effort=none ({reasoning['replies']} of {reasoning['of']} replies spent "
+            "tokens on reasoning)"
+        )
+    silent = reasoning and reasoning["of"] and not reasoning["replies"]
+    if silent and reasoning["effort"] in _SHOWING:
+        parts.append(f"reports no reasoning at effort={reasoning['effort']}, which it may ignore")
+    if seeds and seeds["compared"] == seeds["same_text"] >= _FEW_SETS:
+        parts.append(
+            f"gives every seed the same text ({seeds['compared']} repetitions), so that it may "
+            "ignore seed and temperature"
+        )
+    if parts:
+        yield (
+            f"{name}: {who} {'; '.join(parts)}. Questions are asked without what is refused or "
+            "seen to be ignored, and replies are read as they are"
+        )
+    if reasoning and reasoning["ran_out"]:
+        yield (
+            f"{name}: reasoning used up the token cap of {reasoning['ran_out']} of "
+            f"{reasoning['of']} replies, whose questions are asked again with twice the cap; a "
+            "lower effort (effort=low) costs less"
         )
 
 
@@ -452,7 +528,8 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "equal when repeated": (
             f"{repeats['equal']:.1%} of {repeats['compared']}" if repeats else single
         ),
-        "tokens read, written": f"{tokens['input']}, {tokens['output']}",
+        "tokens read, written": f"{tokens['input']}, {tokens['output']}"
+        + "".join(f"; {tokens[kind]} {what}" for kind, what in _KINDS if tokens[kind]),
         "cost": (
             "no price known"
             if cost["amount"] is None

@@ -21,13 +21,15 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
 from gecjury.errors import InputError, OptionError, known_name, nearest_of
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
-from gecjury.judges.asking.exchange import Message, Model, Request
+from gecjury.judges.asking.exchange import Effort, Message, Model, Request
 from gecjury.judges.asking.models import (
     Capabilities,
     capabilities,
+    effort_fault,
     is_official,
     model_table,
     read_models,
+    reasoning_range,
     today,
 )
 from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
@@ -56,8 +58,6 @@ from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.textfiles import read_text
 
-_THINKING_TOKENS = 8192
-_REASONING_TOKENS = 4096
 # Where a score is computed, never what it is.
 _PLACE = {"place": True}
 _BOUNDS = {
@@ -90,7 +90,10 @@ class Judge(Scorer):
         temperature: of sampling.
         seed: of sampling and of permutations.
         max_tokens: cap on an answer; by default what the answer needs, with room.
-        thinking: whether a model that can think before it answers does.
+        thinking: whether a model that can think before it answers does; an effort says the same
+            and more.
+        effort: how much a model reasons before it answers; `auto` as `thinking` says, else as the
+            model does by itself.
         structured: answers by JSON schema (`schema`), by instruction and tolerant reading
             (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
         tries: how often a question is asked until its reply can be read.
@@ -105,7 +108,7 @@ class Judge(Scorer):
 
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason"})
+    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason", "effort"})
     connect: ClassVar[Connect] = staticmethod(connect)
     wording_name: ClassVar[str]
     """The name of the prompt of the judge's own question."""
@@ -123,6 +126,7 @@ class Judge(Scorer):
     seed: int = 0
     max_tokens: int | None = None
     thinking: bool = False
+    effort: Effort = "auto"
     structured: Literal["auto", "schema", "text"] = "auto"
     tries: int = 3
     tensor_parallel: int = field(default=1, metadata=_PLACE)
@@ -141,6 +145,8 @@ class Judge(Scorer):
                 most = "or more" if high == math.inf else f"to {high}"
                 said = f"{self.name}: {name}={value} is out of range"
                 raise OptionError(f"{said}; expected {low} {most}")
+        if self.thinking and self.effort == "none":
+            raise OptionError(f"{self.name}: effort=none and thinking=true exclude each other")
         if self.model:
             self.models()
         self.wording()
@@ -256,6 +262,7 @@ class Judge(Scorer):
                 name=name,
                 base_url=url if backend == "openai" else "",
                 logprobs=self.scoring == "expected",
+                effort=self.effort,
                 structured=self.structured,
                 options=options if backend == "vllm" else (),
             )
@@ -363,10 +370,12 @@ class Judge(Scorer):
         self.refuse_ended(pose, runtime)
         plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
         notes = self.notes(runtime) + tuple(
-            f"{model.name} reasons before it answers: hidden tokens are paid for as output and are "
-            "not in this estimate; --max-cost counts them"
+            f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
+            f"range assumes {least:,} to {most:,} of them an answer, which tokens.output and "
+            "cost.amount leave out; --max-cost counts them"
             for model in self.models()
-            if capabilities(model).reasons
+            for least, most in [reasoning_range(model, thinking=self.thinking)]
+            if most
         )
         details = {
             "metric": self.name,
@@ -453,6 +462,8 @@ class Judge(Scorer):
             turns: of the conversation before it; see `turns`.
         """
         able, structured = capabilities(model), self._asks_schema(model)
+        if fault := effort_fault(model):
+            raise OptionError(f"{self.name}: effort={self.effort}: {fault}")
         form = form.with_reason() if self.reason else form
         expect = _written(form.typical, structured)
         # Repetitions differ in number and seed alone, so that the prompt is rendered once.
@@ -466,7 +477,7 @@ class Judge(Scorer):
                     base_url=public_address(model.base_url),
                     messages=(*turns, {"role": "user", "content": content}),
                     schema=form.schema if structured else None,
-                    sampling=self._sampling(able, len(expect) + form.longer, repeat),
+                    sampling=self._sampling(model, able, len(expect) + form.longer, repeat),
                     repeat=repeat,
                     prompt=wording.id,
                     expect=expect,
@@ -498,31 +509,37 @@ class Judge(Scorer):
             )
         )
 
+    @property
+    def _reasons(self) -> bool:
+        """Whether somebody asked for an effort that is more than none."""
+        return self.effort not in ("auto", "none")
+
     def _asks_schema(self, model: Model) -> bool:
         """Return whether a schema is asked for; otherwise the prompt's own words ask."""
         if self.structured != "auto":
             return self.structured == "schema"
+        able = capabilities(model)
         # A grammar that begins with the answer leaves no room to think.
-        return capabilities(model).schema and not self.thinking
+        thinks = self.thinking or (able.template_options and self._reasons)
+        return able.schema and not thinks
 
-    def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:
+    def _sampling(
+        self, model: Model, able: Capabilities, characters: int, repeat: int
+    ) -> dict[str, Any]:
         # A token is a character at least, so that any tokenizer has room for a compact answer.
-        cap = characters + characters // 2 + 32
-        if able.reasons:
-            cap += _REASONING_TOKENS
-        if self.thinking:
-            cap += _THINKING_TOKENS
+        cap = characters + characters // 2 + 32 + reasoning_range(model, thinking=self.thinking)[1]
         sampling: dict[str, Any] = {"max_tokens": self.max_tokens or cap}
         if able.sampling:
             sampling |= {"temperature": self.temperature, "seed": self.seed + repeat}
         if able.effort:
             sampling["reasoning_effort"] = able.effort
         if able.template_options:
-            sampling["thinking"] = self.thinking
+            sampling["thinking"] = self.thinking or self._reasons
         if self.scoring == "expected":
             if not able.logprobs:
+                reasoning = " while it reasons" if self._reasons else ""
                 raise OptionError(
-                    f"{self.name}: {self.model} gives no probabilities of tokens, which "
+                    f"{self.name}: {self.model} gives no probabilities of tokens{reasoning}, which "
                     "scoring=expected needs; take another model or scoring=argmax"
                 )
             sampling["logprobs"] = TOP_TOKENS

@@ -79,10 +79,6 @@ class GroupJudge(Judge, GroupScorer):
                 f"{self.name}: orders={self.orders} is out of range; protocol={self.protocol} "
                 f"takes 1 to {most}"
             )
-        if self.protocol == "pairwise" and self.scoring == "expected":
-            raise OptionError(
-                f"{self.name}: scoring=expected is for scores, and protocol=pairwise has none"
-            )
         super().__post_init__()
 
     @property

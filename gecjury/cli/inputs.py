@@ -382,15 +382,14 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
 def print_plans(plans: Sequence[Plan]) -> None:
     """Print what would be asked of services that cost money, and the cost."""
     from gecjury.report.tables import print_json
+    from gecjury.scoring.scores import Plan
 
-    amounts = [plan.cost["amount"] for plan in plans]
-    priced = [float(amount) for amount in amounts if amount is not None]
-    first = plans[0].cost if plans else {}
+    total = Plan.total(plans)
     print_json(
         {
-            "requests": sum(plan.requests for plan in plans),
-            "tokens": {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")},
-            "cost": {**first, "amount": sum(priced) if len(priced) == len(amounts) else None},
+            "requests": total.requests,
+            "tokens": total.tokens,
+            "cost": total.cost,
             "metrics": [
                 {
                     **plan.details,

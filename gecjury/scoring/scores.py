@@ -220,8 +220,10 @@ class Plan:
 
     Attributes:
         requests: still to be sent.
-        tokens: `input` and `output`.
-        cost: `amount` (None where a price is unknown), `currency`, `prices` (their date).
+        tokens: `input` and `output`, and beside them `reasoning_least` and `reasoning_most`, the
+            range of hidden tokens, where a model reasons.
+        cost: `amount` (None where a price is unknown), `currency`, `prices` (their date), and where
+            a model reasons `least` and `most`, the range with hidden tokens.
         details: whatever else there is to know, as JSON values.
     """
 
@@ -233,10 +235,14 @@ class Plan:
     @classmethod
     def total(cls, plans: Sequence[Plan]) -> Plan:
         """Return the sum of plans, without details; its cost is unknown where one of theirs is."""
-        # A sum without the unknown prices would look like the whole.
-        amounts = [plan.cost["amount"] for plan in plans]
-        priced = [float(amount) for amount in amounts if amount is not None]
         cost = {**plans[0].cost} if plans else {}
-        cost["amount"] = sum(priced) if len(priced) == len(amounts) else None
-        tokens = {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")}
+        ranges = [name for name in ("least", "most") if any(name in plan.cost for plan in plans)]
+        for name in ("amount", *ranges):
+            # What has no range costs its amount. A sum without the unknown prices would look like
+            # the whole.
+            amounts = [plan.cost.get(name, plan.cost["amount"]) for plan in plans]
+            priced = [float(amount) for amount in amounts if amount is not None]
+            cost[name] = sum(priced) if len(priced) == len(amounts) else None
+        kinds = dict.fromkeys(("input", "output", *(key for plan in plans for key in plan.tokens)))
+        tokens = {key: sum(plan.tokens.get(key, 0) for plan in plans) for key in kinds}
         return cls(sum(plan.requests for plan in plans), tokens, cost)

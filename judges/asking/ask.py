@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
-from gecjury.judges.asking.models import FREE, model_table
+from gecjury.judges.asking.models import FREE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
@@ -96,6 +96,8 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
     if not isinstance(verdict, Failure):
         return verdict
     if reply.finish == "length":
+        if thoughts_only(reply):
+            return Failure("truncated", "reasoning used up the token cap")
         blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
         return Failure(
             "truncated", "blanks fill the reply" if blank else "the token cap is reached"
@@ -103,6 +105,11 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
     if verdict.kind == "no-json" and reply.text.strip().lower().startswith(_REFUSAL):
         return Failure("refused", verdict.detail)
     return verdict
+
+
+def thoughts_only(reply: Reply) -> bool:
+    """Return whether reasoning used up the token cap, so that a reply holds no answer."""
+    return reply.finish == "length" and 0 < reply.output_tokens <= reply.reasoning_tokens
 
 
 class Connect(Protocol):
@@ -309,7 +316,8 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
     Returns:
         Distinct requests that no stored reply answers, with the tokens that the model would read
         and write, if every answer is typical, and in the details how many requests are answered
-        already (`stored`) and how tokens were counted (`counted`).
+        already (`stored`) and how tokens were counted (`counted`). Where the model reasons, tokens
+        and cost have the range of `reasoning_range` beside them.
     """
     run = _Run(questions, model, runtime, retries)
     if questions and runtime.use_cache:
@@ -319,10 +327,19 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
     todo = [attempt.request for attempt in run.waiting()]
     read, written = sum(map(run.counter.input, todo)), sum(map(run.counter.output, todo))
     amount = None if run.price is None else run.price.cost(read, written)
+    tokens = {"input": read, "output": written}
+    cost = {"amount": amount, "currency": run.table.currency, "prices": run.table.source}
+    thinking = bool(questions and questions[0].request.sampling.get("thinking"))
+    least, most = (len(todo) * bound for bound in reasoning_range(model, thinking=thinking))
+    if most:
+        tokens |= {"reasoning_least": least, "reasoning_most": most}
+        for name, thoughts in (("least", least), ("most", most)):
+            spent = written + thoughts
+            cost[name] = None if run.price is None else run.price.cost(read, spent)
     return Plan(
         len(todo),
-        {"input": read, "output": written},
-        {"amount": amount, "currency": run.table.currency, "prices": run.table.source},
+        tokens,
+        cost,
         {
             "posed": len(questions),
             "stored": len(run.questions) - len(todo),

@@ -6,10 +6,13 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from gecjury.records import from_record
+
+Effort = Literal["auto", "none", "minimal", "low", "medium", "high"]
+"""How much a model is to reason before it answers; `auto` as it does by itself."""
 
 Message = Mapping[str, str]
 """`role` and `content`."""
@@ -72,6 +75,7 @@ TokenLogprob = tuple[str, tuple[tuple[str, float], ...]]
 """One token of a reply with the alternatives that the model saw for it, itself among them: each a
 text and the natural logarithm of its probability."""
 
+_LATER_COUNTS = ("reasoning_tokens", "cached_tokens")
 # Which of the settings that a reply keeps are numbers.
 _NUMBERS = ("max_tokens", "seed", "temperature", CUT, WINDOW)
 
@@ -85,6 +89,8 @@ class Reply:
         finish: `stop`, `length`, `content_filter`, `refusal`, `empty`, or the server's word.
         input_tokens: tokens read, as the backend counts them.
         output_tokens: tokens written, thinking included.
+        reasoning_tokens: those of them that are thoughts; 0 where the backend counts none.
+        cached_tokens: tokens read that the server had read before, where it counts them.
         logprobs: the tokens with their alternatives; None where not asked for or not given.
         cost: in the price table's currency; None where the price is unknown.
         latency: seconds from sending to having the whole answer.
@@ -100,6 +106,19 @@ class Reply:
     cost: float | None = None
     latency: float = 0.0
     sent: Mapping[str, Any] = field(default_factory=dict)
+    reasoning_tokens: int = 0
+    cached_tokens: int = 0
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The settings of the request that were not sent, because the server takes none."""
+        names = self.sent.get("left_out")
+        return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply as it is stored; counts that came later stand there if not 0."""
+        record = asdict(self)
+        return {name: v for name, v in record.items() if v or name not in _LATER_COUNTS}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Reply:
@@ -111,6 +130,7 @@ class Reply:
         reply = from_record(cls, record)
         check_logprobs(reply.logprobs or ())
         numbers = [reply.input_tokens, reply.output_tokens, reply.cost or 0.0, reply.latency]
+        numbers += [reply.reasoning_tokens, reply.cached_tokens]
         numbers += [reply.sent[name] for name in _NUMBERS if name in reply.sent]
         # Stores can be brought in from elsewhere, and no sum of such numbers may overflow.
         if not all(abs(number) <= 1e18 for number in numbers):
@@ -177,6 +197,7 @@ class Model:
         name: as the backend calls it.
         base_url: server; several, joined by `+`, share the work; empty for the default.
         logprobs: whether replies need the alternatives of their tokens.
+        effort: how much it is to reason.
         structured: `schema`, `text` or `auto`.
         options: passed through to the engine (`tensor_parallel_size`, ...).
     """
@@ -185,5 +206,6 @@ class Model:
     name: str
     base_url: str = field(default="", repr=False)
     logprobs: bool = False
+    effort: Effort = "auto"
     structured: str = "auto"
     options: tuple[tuple[str, Any], ...] = ()

@@ -13,7 +13,7 @@ from typing import Literal
 
 from gecjury.addresses import is_openai
 from gecjury.errors import InputError
-from gecjury.judges.asking.exchange import Model
+from gecjury.judges.asking.exchange import Effort, Model
 from gecjury.records import from_record
 from gecjury.runtime import Runtime
 from gecjury.textfiles import parse_json, read_text
@@ -29,6 +29,20 @@ _SOON_DAYS = 90
 Reasoning = Literal["never", "optional", "always"]
 """How a model spends hidden tokens before it answers; `optional` can be turned off."""
 
+ROOM: Mapping[Effort, int] = {
+    "auto": 4096,
+    "none": 0,
+    "minimal": 1024,
+    "low": 4096,
+    "medium": 8192,
+    "high": 16384,
+}
+"""Tokens that an answer may spend on reasoning, by effort."""
+THINKING_ROOM = 8192
+"""The same for a model that thinks because its chat template says so (`thinking=true`)."""
+# Of its room an effort takes a sixteenth at least, as dry runs assume; a default may be no effort.
+_LEAST_SHARE = 16
+
 
 def today() -> datetime.date:
     """Return the current date."""
@@ -37,14 +51,25 @@ def today() -> datetime.date:
 
 @dataclass(frozen=True)
 class Price:
-    """Cost of one token in each direction, in the table's currency."""
+    """Cost of one token in each direction, in the table's currency.
+
+    Attributes:
+        input: of a token read.
+        output: of a token written, thoughts included.
+        cached: of a token read that the server had read before; None where it is not known, and
+            such a token counts like any other.
+    """
 
     input: float
     output: float
+    cached: float | None = None
 
-    def cost(self, input_tokens: float, output_tokens: float) -> float:
-        """Return the cost of some tokens."""
-        return self.input * input_tokens + self.output * output_tokens
+    def cost(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0) -> float:
+        """Return the cost of some tokens; the cached ones are some of those read."""
+        cost = self.input * input_tokens + self.output * output_tokens
+        if self.cached is None or not cached_tokens:
+            return cost
+        return cost - (self.input - self.cached) * cached_tokens
 
     def __str__(self) -> str:
         return f"{1e6 * self.input:.2f} in, {1e6 * self.output:.2f} out"
@@ -74,11 +99,14 @@ class KnownModel:
     Attributes:
         input: price of a million tokens read.
         output: price of a million tokens written.
+        cached: price of a million tokens read that the server had read before; None where it is
+            not known.
         ends: date on which it is shut down; None where none is known.
     """
 
     input: float
     output: float
+    cached: float | None = None
     ends: str | None = None
 
     def __post_init__(self) -> None:
@@ -89,12 +117,13 @@ class KnownModel:
         """
         if self.ends is not None:
             datetime.date.fromisoformat(self.ends)
-        _check_prices(self.input, self.output)
+        _check_prices(self.input, self.output, self.cached or 0.0)
 
     @property
     def price(self) -> Price:
         """The price of one token in each direction."""
-        return Price(self.input / 1e6, self.output / 1e6)
+        cached = None if self.cached is None else self.cached / 1e6
+        return Price(self.input / 1e6, self.output / 1e6, cached)
 
 
 @dataclass(frozen=True)
@@ -143,7 +172,8 @@ class ModelTable:
         if (listed := self._listed(model)) is None:
             return None
         price, factor = listed.price, self.batch_factor if batch else 1.0
-        return Price(price.input * factor, price.output * factor)
+        cached = None if price.cached is None else price.cached * factor
+        return Price(price.input * factor, price.output * factor, cached)
 
     @property
     def source(self) -> str:
@@ -263,8 +293,7 @@ class Capabilities:
         logprobs: returns the alternatives of its tokens.
         cap: name of the token cap in a request.
         reasons: spends hidden tokens before it answers.
-        effort: value of `reasoning_effort` that keeps the model from reasoning; empty where
-            none has to be sent.
+        effort: value of `reasoning_effort` to send; empty where none has to be sent.
         template_options: the server takes options of the chat template (thinking on or off).
     """
 
@@ -286,21 +315,60 @@ def capabilities(model: Model) -> Capabilities:
     """Return what is known of a model.
 
     OpenAI's models are those of the model table; one that the table does not know is taken for a
-    newer one, which reasons unless it is told not to. Probabilities of tokens (`model.logprobs`)
-    come without reasoning alone, so that it is turned off where they are asked for.
+    newer one, which reasons unless it is told not to (`model.effort`). Probabilities of tokens
+    (`model.logprobs`) come without reasoning alone, so that it is turned off where they are asked
+    for and nobody asked for an effort.
 
     Of a server that is not OpenAI's own it is assumed that it obeys schemas and reads `max_tokens`,
     the only limit that older servers know. What a server refuses after all, the client leaves out
-    and records.
+    and records; an effort that somebody asked for is not left out.
     """
+    asked = model.effort != "auto"
+    effort = model.effort if asked else ""
     family = read_models().traits_of(model.name.rpartition("/")[2])
     if not is_official(model):
         # A hosted model reasons behind another address as well, and needs room for it.
         hidden = model.backend == "openai" and family is not None and family.reasoning != "never"
-        return Capabilities(cap="max_tokens", reasons=hidden, template_options=True)
+        reasons = effort != "none" if asked else hidden
+        return Capabilities(cap="max_tokens", reasons=reasons, effort=effort, template_options=True)
     traits = family or Traits()
     if traits.reasoning == "never":
         return Capabilities(schema=traits.schema)
-    if traits.reasoning == "optional" and model.logprobs:
+    off = effort == "none" or (model.logprobs and not asked)
+    if traits.reasoning == "optional" and off:
         return Capabilities(schema=traits.schema, effort="none")
-    return Capabilities(schema=traits.schema, sampling=False, logprobs=False, reasons=True)
+    return Capabilities(
+        schema=traits.schema, sampling=False, logprobs=False, reasons=True, effort=effort
+    )
+
+
+def effort_fault(model: Model) -> str:
+    """Return why a model cannot be asked with its effort; empty where nothing is known of it."""
+    if model.effort == "auto" or not is_official(model):
+        return ""
+    traits = read_models().traits_of(model.name)
+    if traits is None or traits.reasoning == "optional":
+        return ""
+    if traits.reasoning == "always" and model.effort == "none":
+        return f"{model.name} always reasons; take effort=low, or a model that can do without"
+    if traits.reasoning == "never" and model.effort != "none":
+        return f"{model.name} never reasons; leave effort out, or take a model that reasons"
+    return ""
+
+
+def reasoning_range(model: Model, *, thinking: bool) -> tuple[int, int]:
+    """Return the fewest and the most tokens that an answer is assumed to spend on reasoning.
+
+    The most is the room that the token cap has for it. Of the efforts that are asked for, the
+    fewest is a sixteenth of that; a model's own default may be not to reason.
+
+    Args:
+        model: the model, with its effort.
+        thinking: whether its chat template is told to let it think.
+    """
+    if model.effort == "auto":
+        hidden = ROOM["auto"] if capabilities(model).reasons else 0
+        visible = THINKING_ROOM if thinking else 0
+        return visible // _LEAST_SHARE, hidden + visible
+    room = ROOM[model.effort] if capabilities(model).reasons else 0
+    return room // _LEAST_SHARE, room

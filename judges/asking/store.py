@@ -392,7 +392,7 @@ class Replies:
             OutputError: it could not be written whole; what was there before is intact.
         """
         parts = request.parts
-        record = {"key": key_of(parts), "parts": parts, "reply": asdict(reply)}
+        record = {"key": key_of(parts), "parts": parts, "reply": reply.to_json()}
         self.append_record(record if read is None else {**record, "read": read})
 
     def append_record(self, record: Mapping[str, Any]) -> None:

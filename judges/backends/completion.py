@@ -47,39 +47,56 @@ def read_completion(
     """
     usage = record.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
-    tokens = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    cost = None if price is None else price.cost(*tokens)
+    read, written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    thoughts = _count(_details(usage, "completion_tokens_details").get("reasoning_tokens"))
+    cached = _count(_details(usage, "prompt_tokens_details").get("cached_tokens"))
+    cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
+    # Some servers (Gemini, xAI) count thoughts, which they bill, in the total alone.
+    total = _count(usage.get("total_tokens"))
+    if thoughts and total == read + written + thoughts:
+        written += thoughts
+    cost = None if price is None else price.cost(read, written, cached)
     try:
-        text, finish, top = _said(record, bool(attempt.sampling.get("logprobs")))
+        text, finish, top, hidden = _said(record, bool(attempt.sampling.get("logprobs")))
     except _Malformed as error:
-        text, finish, top = str(error), MALFORMED, None
+        text, finish, top, hidden = str(error), MALFORMED, None, False
+    if hidden and not text.strip():
+        thoughts = written  # where no answer followed, all tokens are thoughts
     text, finish = _whole(text), _whole(finish)
     kept, ended = (masked(said, secrets, addresses=False) for said in (text, finish))
     if (kept, ended) != (text, finish):
         top = None  # the tokens would spell the key
-    return Reply(kept, ended, *tokens, top, cost, latency, {**attempt.overrides, **sent})
+    settings = {**attempt.overrides, **sent}
+    thoughts = min(thoughts, written)
+    return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached)
+
+
+def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    details = usage.get(name)
+    return details if isinstance(details, Mapping) else {}
 
 
 def _said(
     record: Mapping[str, Any], logprobs: bool
-) -> tuple[str, str, tuple[TokenLogprob, ...] | None]:
-    """Return text, finish reason and probabilities."""
+) -> tuple[str, str, tuple[TokenLogprob, ...] | None, bool]:
+    """Return text, finish reason, probabilities, and whether thoughts stand beside the text."""
     choices = record.get("choices")
     if not choices:
-        return "", "empty", None
+        return "", "empty", None, False
     if not isinstance(choices, list):
         raise _Malformed("choices is no list")
     choice = _mapping(choices[0], "choices[0]")
     message = _mapping(choice.get("message") or {}, "message")
     if message.get("refusal"):
-        return str(message["refusal"]), "refusal", None
+        return str(message["refusal"]), "refusal", None, False
     text = _content(message.get("content"))
-    if not text.strip():
-        # Some servers put the whole answer where the thinking belongs.
-        hidden = _content(message.get("reasoning_content") or message.get("reasoning"))
-        text = hidden if "{" in hidden else text
     finish = str(choice.get("finish_reason") or "stop")
-    return text, finish, _logprobs(choice) if logprobs else None
+    hidden = _content(message.get("reasoning_content") or message.get("reasoning"))
+    # Some servers put the whole answer where the thinking belongs. What broke off there holds
+    # thoughts, in which scores may be weighed.
+    if not text.strip() and "{" in hidden and finish != "length":
+        text = hidden
+    return text, finish, _logprobs(choice) if logprobs else None, bool(hidden.strip())
 
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:

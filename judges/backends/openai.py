@@ -52,6 +52,7 @@ from gecjury.judges.backends.window import (
     says_too_long,
     too_long,
 )
+from gecjury.judges.replies.reply import ignores_schema
 from gecjury.textfiles import parse_json
 from gecjury.wording import visible
 
@@ -67,10 +68,16 @@ _OPTIONAL = (
     "reasoning_effort",
     "max_tokens",
 )
+_DEEPSEEK = "://api.deepseek.com"
 # How OpenAI's protocol names a schema; llama-cpp-python wants it beside "json_object".
 _SCHEMA = "json_schema"
 # The bound on the text of a reason in a schema.
 _BOUND = "maxLength"
+# Other words with which servers refuse a setting: Gemini and Ollama for the last.
+_WORDS = {
+    "response_format": (_SCHEMA,),
+    "reasoning_effort": ("thinking level", "does not support thinking"),
+}
 # Bytes that a server takes to write the probabilities of one token and of its alternatives.
 _TOKEN_BYTES = 5_000
 _MOST_MESSAGE = 4_000
@@ -171,6 +178,7 @@ class OpenAIBackend(ServerBackend):
     def __init__(self, model: Model, limits: Limits | None = None) -> None:
         super().__init__(model, limits)
         self.left_out: set[str] = set()
+        self._obeys = False  # whether a reply has had the form of its schema
         self.pace = Pace(1)  # until it is known how many requests there may be at once
         self._answered = 0
         self._random = random.Random(0)
@@ -183,7 +191,11 @@ class OpenAIBackend(ServerBackend):
         run_to_end(self._all(work))
 
     async def _all(self, work: Assignment) -> None:
-        waiting = deque(work.attempts)
+        attempts = work.attempts
+        # Where probabilities are asked for, the first question goes alone: a server that gives none
+        # is left before the others are paid for.
+        first = 1 if attempts and attempts[0].sampling.get("logprobs") else len(attempts)
+        waiting = deque(attempts[:first])
         self.pace = Pace(work.runtime.concurrency)
         clients = self._connect(work, limits_for(self.limits, work.attempts))
         self._stop, self._full = None, False
@@ -208,9 +220,14 @@ class OpenAIBackend(ServerBackend):
                 self._stop = self._stop or error
                 self.pace.end()
 
-        count = min(work.runtime.concurrency, len(waiting))
-        try:
+        async def answer_all() -> None:
+            count = min(work.runtime.concurrency, len(waiting))
             await asyncio.gather(*(guarded(number) for number in range(count)))
+
+        try:
+            await answer_all()
+            waiting.extend(attempts[first:])
+            await answer_all()
         finally:
             for client in clients:
                 await client.close()
@@ -227,6 +244,7 @@ class OpenAIBackend(ServerBackend):
                 if self._stop is not None:
                     return None
                 reply = await self._once(client, attempt, price)
+                self._watch_schema(attempt, reply)
                 answered = True
                 self._answered += 1
                 return reply
@@ -269,6 +287,17 @@ class OpenAIBackend(ServerBackend):
             if not limited:  # a pause for all is kept at the entrance
                 await self.pace.rest(wait)
 
+    def _watch_schema(self, attempt: Attempt, reply: Reply) -> None:
+        """Send no schema any more, if the first replies show that the server ignores it.
+
+        Such servers refuse nothing. Replies are read tolerantly, and the prompt asks for the form
+        in its own words.
+        """
+        ignored = ignores_schema(attempt.request, reply)
+        self._obeys |= ignored is False
+        if ignored and not self._obeys and self.model.structured != "schema":
+            self.left_out.add("response_format")
+
     async def _listed(self, client: Any) -> Any:
         """Return the server's list of models (`/v1/models`), asked for once; None without one."""
 
@@ -303,6 +332,8 @@ class OpenAIBackend(ServerBackend):
         import openai
 
         body = request_body(self.model, attempt, self.left_out)
+        # As it is now: other requests may be refused while this one is under way.
+        left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
         start = time.perf_counter()
         try:
             raw = await client.chat.completions.with_raw_response.create(
@@ -331,7 +362,6 @@ class OpenAIBackend(ServerBackend):
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
         seconds = time.perf_counter() - start
-        left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
         return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
 
     def _raise_status(self, error: Any, body: Mapping[str, Any]) -> None:
@@ -387,11 +417,16 @@ class OpenAIBackend(ServerBackend):
             self.left_out.add(_BOUND)
             raise _Refused
         for name in names:
-            words = [name, name.replace("_", " ")]
-            if name == "response_format":
-                words.append(_SCHEMA)
+            words = [name, name.replace("_", " "), *_WORDS.get(name, ())]
             if name not in sent or not (name == error.param or any(w in text for w in words)):
                 continue
+            if name == "reasoning_effort" and self.model.effort != "auto":
+                # Scores without the effort that was asked for would bear its name.
+                raise OptionError(
+                    f"{self._server()} refuses effort={self.model.effort} for {self.model.name} "
+                    f"({error.status_code}): {self._clean(text)}; take another effort, or leave it "
+                    "out"
+                ) from None
             if name != "response_format":
                 self.left_out.add(name)
             elif sent[name]["type"] == _SCHEMA and name not in self.left_out:
@@ -505,4 +540,10 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
         options = {"enable_thinking": sampling["thinking"]}
         if "chat_template_kwargs" not in left_out:
             body["extra_body"] = {"chat_template_kwargs": options}
+        # DeepSeek turns reasoning off by a setting of its own; its efforts begin at low.
+        if model.effort != "auto" and _DEEPSEEK in model.base_url:
+            kind = "enabled" if sampling["thinking"] else "disabled"
+            body.setdefault("extra_body", {})["thinking"] = {"type": kind}
+            if not sampling["thinking"]:
+                del body["reasoning_effort"]
     return {n: value for n, value in body.items() if value is not None and n not in left_out}

@@ -2,8 +2,7 @@
 
 Prompts open with the shared instructions and those of one source are adjacent, so that the prefix
 cache serves both. Answers are held to compact JSON by a grammar without free white space, since a
-grammar that allows it lets a model fill the token budget with blanks. Before the first question a
-canary makes sure that the installed version obeys such grammars at all.
+grammar that allows it lets a model fill the token budget with blanks.
 """
 
 from __future__ import annotations
@@ -23,13 +22,6 @@ from gecjury.textfiles import parse_json
 OPTIONS_VARIABLE = "GECJURY_VLLM"
 """Environment variable with more arguments of `vllm.LLM`, as a JSON object."""
 
-_CANARY = "zq7-canary"
-_CANARY_SCHEMA = {
-    "type": "object",
-    "properties": {"word": {"type": "string", "enum": [_CANARY]}},
-    "required": ["word"],
-    "additionalProperties": False,
-}
 # Tokens for what a template does to a message besides showing it.
 _ROOM = 64
 # One engine at a time: two models seldom fit into one machine's memory.
@@ -48,8 +40,6 @@ class VLLMBackend:
         if not waiting:
             return
         engine = _engine(self.model)
-        if any(attempt.request.schema is not None for attempt in waiting):
-            engine.canary()
         while waiting:
             fitting, unfit = engine.fit(waiting)
             for attempt in unfit:
@@ -91,8 +81,6 @@ class _Engine:
                 f"{install_hint('vllm')} on a machine with a GPU"
             ) from None
         self.vllm, self.model = vllm, model
-        self.version = str(getattr(vllm, "__version__", "of unknown version"))
-        self._obeys = False
         arguments: dict[str, Any] = {
             "model": model.name,
             "enable_prefix_caching": True,
@@ -111,6 +99,9 @@ class _Engine:
         if not getattr(tokenizer, "chat_template", None):
             raise InputError(no_template(model.name))
         self.tokenizer = tokenizer
+        ends = tokenizer.encode("</think>", add_special_tokens=False)
+        # Models that think end their thoughts by a token of its own.
+        self.thoughts_end: int | None = ends[0] if len(ends) == 1 else None
         config = getattr(getattr(self.llm, "llm_engine", None), "model_config", None)
         window = getattr(config, "max_model_len", None)
         self.window: int | None = window if isinstance(window, int) else None
@@ -121,20 +112,6 @@ class _Engine:
         shutdown = getattr(core, "shutdown", None)
         if callable(shutdown):
             shutdown()
-
-    def canary(self) -> None:
-        """Make sure, once, that constraints are obeyed.
-
-        Raises:
-            OptionError: they are ignored.
-        """
-        if self._obeys:
-            return
-        params = self._params({"temperature": 0.0, "max_tokens": 64}, _CANARY_SCHEMA)
-        messages = [{"role": "user", "content": "Say hello."}]
-        (output,) = self.llm.chat([messages], [params], use_tqdm=False, **self._template(False))
-        check_canary(output.outputs[0].text, self.version)
-        self._obeys = True
 
     def fit(self, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
         """Return the attempts as the window has room for them, and those that do not fit.
@@ -164,7 +141,7 @@ class _Engine:
 
     def _tokens(self, attempt: Attempt, *, empty: bool = False) -> int:
         """Count the tokens of a prompt as the model reads it, or of the template around it."""
-        options = self._template(bool(attempt.sampling.get("thinking")))["chat_template_kwargs"]
+        options = _template(attempt.sampling)["chat_template_kwargs"]
         messages = [dict(m, content="") if empty else dict(m) for m in attempt.messages]
         text = self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, **options
@@ -179,10 +156,9 @@ class _Engine:
         """
         if not attempts:
             return
-        thinking = bool(attempts[0].sampling.get("thinking"))
         conversations = [[dict(m) for m in attempt.messages] for attempt in attempts]
         params = [self._params(attempt.sampling, attempt.request.schema) for attempt in attempts]
-        template = self._template(thinking)
+        template = _template(attempts[0].sampling)
         start = time.perf_counter()
         # What LLM.chat does, but where it can be done in two steps, replies are kept as they come.
         stepwise = hasattr(self.llm, "enqueue_chat")
@@ -196,7 +172,7 @@ class _Engine:
         if not stepwise:
             seconds = time.perf_counter() - start
             for attempt, output in zip(attempts, begun, strict=True):
-                yield attempt, _reply(output, seconds, attempt)
+                yield attempt, _reply(output, seconds, attempt, self.thoughts_end)
             return
         by_id: dict[str, Attempt] = {}
         for name, attempt in zip(map(str, begun), attempts, strict=True):
@@ -207,10 +183,8 @@ class _Engine:
             for output in engine.step():
                 # What is left over from a call that failed is not ours.
                 if output.finished and (asked := by_id.get(str(output.request_id))):
-                    yield asked, _reply(output, time.perf_counter() - start, asked)
-
-    def _template(self, thinking: bool) -> dict[str, Any]:
-        return {"chat_template_kwargs": {"enable_thinking": thinking}}
+                    seconds = time.perf_counter() - start
+                    yield asked, _reply(output, seconds, asked, self.thoughts_end)
 
     def _params(self, sampling: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Any:
         settings: dict[str, Any] = {
@@ -229,21 +203,12 @@ class _Engine:
         return self.vllm.SamplingParams(**settings)
 
 
-def check_canary(text: str, version: str) -> None:
-    """Make sure that the answer to the canary is the only one that its schema allows.
-
-    Raises:
-        OptionError: it is not, so constraints are ignored.
-    """
-    try:
-        obeyed = parse_json(text, "the canary", "an object") == {"word": _CANARY}
-    except InputError:
-        obeyed = False
-    if not obeyed:
-        raise OptionError(
-            f"vLLM {version} ignores structured outputs: asked for one JSON object it said "
-            f"{text[:60]!r}. Use another version, or structured=text to do without them"
-        )
+def _template(sampling: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the chat template is told of reasoning; templates leave out what they lack."""
+    options = {"enable_thinking": bool(sampling.get("thinking"))}
+    if effort := sampling.get("reasoning_effort"):
+        return {"chat_template_kwargs": {**options, "reasoning_effort": effort}}
+    return {"chat_template_kwargs": options}
 
 
 def _more_arguments() -> dict[str, Any]:
@@ -259,8 +224,14 @@ def _more_arguments() -> dict[str, Any]:
     return record
 
 
-def _reply(output: Any, seconds: float, attempt: Attempt) -> Reply:
+def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | None) -> Reply:
     done = output.outputs[0]
+    finish = str(done.finish_reason or "stop")
+    thoughts = 0
+    if thoughts_end in done.token_ids:
+        thoughts = len(done.token_ids) - list(done.token_ids)[::-1].index(thoughts_end)
+    elif thoughts_end is not None and attempt.sampling.get("thinking") and finish == "length":
+        thoughts = len(done.token_ids)
     chosen = zip(done.token_ids, done.logprobs or (), strict=False)
     tokens = tuple(
         (
@@ -271,13 +242,14 @@ def _reply(output: Any, seconds: float, attempt: Attempt) -> Reply:
     )
     return Reply(
         done.text,
-        str(done.finish_reason or "stop"),
+        finish,
         len(output.prompt_token_ids or ()),
         len(done.token_ids),
         tokens or None,
         0.0,
         seconds,
         dict(attempt.overrides),
+        thoughts,
     )
 
 

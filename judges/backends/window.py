@@ -39,7 +39,8 @@ def least_tokens(attempt: Attempt) -> int:
     """Return the token cap below which an answer might not be whole."""
     # A token is a character at least.
     least = len(attempt.request.expect) + 8
-    if attempt.request.sampling.get("thinking"):
+    sampling = attempt.request.sampling
+    if sampling.get("thinking") or sampling.get("reasoning_effort", "none") != "none":
         least += _LEAST_THINKING
     return min(least, int(attempt.sampling["max_tokens"]))
 

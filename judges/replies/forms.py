@@ -44,6 +44,9 @@ _REASON_TEXT = re.compile(
     rf"""(["']?){REASON}\1\s*+:\s*+("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')""",
     re.IGNORECASE | re.DOTALL,
 )
+# Points of the first and of the second correction: a win is worth 1, a tie one half.
+_FIRST = {"a": 1.0, "b": 0.0, "tie": 0.5}
+_SECOND = {word: 1 - points for word, points in _FIRST.items()}
 
 
 class _Read(Protocol):
@@ -59,8 +62,8 @@ class Form:
         fields: JSON schema of the value under each key.
         typical: such an answer, from which the length of others is estimated.
         read: gives the verdict of a reply's text.
-        places: for each score of the verdict a regular expression of its key.
-        values: what the tokens of a score stand for; empty where a verdict holds no score.
+        places: for each score of the verdict a regular expression of its key, and what the words
+            there stand for, in small letters.
         words: by the scores of a verdict the value of the one key; empty where scores are numbers.
         reasoned: whether a reason stands in front of the verdict; see `with_reason`.
     """
@@ -68,8 +71,7 @@ class Form:
     fields: Mapping[str, Mapping[str, Any]]
     typical: Mapping[str, Any]
     read: _Read
-    places: Sequence[str] = ()
-    values: Mapping[str, float] = field(default_factory=dict)
+    places: Sequence[tuple[str, Mapping[str, float]]]
     words: Mapping[tuple[float, ...], Any] = field(default_factory=dict)
     reasoned: bool = False
 
@@ -114,26 +116,26 @@ class Form:
         plain = self.read_plain(reply)
         if isinstance(plain, Failure):
             return plain
-        means = [_at(reply, place, self.values, self.reasoned) for place in self.places]
+        means = [_at(reply, key, values, self.reasoned) for key, values in self.places]
         return [score if mean is None else mean for score, mean in zip(plain, means, strict=True)]
 
 
 _POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
-SCORE = Form({"score": _POINTS}, {"score": 3}, read_score, ("score",), _DIGITS)
+SCORE = Form({"score": _POINTS}, {"score": 3}, read_score, (("score", _DIGITS),))
 """One score of 1 to 5."""
 CHOICE = Form(
     {"better": {"type": "string", "enum": ["A", "B", "tie"]}},
     {"better": "A"},
     read_choice,
-    words={(1.0, 0.0): "A", (0.0, 1.0): "B", (0.5, 0.5): "tie"},
+    (("better", _FIRST), ("better", _SECOND)),
+    {(1.0, 0.0): "A", (0.0, 1.0): "B", (0.5, 0.5): "tie"},
 )
-"""The better one of two corrections, or a tie."""
+"""The better one of two corrections, or a tie; expected points are P(win) + ½ P(tie)."""
 VALIDITY = Form(
     {"valid": {"type": "boolean"}},
     {"valid": True},
     read_validity,
-    ("valid",),
-    _WORDS,
+    (("valid", _WORDS),),
     {(1.0,): True, (0.0,): False},
 )
 """The validity of an edit."""
@@ -148,8 +150,7 @@ def scores_form(count: int) -> Form:
         dict.fromkeys(keys, _POINTS),
         dict.fromkeys(keys, 3),
         functools.partial(read_scores, count=count),
-        [rf"target[\s_-]*{number}(?!\d)" for number in numbers],
-        _DIGITS,
+        [(rf"target[\s_-]*{number}(?!\d)", _DIGITS) for number in numbers],
     )
 
 
@@ -204,7 +205,9 @@ def _mean(
         rest = text[len(before) :].lower()
         # A token may hold the first letters of a word only, and more than the value.
         name = next((v for v in values if rest and (rest.startswith(v) or v.startswith(rest))), "")
-        if name and not (rest.startswith(name) and rest[len(name) : len(name) + 1].isdigit()):
+        # What goes on is another word or number: "10" is no 1, and "Answer" is no A.
+        after = rest[len(name) : len(name) + 1] if rest.startswith(name) else ""
+        if name and not (after.isdigit() or (name.isalpha() and after.isalpha())):
             weights[name] = weights.get(name, 0.0) + math.exp(logprob)
     total = sum(weights.values())
     if not total:

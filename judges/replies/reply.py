@@ -17,8 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from gecjury.errors import InputError
+from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
 from gecjury.records import from_record
+from gecjury.textfiles import parse_json
 
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
@@ -113,6 +116,48 @@ def answer_text(text: str) -> str | Failure:
     if not rest.strip():
         return Failure("empty", "no text" if not text.strip() else "nothing after the thinking")
     return rest
+
+
+def ignores_schema(request: Request, reply: Reply) -> bool | None:
+    """Return whether a reply shows that the schema of its request was ignored.
+
+    What obeys a schema ends no reply of another form.
+
+    Returns:
+        None where nothing is shown: there was no schema, or the reply was broken off.
+    """
+    if request.schema is None or "response_format" in reply.left_out:
+        return None
+    if reply.finish != "stop" or not reply.text.strip():
+        return None
+    return not has_form(reply.text, request.schema)
+
+
+_TYPES: Mapping[str, type] = {"boolean": bool, "integer": int, "string": str}
+
+
+def has_form(text: str, schema: Mapping[str, Any]) -> bool:
+    """Return whether a reply is, behind its thinking, just the object that a schema of ours allows.
+
+    Args:
+        text: the reply.
+        schema: of an object whose fields all have a `type` and maybe an `enum`.
+    """
+    answer = answer_text(text)
+    if isinstance(answer, Failure):
+        return False
+    try:
+        record = parse_json(answer.strip(), "the reply", "an object", halves=True)
+    except InputError:
+        return False
+    fields = schema["properties"]
+    return (
+        isinstance(record, dict)
+        and record.keys() == fields.keys()
+        # A bool is an int to Python, but not in JSON.
+        and all(type(record[name]) is _TYPES[field["type"]] for name, field in fields.items())
+        and all(record[n] in field["enum"] for n, field in fields.items() if "enum" in field)
+    )
 
 
 def read_scores(text: str, count: int, *, reasoned: bool = False) -> Verdict:

@@ -26,6 +26,7 @@ from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.judge import load_wording
+from gecjury.judges.replies.forms import CHOICE
 from gecjury.judges.showing import cut_context
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
@@ -116,7 +117,6 @@ def test_a_criterion_is_in_every_prompt(
         ("llm-s:orders=0", "orders=0 is out of range"),
         ("llm-s:protocol=pairwise,orders=3", "takes 1 to 2"),
         ("llm-s:protocol=pointwise,orders=2", "takes 1 to 1"),
-        ("llm-s:protocol=pairwise,scoring=expected", "scoring=expected is for scores"),
         ("llm-s:repeats=0", "repeats=0"),
         ("llm-s:temperature=3", "temperature=3.0"),
         ("llm-s:max_tokens=0", "max_tokens=0"),
@@ -494,6 +494,50 @@ def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runti
     assert scores[shown[0]] == pytest.approx(13 / 3, abs=1e-12)
     assert scores[shown[1]] == 2
     assert model.attempts[0].sampling["logprobs"] == 20
+
+
+@pytest.mark.parametrize(
+    ("tokens", "at"),
+    [
+        # the word alone, with its quotes, or with the quote in front of it
+        (('{"better":"', "A", '"}'), "{}"),
+        (('{"better":', '"A"', "}"), '"{}"'),
+        (('{"better":', ' "A', '"}'), ' "{}'),
+    ],
+)
+def test_expected_points_of_a_pair_weigh_its_words(tokens: tuple[str, ...], at: str) -> None:
+    # "Answer" goes on as another word, and counts as little as "9": .6 + .1 + .1 are left
+    words = {"A": 0.6, "B": 0.1, "tie": 0.08, "t": 0.02, "Answer": 0.15, "9": 0.05}
+    top = tuple((at.format(word), math.log(p)) for word, p in words.items())
+    logprobs = tuple((t, top if "A" in t else ((t, 0.0),)) for t in tokens)
+    verdict = CHOICE.read_expected(Reply("".join(tokens), "stop", 1, 1, logprobs))
+    if at.endswith('"'):
+        # No "t" goes on behind its quote: (.6 + ½ · .08) / .78
+        assert verdict == pytest.approx([0.64 / 0.78, 0.14 / 0.78])
+    else:
+        # (.6 + ½ · (.08 + .02)) / .8 and (.1 + ½ · (.08 + .02)) / .8
+        assert verdict == pytest.approx([0.8125, 0.1875])
+
+
+def test_expected_pairwise_averages_both_orders(model: FakeModel, runtime: Runtime) -> None:
+    def say(attempt: Attempt) -> Reply:
+        # Whatever is shown first is better with .7, a tie has .2; "v 1" has .1 of its own.
+        prompt = str(attempt.request.messages[0]["content"])
+        own = 0.1 if prompt.index("v 1") < prompt.index("v 2") else -0.1
+        words = {"A": 0.7 + own, "tie": 0.2, "B": 0.1 - own}
+        text = '{"better":"A"}'
+        places = {text.index("A"): [(word, max(p, 1e-12)) for word, p in words.items()]}
+        return Reply(text, "stop", 1, 1, tokens_with(text, places))
+
+    model.say = say
+    corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
+    name = "llm-s:protocol=pairwise,scoring=expected,orders=2"
+    table = model.load(name).score_corpus(corpus, runtime)
+    assert len(model.attempts) == 2
+    # "v 1" first: .8 + ½ · .2 = .9; second: .2 + ½ · .2 = .3; the mean of both orders is .6
+    assert table.sentences[:, 0].tolist() == pytest.approx([0.6, 0.4])
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["flips"] == {"compared": 1, "flipped": 1.0, "changed": 1.0}
 
 
 def test_expected_scores_without_probabilities_are_refused(

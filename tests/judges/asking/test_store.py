@@ -134,7 +134,7 @@ def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
     with Store(store_path(folder / "anew", old.identity), old.identity) as store:
         for record in old.records:
             reply = Reply.from_json(record["reply"])
-            store.append_record({**record, "reply": asdict(reply)})
+            store.append_record({**record, "reply": reply.to_json()})
         assert store.path.read_bytes() == written.read_bytes()
 
 

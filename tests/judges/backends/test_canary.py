@@ -1,30 +1,152 @@
-"""The canary of constrained answers and errors of loading, without vLLM."""
+"""Settings that a server ignores without a word, and errors of loading; without vLLM."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.errors import InputError, OptionError
-from gecjury.judges.backends.vllm import check_canary
+from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.backends.backend import Assignment
+from gecjury.judges.judge import Judge
+from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, scores_form
+from gecjury.judges.replies.reply import has_form
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable
+from tests.judges.faultserver import FaultServer, Said, completion, score_of, sound_reply
+
+Serve = Callable[..., FaultServer]
+Make = Callable[..., Scorer]
 
 
-@pytest.mark.parametrize("text", ["Hello!", '{"word": "hello"}', "", '{"word":"zq7-canary"'])
-def test_a_dead_canary_stops_the_run(text: str) -> None:
-    with pytest.raises(OptionError, match=r"vLLM 0\.12 ignores structured outputs"):
-        check_canary(text, "0.12")
+@pytest.mark.parametrize(
+    ("text", "obeys"),
+    [
+        ('{"target1_score":4,"target2_score":2}', True),
+        ('<think>4 or 5?</think>\n{"target2_score": 2, "target1_score": 4}', True),
+        ('```json\n{"target1_score": 4, "target2_score": 2}\n```', False),
+        ('{"target1_score":4}', False),
+        ('{"target1_score":4,"target2_score":6}', False),
+        ('{"target1_score":4,"target2_score":true}', False),
+        ('{"target1_score":4,"target2_score":2,"why":""}', False),
+        ('{"target1_score":4,"target2_score":2', False),
+        ("[]", False),
+        ("Hello!", False),
+    ],
+)
+def test_the_form_of_a_schema(text: str, obeys: bool) -> None:
+    assert has_form(text, scores_form(2).schema) is obeys
 
 
-def test_a_live_canary_passes() -> None:
-    check_canary('{"word":"zq7-canary"}', "0.32.0")
+def test_typical_answers_have_their_form() -> None:
+    for form in (SCORE, CHOICE, VALIDITY, scores_form(5)):
+        assert has_form(json.dumps(form.typical), form.schema)
+    assert not has_form('{"valid": 1}', VALIDITY.schema)
+
+
+def fenced(number: int, body: dict[str, Any]) -> Said:
+    return completion(body, f"Sure:\n```json\n{sound_reply(body)}\n```")
+
+
+def audit_of(table: ScoreTable) -> dict[str, Any]:
+    audit: dict[str, Any] = table.statistics.details["audit"]["members"][0]
+    return audit
+
+
+def expected(corpus: Corpus) -> np.ndarray[Any, Any]:
+    return np.array([[score_of(x) for x in v.lines] for v in corpus.systems.values()], dtype=float)
+
+
+def test_an_ignored_schema_is_told_once_and_sent_no_more(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(fenced)
+    table = judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert np.array_equal(table.sentences, expected(corpus))
+    # The first real question is the canary; nothing is asked for its sake.
+    assert ["response_format" in body for body in server.bodies] == [True, False, False]
+    assert audit_of(table)["settings"] == {
+        "left_out": {"response_format": 2},
+        "schema": {"sent": 1, "ignored": 1},
+    }
+    (note,) = table.statistics.notes
+    assert note.startswith("tiny: the server ignores JSON schemas (1 of 1 replies to one have")
+    # A second run takes the replies, and tells the same.
+    again = judge(server).score_corpus(corpus, runtime)
+    assert (len(server.bodies), again.statistics.notes) == (3, (note,))
+
+
+def test_a_schema_that_was_asked_for_by_name_is_sent_all_the_same(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(fenced)
+    scorer = judge(server, structured="schema")
+    table = scorer.score_corpus(corpus, replace(runtime, concurrency=1))
+    assert all("response_format" in body for body in server.bodies)
+    assert audit_of(table)["settings"] == {"schema": {"sent": 3, "ignored": 3}}
+
+
+def test_a_server_that_has_obeyed_is_not_suspected(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(lambda n, body: fenced(n, body) if n == 1 else None)
+    judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert all("response_format" in body for body in server.bodies)
+
+
+def test_a_schema_that_vllm_ignores_is_told(corpus: Corpus, runtime: Runtime) -> None:
+    class Model:
+        def run(self, work: Assignment) -> None:
+            for attempt in work.attempts:
+                said = sound_reply({"messages": attempt.request.messages})
+                work.deliver(attempt, Reply(f"```json\n{said}\n```", "stop", 9, 9))
+
+    scorer = load("llm-s:backend=vllm,model=tiny")
+    assert isinstance(scorer, Judge)
+    table = scorer.asking(lambda model, *, batch=False: Model()).score_corpus(corpus, runtime)
+    assert np.array_equal(table.sentences, expected(corpus))
+    (note,) = table.statistics.notes
+    assert note.startswith("tiny: vLLM ignores JSON schemas (3 of 3 replies")
+
+
+def test_missing_probabilities_are_told_before_more_is_paid(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(latency=0.05)
+    for _ in range(2):
+        with pytest.raises(OptionError, match="needs the probabilities of tokens"):
+            judge(server, scoring="expected").score_corpus(corpus, runtime)
+        assert len(server.bodies) == 1
+
+
+def test_seeds_without_effect_are_told(serve: Serve, judge: Make, runtime: Runtime) -> None:
+    lines = [f"v {number}" for number in range(20)]
+    server = serve()
+    table = judge(server, temperature=0.7, repeats=2).score_corpus(
+        corpus_of_texts(["S ."] * 20, lines), runtime
+    )
+    assert audit_of(table)["settings"] == {"seeds": {"compared": 20, "same_text": 20}}
+    (note,) = table.statistics.notes
+    assert "gives every seed the same text (20 repetitions)" in note
+    # One text that differs is enough to show that seeds have an effect.
+    server = serve(lambda n, body: completion(body, "{}") if body["seed"] == 1 else None)
+    other = judge(server, temperature=0.7, repeats=2, tries=1).score_corpus(
+        corpus_of_texts(["S ."] * 20, lines), runtime
+    )
+    assert audit_of(other)["settings"]["seeds"] == {"compared": 20, "same_text": 0}
+    assert not any("seed" in note for note in other.statistics.notes)
 
 
 FAILED = "Engine core initialization failed. See root cause above. Failed core proc(s): {}"

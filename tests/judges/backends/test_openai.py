@@ -667,7 +667,7 @@ def test_counts_of_tokens_that_are_none(
     table = judge(serve(behave)).score_corpus(corpus, runtime)
     assert np.array_equal(table.sentences, expected(corpus))
     tokens = table.statistics.details["audit"]["members"][0]["tokens"]
-    assert tokens == {"input": 0, "output": 0}
+    assert tokens == {"input": 0, "output": 0, "reasoning": 0, "cached": 0}
 
 
 @pytest.mark.security

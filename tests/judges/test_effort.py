@@ -1,0 +1,258 @@
+"""The effort of reasoning: what is sent, refused, counted and paid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.judges.asking.exchange import Attempt, Request
+from gecjury.judges.asking.models import Price
+from gecjury.judges.backends.completion import read_completion
+from gecjury.judges.backends.openai import request_body
+from gecjury.judges.judge import Judge
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
+from tests.judges.faultserver import FaultServer, Said, completion, sound_reply
+
+Serve = Callable[..., FaultServer]
+Make = Callable[..., Scorer]
+
+OWN = "llm-s:model=qwen3,base_url=http://judge.example/v1"
+
+
+def attempt_of(name: str, corpus: Corpus, runtime: Runtime) -> tuple[Judge, Attempt]:
+    """A judge's first question."""
+    judge = load(name)
+    assert isinstance(judge, Judge)
+    (model,) = judge.models()
+    return judge, Attempt(judge.questions(corpus, model, runtime)[0].request)
+
+
+def test_without_an_effort_keys_and_signatures_are_as_before(
+    corpus: Corpus, runtime: Runtime
+) -> None:
+    judge, attempt = attempt_of(OWN, corpus, runtime)
+    # `{"target1_score":3,"target2_score":3}` has 37 characters: 37 + 18 + 32
+    sampling = {"max_tokens": 87, "temperature": 0.0, "seed": 0, "thinking": False}
+    assert attempt.request.sampling == sampling
+    assert "effort" not in judge.settings()
+    assert "effort" not in str(judge.signature(corpus))
+    assert load(f"{OWN},effort=low").settings()["effort"] == "low"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "room", "schema"),
+    [
+        # An answer has 37 characters with a schema; without one the typical answer has more.
+        (f"{OWN},effort=none", {"thinking": False, "reasoning_effort": "none"}, 0, True),
+        (f"{OWN},effort=low", {"thinking": True, "reasoning_effort": "low"}, 4096, False),
+        (f"{OWN},effort=high", {"thinking": True, "reasoning_effort": "high"}, 16384, False),
+        (f"{OWN},thinking=true", {"thinking": True}, 8192, False),
+        (f"{OWN},thinking=true,effort=medium",
+         {"thinking": True, "reasoning_effort": "medium"}, 8192, False),
+        ("llm-s:model=gpt-6-luna", {}, 4096, True),
+        ("llm-s:model=gpt-6-luna,effort=none", {"reasoning_effort": "none"}, 0, True),
+        ("llm-s:model=gpt-6-luna,effort=minimal", {"reasoning_effort": "minimal"}, 1024, True),
+        ("llm-s:model=gpt-5,effort=high", {"reasoning_effort": "high"}, 16384, True),
+        ("llm-s:model=unheard-of,effort=medium", {"reasoning_effort": "medium"}, 8192, True),
+        ("llm-s:model=gpt-4o,effort=none", {}, 0, True),
+        ("llm-s:backend=vllm,model=m,effort=low",
+         {"thinking": True, "reasoning_effort": "low"}, 4096, False),
+    ],
+)  # fmt: skip
+def test_an_effort_is_sent_with_room_for_it(
+    corpus: Corpus, runtime: Runtime, name: str, sent: dict[str, Any], room: int, schema: bool
+) -> None:
+    _, attempt = attempt_of(name, corpus, runtime)
+    sampling = dict(attempt.request.sampling)
+    answer = len(attempt.request.expect)
+    assert sampling.pop("max_tokens") == answer + answer // 2 + 32 + room
+    assert {n: v for n, v in sampling.items() if n not in ("temperature", "seed")} == sent
+    assert (attempt.request.schema is not None) is schema
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("llm-s:model=gpt-4o,effort=low", r"effort=low: gpt-4o never reasons; leave effort out"),
+        ("llm-s:model=gpt-5,effort=none", r"effort=none: gpt-5 always reasons; take effort=low"),
+        ("llm-s:model=gpt-6-luna,effort=low,scoring=expected",
+         "gives no probabilities of tokens while it reasons"),
+        (f"{OWN},effort=none,thinking=true", "effort=none and thinking=true exclude each other"),
+        (f"{OWN},effort=max", "effort"),
+    ],
+)  # fmt: skip
+def test_efforts_that_cannot_be_are_told_before_anything_is_sent(
+    corpus: Corpus, runtime: Runtime, name: str, message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        load(name).plan(corpus, runtime)
+
+
+def test_requests_say_the_effort_as_servers_expect_it(corpus: Corpus, runtime: Runtime) -> None:
+    def body(name: str) -> dict[str, Any]:
+        judge, attempt = attempt_of(name, corpus, runtime)
+        sent = request_body(judge.models()[0], attempt, set())
+        return {n: sent[n] for n in ("reasoning_effort", "extra_body") if n in sent}
+
+    thinks = {"chat_template_kwargs": {"enable_thinking": True}}
+    assert body(f"{OWN},effort=low") == {"reasoning_effort": "low", "extra_body": thinks}
+    quiet = {"chat_template_kwargs": {"enable_thinking": False}}
+    assert body(f"{OWN},effort=none") == {"reasoning_effort": "none", "extra_body": quiet}
+    assert body("llm-s:model=gpt-5.1,effort=none") == {"reasoning_effort": "none"}
+    deepseek = "llm-s:model=deepseek-flash,base_url=https://api.deepseek.com/v1"
+    assert body(f"{deepseek},effort=high") == {
+        "reasoning_effort": "high",
+        "extra_body": {**thinks, "thinking": {"type": "enabled"}},
+    }
+    assert body(f"{deepseek},effort=none") == {
+        "extra_body": {**quiet, "thinking": {"type": "disabled"}}
+    }
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unsupported value: 'reasoning_effort' does not support 'low' with this model.",
+        "Thinking level LOW is not supported for this model.",
+        '"tiny" does not support thinking',
+    ],
+)
+def test_a_refused_effort_ends_the_run_unpaid(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, message: str
+) -> None:
+    server = serve(lambda n, body: Said(400, {"error": {"message": message}}))
+    with pytest.raises(OptionError, match=r"refuses effort=low for tiny \(400\): .*leave it out"):
+        judge(server, effort="low").score_corpus(corpus, runtime)
+    assert not list(runtime.cache_folder("judgments").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts", "cost"),
+    [
+        # 100 read of which 60 cached, 50 written: 40 · 2 + 60 · .5 + 50 · 10
+        ({"prompt_tokens": 100, "completion_tokens": 50,
+          "prompt_tokens_details": {"cached_tokens": 60},
+          "completion_tokens_details": {"reasoning_tokens": 30}}, (100, 50, 30, 60), 610),
+        # thoughts that stand in the total alone: 10 · 2 + (5 + 30) · 10
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 45,
+          "completion_tokens_details": {"reasoning_tokens": 30}}, (10, 35, 30, 0), 370),
+        # DeepSeek's name for cached tokens: 2 · 2 + 8 · .5 + 5 · 10
+        ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 8},
+         (10, 5, 0, 8), 58),
+        # more cached than read, more thoughts than written, and what is no count
+        ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens":
+          99}, "completion_tokens_details": {"reasoning_tokens": 99}}, (10, 5, 5, 10), 55),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": [],
+          "completion_tokens_details": {"reasoning_tokens": "x"}}, (10, 5, 0, 0), 70),
+    ],
+)  # fmt: skip
+def test_reasoning_and_cached_tokens_are_counted_and_paid(
+    usage: dict[str, Any], counts: tuple[int, ...], cost: float
+) -> None:
+    request = Request(
+        backend="openai", model="m", base_url="", messages=(), schema=None, sampling={}
+    )
+    record = {"choices": [{"message": {"content": "{}"}}], "usage": usage}
+    reply = read_completion(record, Attempt(request), Price(2.0, 10.0, 0.5), ())
+    assert (
+        reply.input_tokens, reply.output_tokens, reply.reasoning_tokens, reply.cached_tokens
+    ) == counts  # fmt: skip
+    assert reply.cost == cost
+
+
+def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        text = sound_reply(body)
+        if number == 0:
+            # A draft among the thoughts is no answer.
+            said = completion(body, "", "length", reasoning_content=text)
+            said.body["usage"] = {"prompt_tokens": 9, "completion_tokens": body["max_tokens"]}
+            return said
+        said = completion(body, text)
+        said.body["usage"] |= {"completion_tokens_details": {"reasoning_tokens": 4}}
+        return said
+
+    server = serve(behave)
+    scorer = judge(server, effort="low")
+    table = scorer.score_corpus(corpus, replace(runtime, concurrency=1))
+    assert table.missing == 0
+    first, again = server.bodies[0], server.bodies[1]
+    assert again["messages"] == first["messages"]
+    assert again["max_tokens"] == 2 * first["max_tokens"]
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["settings"]["reasoning"] == {
+        "effort": "low", "replies": 4, "of": 4, "ran_out": 1
+    }  # fmt: skip
+    assert audit["tokens"]["reasoning"] == first["max_tokens"] + 3 * 4
+    assert [note for note in table.statistics.notes if "reasoning used up" in note] == [
+        "tiny: reasoning used up the token cap of 1 of 4 replies, whose questions are asked again "
+        "with twice the cap; a lower effort (effort=low) costs less"
+    ]
+    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    record = json.loads(store.read_text().splitlines()[1])
+    assert record["read"] == {"detail": "reasoning used up the token cap", "failure": "truncated"}
+    assert record["reply"]["reasoning_tokens"] == first["max_tokens"]
+    # The counts are read back, and nothing is asked again.
+    assert scorer.score_corpus(corpus, runtime).statistics.notes == table.statistics.notes
+    assert len(server.bodies) == 4
+
+
+@pytest.mark.parametrize(
+    ("effort", "thoughts", "told"),
+    [
+        ("none", 7, "ignores effort=none (3 of 3 replies spent tokens on reasoning)"),
+        ("high", 0, "reports no reasoning at effort=high, which it may ignore"),
+        ("none", 0, ""),
+        ("high", 7, ""),
+    ],
+)
+def test_an_effort_without_effect_is_told(
+    serve: Serve,
+    judge: Make,
+    corpus: Corpus,
+    runtime: Runtime,
+    effort: str,
+    thoughts: int,
+    told: str,
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        said = completion(body, sound_reply(body))
+        details = {"reasoning_tokens": thoughts}
+        said.body["usage"] |= {"completion_tokens": 20, "completion_tokens_details": details}
+        return said
+
+    table = judge(serve(behave), effort=effort).score_corpus(corpus, runtime)
+    assert [told in note for note in table.statistics.notes] == ([True] if told else [])
+
+
+def test_a_dry_run_shows_the_range_of_reasoning(corpus: Corpus, runtime: Runtime) -> None:
+    priced = replace(runtime, price=(1.0, 2.0))
+    plan = load("llm-s:model=gpt-6-luna,effort=low").plan(corpus, priced)
+    assert plan is not None
+    # Three questions of 4096 / 16 to 4096 tokens each, at 2 dollars a million.
+    assert plan.tokens["reasoning_least"] == 3 * 256
+    assert plan.tokens["reasoning_most"] == 3 * 4096
+    amount = plan.cost["amount"]
+    assert isinstance(amount, float)
+    assert plan.cost["least"] == pytest.approx(amount + 768 * 2e-6)
+    assert plan.cost["most"] == pytest.approx(amount + 12_288 * 2e-6)
+    (note,) = [n for n in plan.details["notes"] if "hidden tokens" in n]
+    assert "256 to 4,096 of them an answer" in note
+    # What does not reason has no range, and costs its amount in a sum.
+    usual = load("llm-s:model=gpt-4o").plan(corpus, priced)
+    assert usual is not None
+    assert set(usual.tokens) == {"input", "output"}
+    total = Plan.total([usual, plan])
+    assert total.tokens["reasoning_most"] == 3 * 4096
+    assert total.cost["most"] == pytest.approx(usual.cost["amount"] + plan.cost["most"])
