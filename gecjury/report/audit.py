@@ -21,7 +21,10 @@ _MANY_FLIPS = 0.05  # share of preferences that change sides with the order; abo
 _SIDES: Mapping[Side, tuple[str, str]] = {
     "more edits": ("more edits than people do", "fewer edits than people do"),
     "longer text": ("longer text than people do", "shorter text than people do"),
-    "own family": ("its own family{} more than people do", "its own family{} less than people do"),
+    "own family": (
+        "its own model family{} more than people do",
+        "its own model family{} less than people do",
+    ),
 }
 
 
@@ -179,16 +182,14 @@ def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
-    """Yield what a metric prefers beyond people, then the sides for which it shows no bias."""
-    without = []
+    """Yield what a metric prefers beyond people, then where it shows no bias, or was not tested."""
+    without, untested = [], []
     for row in rows:
         one, ends = row.agreement, row.intervals.get("difference", (math.nan, math.nan))
         of = f" ({listed(one.systems)})" if one.systems else ""
         gap = number(one.difference)
         if not one.pairs:
-            # A benchmark without a system of the judge's family is the usual case.
-            family = "has no system of its own model family here, so that bias is not measurable"
-            yield family if one.side == "own family" else f"met no pair that shows {one.side}"
+            untested.append(_noun(one.side))
         elif math.isnan(ends[0]):
             yield f"has a bias of {gap} for {_noun(one.side)}{of} (no interval)"
         elif ends[0] <= 0 <= ends[1]:
@@ -198,10 +199,12 @@ def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
             yield f"prefers {words} by {number(abs(one.difference))} ({_range(_outward(ends))})"
     if without:
         yield f"shows no bias for {listed(without, 'or')}"
+    if untested:
+        yield f"could not be tested for {listed(untested, 'or')} (no such pair was judged)"
 
 
 def _noun(side: Side) -> str:
-    return "its own family" if side == "own family" else side
+    return "its own model family" if side == "own family" else side
 
 
 def _outward(ends: tuple[float, float]) -> tuple[float, float]:

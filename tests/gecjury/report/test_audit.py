@@ -57,7 +57,7 @@ def test_the_sentence_of_a_judge() -> None:
     size = f"{number(1 - longer.agreement.people)} ({low} to {high})"
     assert dict(audit_sentences(comparison)) == {
         "m": f"m prefers more edits than people do by {size}, prefers longer text than people do "
-        f"by {size}, has no system of its own model family here, so that bias is not measurable, "
+        f"by {size}, could not be tested for its own model family (no such pair was judged), "
         "flips 8.0% of the preferences when reordered, gives another score in 2.0% when asked "
         "again and leaves 10.0% of the questions invalid: use orders=2 or more."
     }
@@ -79,7 +79,7 @@ def test_the_opposite_bias_and_no_bias() -> None:
     (sentence,) = dict(audit_sentences(comparison)).values()
     assert sentence.startswith("m prefers fewer edits than people do by 0.")
     assert ", prefers shorter text than people do by 0." in sentence
-    assert " and prefers its own family (B) more than people do by 0." in sentence
+    assert " and prefers its own model family (B) more than people do by 0." in sentence
     assert sentence.endswith("): measure flips with orders=2.")
     agreeing = compared(data, people, replace(DRAWN, audit=True))
     assert dict(audit_sentences(agreeing)) == {
