@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats.contingency import association
 
+from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.corpus.corpus import Group
 from gecjury.judges.asking.ask import Asked, Question, thoughts_only
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
@@ -19,6 +20,7 @@ from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
 from gecjury.runtime import Runtime
+from gecjury.wording import number
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
@@ -35,6 +37,7 @@ _TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Efforts at which a model reasons on most questions.
 _SHOWING = ("medium", "high")
 _KINDS = (("reasoning", "of them for reasoning"), ("cached", "read from the server's cache"))
+_LEVELS: tuple[Literal["ordinal", "interval"], ...] = ("ordinal", "interval")
 # Characters a token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
 
@@ -301,8 +304,8 @@ def systems_by_text(
         sets: how many sets there are.
     """
     by_set: list[dict[int, tuple[str, ...]]] = [{} for _ in range(sets)]
-    for group, (number, indices) in zip(groups, places, strict=True):
-        texts = by_set[number]
+    for group, (place, indices) in zip(groups, places, strict=True):
+        texts = by_set[place]
         for systems, index in zip(group.systems, indices, strict=True):
             texts[index] = tuple(dict.fromkeys((*texts.get(index, ()), *systems)))
     return by_set
@@ -377,15 +380,49 @@ def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] |
     return [float(value) for value in effects[:most] - effects[:most].mean()]
 
 
-def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def merge_audits(
+    audits: Sequence[Mapping[str, Any]], by_model: Sequence[Sequence[Sequence[float]]] = ()
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the audits of a panel as one entry of a score table's details, with rows to print.
 
+    Args:
+        audits: one a model.
+        by_model: for each model and candidate set the score of each correction, NaN without one.
+
     Returns:
-        `members` (the audits) and `rows` (`model`, `what`, `value`), and notes for the user.
+        `members` (the audits), `rows` (`model`, `what`, `value`) and, of two models or more,
+        `panel` (see `panel_agreement`); and notes for the user.
     """
     rows = [row for audit in audits for row in _rows(audit)]
     notes = [note for audit in audits for note in _notes(audit)]
-    return {"members": [dict(audit) for audit in audits], "rows": rows}, tuple(notes)
+    entry: dict[str, Any] = {"members": [dict(audit) for audit in audits], "rows": rows}
+    if panel := panel_agreement(by_model):
+        entry["panel"] = panel
+        alphas = ", ".join(f"{level} {number(panel[level])}" for level in _LEVELS)
+        value = f"{alphas} over {panel['corrections']} corrections"
+        rows.append({"model": "panel", "what": "Krippendorff's α", "value": value})
+    return entry, tuple(notes)
+
+
+def panel_agreement(by_model: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any] | None:
+    """Return the agreement of a panel's models on the corrections of all sets.
+
+    Args:
+        by_model: as of `merge_audits`.
+
+    Returns:
+        Krippendorff's α of the models' scores, `ordinal` and `interval` (at most 1, 0 at chance;
+        None where it is not defined), and the number of `corrections` that two models or more
+        scored; None with one model.
+    """
+    if len(by_model) < 2:
+        return None
+    scores = np.array([[score for of_set in sets for score in of_set] for sets in by_model])
+    alphas = {level: krippendorff_alpha(scores, level=level) for level in _LEVELS}
+    return {
+        **{level: None if math.isnan(alpha) else alpha for level, alpha in alphas.items()},
+        "corrections": int(((~np.isnan(scores)).sum(axis=0) > 1).sum()),
+    }
 
 
 def _notes(audit: Mapping[str, Any]) -> Iterator[str]:

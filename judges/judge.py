@@ -422,7 +422,7 @@ class Judge(Scorer):
             [combine(said, self.panel) for said in zip(*means, strict=True)]
             for means in zip(*by_model, strict=True)
         ]
-        audit, notes = merge_audits(audits)
+        audit, notes = merge_audits(audits, by_model)
         notes = (*notes, *self.notes(runtime))
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 

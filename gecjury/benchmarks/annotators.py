@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import IntArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
 from gecjury.errors import OptionError
 
@@ -162,6 +162,42 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = Fal
     if len(labels) == 1:
         return float("nan")
     return (float((a == b).mean()) - expected) / (1 - expected)
+
+
+def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interval"]) -> float:
+    """Return Krippendorff's α: 1 − observed / expected disagreement (Krippendorff 2011).
+
+    The distance of two values is the square of their difference (`interval`), or of the difference
+    of their mid-ranks among all values that are compared (`ordinal`). The latter is Krippendorff's
+    own: the values from c to k, less half of those equal to c and half of those equal to k.
+
+    Args:
+        values: annotators × units; NaN where an annotator gave none.
+        level: of measurement.
+
+    Returns:
+        At most 1, 0 at chance; NaN where no unit has two values, or all values are equal.
+    """
+    present = ~np.isnan(values)
+    sizes = present.sum(axis=0)
+    # A unit with one value compares nothing, and says nothing of how frequent a value is.
+    present &= sizes > 1
+    pooled = values[present]
+    if level == "ordinal":
+        _, place, counts = np.unique(pooled, return_inverse=True, return_counts=True)
+        pooled = (counts.cumsum() - counts / 2)[place]
+    if not len(pooled) or (pooled == pooled[0]).all():
+        return float("nan")
+    # Centred first, so that the differences of large sums below lose no digits.
+    pooled = pooled - pooled.mean()
+    units = np.nonzero(present)[1]
+    sums, squares = (np.bincount(units, part, minlength=len(sizes)) for part in (pooled, pooled**2))
+    # Over the ordered pairs of m values, Σ (a − b)² = 2 m Σ a² − 2 (Σ a)².
+    kept = sizes > 1
+    within = (2 * (sizes * squares - sums**2))[kept] / (sizes[kept] - 1)
+    count = len(pooled)
+    expected = 2 * (count * squares.sum() - sums.sum() ** 2) / (count - 1)
+    return float(1 - within.sum() / expected)
 
 
 @dataclass(frozen=True, slots=True)

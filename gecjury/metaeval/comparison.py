@@ -10,7 +10,7 @@ asked. Nothing here prints or reads options.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,10 @@ from gecjury.benchmarks.annotators import annotator_kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import InputError, OptionError, known_name
+from gecjury.metaeval.audit.biases import measure_biases
+from gecjury.metaeval.audit.drift import measure_drift, read_earlier
+from gecjury.metaeval.audit.judges import judges_audits
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
 from gecjury.metaeval.edits.comparison import (
     EditResult,
@@ -37,7 +40,6 @@ from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
     SYSTEM_STATISTICS,
     Annotators,
-    Audit,
     Comparison,
     IntervalsAndTests,
     PairwiseAgreement,
@@ -180,6 +182,7 @@ class Trial:
             _check_metric(metric, study)
         _check_statistic(study, views)
         _check_grouping(study, views)
+        _check_audit(study, views)
         alive = [metric for metric in scored if isinstance(metric, Scorer)]
         edits = edit_tasks(alive, benchmark, asked)
         kept = () if settings.level == "edit" else tuple(scored)
@@ -208,6 +211,7 @@ class Trial:
         # Scoring may take hours: what can be refused is refused before it begins.
         if score_files is not None:
             check_writable(score_files)
+        earlier = read_earlier(study, self.scored, runtime)
         # Settled: a difference of rounding must not be a preference anywhere below.
         tables = tuple(
             (
@@ -240,6 +244,7 @@ class Trial:
             more = [gap for level in levels for gap in _differences(study, level, levels[level])]
             uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
         annotators = _annotators(study, views)
+        ceilings = {view: people.agreement.accuracy for view, people in annotators.items()}
         return Comparison(
             study=study,
             settings=study.settings,
@@ -255,7 +260,9 @@ class Trial:
             labels=labels,
             windows=tuple(_windows(study, results)) if study.settings.windows else (),
             pairwise=tuple(_pairwise(study, tables, views)) if study.settings.pairwise else (),
-            audits=tuple(_audits(tables, results, annotators)),
+            audits=tuple(judges_audits(study, tables, results, ceilings)),
+            biases=measure_biases(study, views, tables, runtime),
+            drift=measure_drift(study, views, tables, earlier),
             cautions=cautions(
                 study,
                 views,
@@ -329,6 +336,8 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
             (settings.level not in ("all", "edit"), f"--level {settings.level}"),
             (settings.windows, "--windows"),
             (settings.pairwise, "--pairwise"),
+            (settings.audit, "--audit"),
+            (settings.drift_from is not None, "--drift-from"),
         ),
         f"of {benchmark.name} people judged single edits alone; take --level edit, and leave out "
         "what is for whole corrections",
@@ -407,6 +416,19 @@ def _check_grouping(study: Study, views: Sequence[View]) -> None:
             f"--grouping {settings.grouping}: {benchmark.name} has rankings and no ratings, and "
             "ranks given in different rankings cannot be compared; take --grouping item, which "
             "compares within each ranking"
+        )
+
+
+def _check_audit(study: Study, views: Sequence[View]) -> None:
+    """Refuse an audit without judged pairs, and systems of a judge's family that are not there."""
+    benchmark, settings = study.benchmark, study.settings
+    for name in settings.own_systems:
+        known_name(f"system of {benchmark.name} (--own-systems)", name, benchmark.corpus.names)
+    option = "--audit" if settings.audit else "--drift-from" if settings.drift_from else ""
+    if option and not any(benchmark.rankings.get(view) for view in views):
+        raise OptionError(
+            f"{option}: {benchmark.name} has no pairs of corrections that people judged; leave the "
+            "option out"
         )
 
 
@@ -560,25 +582,3 @@ def _pairwise(
                     names = study.benchmark.corpus.names
                 label = table.signature.label
                 yield PairwiseAgreement(label, view, by, names, accuracy, counts)
-
-
-def _audits(
-    tables: Sequence[ScoreTable],
-    results: Sequence[Result],
-    annotators: Mapping[View, Annotators],
-) -> Iterator[Audit]:
-    """Yield the audits of the scorers that have one, with their agreement with people."""
-    for table in tables:
-        left = table.statistics.details.get("audit")
-        if left is None:
-            continue
-        humans: dict[View, tuple[float, float]] = {}
-        for result in results:
-            if result.signature != str(table.signature) or result.sentence is None:
-                continue
-            people = annotators.get(result.view)
-            # Two annotators are the yardstick for what a scorer says of itself.
-            best = float("nan") if people is None else people.agreement.accuracy
-            humans[result.view] = result.sentence.accuracy, best
-        signature = table.signature
-        yield Audit(signature.label, str(signature), left["members"], left["rows"], humans)

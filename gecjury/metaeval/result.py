@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,9 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
+from gecjury.metaeval.audit.biases import Bias
+from gecjury.metaeval.audit.drift import Drift
+from gecjury.metaeval.audit.judges import Audit
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
@@ -123,25 +126,6 @@ class PairwiseAgreement:
     pairs: IntArray
 
 
-@dataclass(frozen=True)
-class Audit:
-    """A scorer's audit of itself, beside its agreement with people.
-
-    Attributes:
-        label: the metric.
-        signature: one line.
-        members: the scorer's audits, one for each member.
-        rows: the audits as cells: `model`, `what`, `value`.
-        humans: by view the metric's accuracy and that of two annotators (NaN where not known).
-    """
-
-    label: str
-    signature: str
-    members: Sequence[Any]
-    rows: Sequence[Mapping[str, Any]]
-    humans: Mapping[View, tuple[float, float]]
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
     """Metrics of any family against a benchmark's human judgments.
@@ -162,6 +146,8 @@ class Comparison:
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
         audits: the audits of the metrics that audit themselves.
+        biases: preferences that people do not share, of the metrics that are audited.
+        drift: changes of scores since an earlier run, where asked for.
         cautions: cautions for the reader.
     """
 
@@ -180,6 +166,8 @@ class Comparison:
     windows: tuple[WindowAgreement, ...]
     pairwise: tuple[PairwiseAgreement, ...]
     audits: tuple[Audit, ...]
+    biases: tuple[Bias, ...]
+    drift: tuple[Drift, ...]
     cautions: tuple[Caution, ...]
 
     @property

@@ -55,6 +55,12 @@ class Settings:
         credit: how metrics credit single edits: counts (a metric's own, under the reference it
             takes), any or share (of the references), leave-one-out, add-one or shapley (change of
             the sentence score); default: counts, and leave-one-out for metrics without.
+        audit: also biases of every metric (otherwise of judges alone): how much more often than
+            people it prefers the correction with more edits, and the longer one.
+        own_systems: systems made from a judge's own model family, for its bias towards them
+            (default: those that the package knows by the model's name).
+        drift_from: also the change of scores since an earlier run, whose score files (-o) are in
+            DIR; nothing is scored for it.
         limit: compare on N of the judged sentences, drawn by the seed; all of them where there are
             no more.
 
@@ -78,6 +84,9 @@ class Settings:
     statistic: SystemStatistic = "pearson"
     cluster_test: ClusterTest = "perm-systems"
     credit: tuple[CreditKind, ...] | None = option(None, metavar="KIND", several=True)
+    audit: bool = False
+    own_systems: tuple[str, ...] = option((), metavar="SYSTEM", several=True)
+    drift_from: str | None = option(None, metavar="DIR")
     limit: int | None = option(None, metavar="N", least=1)
 
     def __post_init__(self) -> None:
@@ -93,6 +102,13 @@ class Settings:
             raise OptionError(
                 f"--grouping {self.grouping} with --level {self.level}: it is for the segment "
                 "level; take --level sentence or all"
+            )
+        asked = ["--audit"] if self.audit else []
+        asked += [] if self.drift_from is None else [f"--drift-from {self.drift_from}"]
+        if asked and self.level in ("system", "edit"):
+            raise OptionError(
+                f"{asked[0]} with --level {self.level}: it is measured on judged pairs of "
+                "corrections; take --level sentence or all"
             )
         if self.credit and self.level not in ("edit", "all"):
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from gecjury.metaeval.audit.biases import Bias
+from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
@@ -24,9 +26,10 @@ from gecjury.metaeval.segments import Segmented, SegmentLevel
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
+from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.figure import HEADINGS
 from gecjury.report.result import Column, Record, Table
-from gecjury.report.tables import audit_table, plain
+from gecjury.report.tables import plain
 from gecjury.report.words import BESIDE, CAN_WAIT, verdict
 from gecjury.wording import listed, number
 
@@ -62,7 +65,7 @@ def tables(comparison: Comparison) -> list[Table]:
         parts.append(_segment_table(comparison, comparison.segments))
     if comparison.labels is not None:
         parts.append(_label_table(comparison, comparison.labels))
-    parts += _audit_tables(comparison)
+    parts += audit_tables(comparison)
     if comparison.settings.windows:
         parts.append(_window_table(comparison))
     parts += _pairwise_tables(comparison)
@@ -130,10 +133,24 @@ def document(comparison: Comparison) -> dict[str, Any]:
         record["audits"] = {
             audit.signature: {
                 "members": audit.members,
-                "humans": {v: {"accuracy": a, "ceiling": c} for v, (a, c) in audit.humans.items()},
+                "humans": {
+                    view: {
+                        "accuracy": accuracy,
+                        "ceiling": ceiling,
+                        "with_invalid": audit.with_invalid[view],
+                    }
+                    for view, (accuracy, ceiling) in audit.humans.items()
+                },
+                **({} if audit.panel is None else {"panel": audit.panel}),
             }
             for audit in comparison.audits
         }
+    if comparison.biases:
+        record["biases"] = [{"human": row.human, **_agreed(row)} for row in comparison.biases]
+    if comparison.drift:
+        record["drift"] = [{"human": row.human, **_agreed(row)} for row in comparison.drift]
+    if sentences := dict(audit_sentences(comparison)):
+        record["audit_verdict"] = sentences
     if settings.windows:
         record["windows"] = [vars(window) for window in comparison.windows]
     if settings.pairwise:
@@ -486,7 +503,7 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented | Labelled) -> dict[str, Any]:
+def _agreed(row: Rated | Segmented | Labelled | Bias | Drift) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
     record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
     return {**record, "ci95": row.intervals}
@@ -714,18 +731,7 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     return Table(columns, list(rows.values()), title, notes)
 
 
-# ---- audits, windows, pairs of systems
-
-
-def _audit_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the audits of metrics that have one, beside their agreement with people."""
-    for audit in comparison.audits:
-        rows = [dict(row) for row in audit.rows]
-        for view, (accuracy, best) in audit.humans.items():
-            value = f"{accuracy:.3f}, two annotators {best:.3f}"
-            what = f"agreement with humans ({view})"
-            rows.append({"model": "", "what": what, "value": value})
-        yield audit_table(audit.label, rows)
+# ---- windows, pairs of systems
 
 
 def _window_table(comparison: Comparison) -> Table:

@@ -10,7 +10,9 @@ from gecjury.judges.asking.ask import Answer, Asked, Question
 from gecjury.judges.asking.exchange import Request
 from gecjury.judges.audit import (
     Scored,
+    merge_audits,
     order_flips,
+    panel_agreement,
     position_effects,
     position_means,
     repeat_agreement,
@@ -99,3 +101,29 @@ def test_repeats_and_positions() -> None:
         {"position": 1, "count": 2, "mean": 5.0, "distance": 1.5},  # (5−4 + 5−3) / 2
         {"position": 2, "count": 2, "mean": 2.0, "distance": -1.5},
     ]
+
+
+def test_the_agreement_of_a_panel() -> None:
+    # Two models, sets of two corrections and of one: units (1, 2), (4, 4) and (3, none); α as in
+    # tests/gecjury/benchmarks/test_annotators.py.
+    panel = [[[1, 4], [3]], [[2, 4], [float("nan")]]]
+    assert panel_agreement(panel) == {
+        "ordinal": pytest.approx(1 - 0.5 / 3),
+        "interval": pytest.approx(1 - 0.5 / 4.5),
+        "corrections": 2,
+    }
+    entry, notes = merge_audits([], panel)
+    assert entry["rows"] == [
+        {
+            "model": "panel",
+            "what": "Krippendorff's α",
+            "value": "ordinal 0.833, interval 0.889 over 2 corrections",
+        }
+    ]
+    assert (entry["panel"]["corrections"], notes) == (2, ())
+    # Equal scores of everything define no α; one model is no panel.
+    assert panel_agreement([[[3, 3]], [[3, 3]]]) == {
+        "ordinal": None, "interval": None, "corrections": 2,
+    }  # fmt: skip
+    assert panel_agreement(panel[:1]) is None
+    assert "panel" not in merge_audits([], panel[:1])[0]

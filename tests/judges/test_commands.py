@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -250,3 +251,60 @@ def test_what_a_server_says_does_nothing_to_the_terminal(
     status, out, err = call(capsys, "score", *argv, str(tmp_path / "second"))
     assert server.bodies
     assert not any(c in out + err for c in "\x1b\x07\x9b\u202e\r")
+
+
+def longer(number: int, body: dict[str, Any]) -> Said:
+    """Prefers the correction of more tokens, whatever it says; is silent on what has a comma."""
+    first, second = re.findall(r"# correction .\n.*\n(.*)\n", body["messages"][0]["content"])
+    if "," in first + second:
+        return completion(body, "no")
+    sizes = len(first.split()), len(second.split())
+    better = "tie" if sizes[0] == sizes[1] else "A" if sizes[0] > sizes[1] else "B"
+    return completion(body, json.dumps({"better": better}))
+
+
+def test_a_planted_bias_and_invalid_replies_are_shown(
+    capsys: pytest.CaptureFixture[str], serve: Serve, tmp_path: Path
+) -> None:
+    metric = f"llm-s:model=gpt-4o,protocol=pairwise,orders=2,tries=1,base_url={serve(longer).url}"
+    argv = ["compare", "sample", "-m", metric, "--limit", "15", "--level", "sentence"]
+    argv += ["--resample", "sentences", "--resamples", "200", "--cache", str(tmp_path / "c")]
+    status, out, err = call(capsys, *argv, "--format", "json")
+    assert (status, err) == (1, "")
+    record = json.loads(out)
+    (audit,) = record["audits"].values()
+    biases = {row["side"]: row for row in record["biases"]}
+    row = biases["longer text"]
+    assert (row["preferred"], row["missing"] > 0) == (1.0, True)
+    assert row["ci95"]["difference"][0] > 0
+    assert biases["own family"]["pairs"] == 0
+    # Of the pairs that people decided, some lack a score because a reply was invalid.
+    sentence, humans = record["rows"][0]["sentence"], audit["humans"]["edit"]
+    assert humans["accuracy"] == sentence["accuracy"]
+    whole = sentence["pairs"] + sentence["missing"]
+    assert humans["with_invalid"] == pytest.approx(sentence["accuracy"] * sentence["pairs"] / whole)
+    assert humans["with_invalid"] < humans["accuracy"]
+    (said,) = record["audit_verdict"].values()
+    assert "prefers longer text than people do by" in said
+    assert "flips 0.0% of the preferences when reordered" in said
+    assert "of the questions invalid" in said
+
+
+def test_a_panel_says_how_far_its_models_agree(
+    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    def graded(number: int, body: dict[str, Any]) -> Said:
+        # One model says 4 for "goes" and 2 otherwise, the other 1 more for everything.
+        target = re.findall(r"# correction\n.*\n(.*)\n", body["messages"][0]["content"])[0]
+        score = (4 if "goes" in target else 2) + (body["model"] == "b")
+        return completion(body, json.dumps({"score": score}))
+
+    url = serve(graded).url
+    metric = f"llm-s:model=a+b,protocol=pointwise,base_url={url}"
+    # Units (4, 5), (2, 3), (4, 5) and (2, 3): observed 8 · 1 over 8 values; expected, over
+    # 4 5 2 3 4 5 2 3, twice the squares of its 28 pairs, 2 · (64 · 1.25) = 160, over 8 · 7:
+    # α = 1 − (8 / 8) / (160 / 56) = .65. Mid-ranks 5 7 1 3: the same, four times as large.
+    argv = ["score", *files, "-m", metric, "--cache", str(tmp_path / "c")]
+    status, out, err = call(capsys, *argv)
+    assert (status, err) == (0, "")
+    assert re.search(r"panel\s+Krippendorff's α\s+ordinal 0.650, interval 0.650 over 4", out)

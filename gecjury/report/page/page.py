@@ -29,7 +29,7 @@ from gecjury.report.page.browser import sentence_browser
 from gecjury.report.page.glossary import TERMS, metric_names
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.plots import overviews, pairs, scatters, windows
-from gecjury.report.page.sections import level_sections
+from gecjury.report.page.sections import audit_section, level_sections
 from gecjury.report.page.tables import extents_of, family_table, significance_table
 from gecjury.report.tables import plain
 from gecjury.report.words import (
@@ -66,6 +66,7 @@ _SECTIONS = {
     "ratings": ("Ratings", "Ratings of single corrections"),
     "segments": ("Segments", "Segment level"),
     "labels": ("Labels", "Labels of whole corrections"),
+    "audit": ("Audit", "Biases and drift"),
     "scatter": ("Systems", "Systems: people against metrics"),
     "windows": ("Windows", "Systems of like quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
@@ -136,6 +137,7 @@ def sections(
         "metrics": _metrics(document, figures, views),
         "significance": _significance(document, views),
         **level_sections(figures, document),
+        "audit": audit_section(document),
         "scatter": scatters(document, views, names),
     }
     if comparison is not None:

@@ -1,6 +1,7 @@
-"""Sections of the comparison page on single things: edits, rated corrections, segments, labels.
+"""Sections of the comparison page on single things and on audits.
 
-Each is a table of the figures of its level, metrics above, chance and people below.
+Single things are edits, rated corrections, segments and labels; each section is a table of the
+figures of its level, metrics above, chance and people below.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from markupsafe import Markup
 from gecjury.report.figure import STATISTICS, Figure, edit_entries
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
-from gecjury.report.page.tables import PageTable, figure_table, headings, measure_cell
+from gecjury.report.page.tables import Cell, PageTable, figure_table, headings, measure_cell
 from gecjury.report.words import BESIDE
 
 
@@ -98,6 +99,44 @@ def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> di
             "tabled", note="", terms={}, listed=[types], folded="By error type"
         )
     return content
+
+
+_BIAS = {"difference": "bias", "preferred": "metric", "people": "people", "pairs": "pairs"}
+_DRIFT = {"equal": "equal scores", "mean": "mean change", "flipped": "flipped preferences"}
+_DRIFT |= {
+    "before": "accuracy then",
+    "accuracy": "accuracy now",
+    "difference": "change of accuracy",
+}
+
+
+def audit_section(document: Mapping[str, Any]) -> Markup | None:
+    """Return the biases and the drift of the metrics that were audited; None where none was."""
+    parts = [
+        ("Biases: preferences that people do not share", "biases", "side", "bias for", _BIAS),
+        ("Drift since the earlier run", "drift", "earlier", "since", _DRIFT),
+    ]
+    listed = []
+    for label, key, of, heading, figures in parts:
+        rows = [
+            (
+                row["metric"],
+                [
+                    Cell(row["human"], ""),
+                    Cell(row[of], ""),
+                    # The interval is that of the difference.
+                    *(measure_cell(row[name], row["ci95"].get(name)) for name in figures),
+                ],
+            )
+            for row in document.get(key) or ()
+        ]
+        if rows:
+            head = headings(["metric", "human", heading], [*figures.values()])
+            listed.append(PageTable(label, "sortable metrics", head, rows, heading=label))
+    if not listed:
+        return None
+    note = " ".join((document.get("audit_verdict") or {}).values())
+    return render("tabled", note=note, terms={}, listed=listed, folded="")
 
 
 def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:

@@ -16,6 +16,7 @@ from gecjury.benchmarks.annotators import (
     annotator_kappa,
     cohen_kappa,
     doubly_judged,
+    krippendorff_alpha,
 )
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
@@ -37,6 +38,40 @@ def test_kappa_by_hand() -> None:
     assert np.isnan(cohen_kappa(np.ones(3), np.ones(3)))
     with pytest.raises(OptionError):
         cohen_kappa(np.ones(3), np.ones(4))
+
+
+NAN = float("nan")
+# Four observers, twelve units: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability,
+# section D, which has .815 (ordinal) and .849 (interval).
+OBSERVERS = np.array([
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+])  # fmt: skip
+
+
+def test_alpha_as_published() -> None:
+    assert krippendorff_alpha(OBSERVERS, level="ordinal") == pytest.approx(0.815, abs=5e-4)
+    assert krippendorff_alpha(OBSERVERS, level="interval") == pytest.approx(0.849, abs=5e-4)
+
+
+def test_alpha_by_hand() -> None:
+    # Units (1, 1) and (1, 3), and 9 alone, which compares nothing. Observed: both orders of the
+    # second unit, 2 · 2² = 8, over 4 values. Expected: 3 of the 6 pairs of 1 1 1 3 differ by 2, so
+    # 2 · 3 · 4 = 24 over 4 · 3. α = 1 − (8 / 4) / (24 / 12) = 0. The mid-ranks 1.5 and 3.5 are 2
+    # apart as well: the same α.
+    values = np.array([[1, 1, 9], [1, 3, NAN]])
+    assert krippendorff_alpha(values, level="interval") == pytest.approx(0)
+    assert krippendorff_alpha(values, level="ordinal") == pytest.approx(0)
+    # Units (1, 2) and (4, 4): observed 2 · 1 / 4; expected over 1 2 4 4 twice the squares
+    # 1 + 9 + 9 + 4 + 4 = 27 by 12: α = 1 − .5 / 4.5. Mid-ranks .5 1.5 3 3: observed 2 · 1 / 4,
+    # expected 2 · (1 + 6.25 + 6.25 + 2.25 + 2.25) / 12 = 3: α = 1 − .5 / 3.
+    values = np.array([[1, 4], [2, 4]])
+    assert krippendorff_alpha(values, level="interval") == pytest.approx(1 - 0.5 / 4.5)
+    assert krippendorff_alpha(values, level="ordinal") == pytest.approx(1 - 0.5 / 3)
+    for undefined in (np.array([[1.0, NAN], [NAN, 2.0]]), np.ones((2, 3)), np.ones((2, 0))):
+        assert np.isnan(krippendorff_alpha(undefined, level="interval"))
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1))

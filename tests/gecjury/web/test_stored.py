@@ -122,6 +122,17 @@ def test_the_segment_level_of_rankings_follows_the_view(shell: Shell) -> None:
     assert ">sentence<" not in table
 
 
+def test_the_audit_follows_the_filters(shell: Shell) -> None:
+    audited = ("-m", "green", "-m", "changes", "--human", "both", "--audit", "--resample", "none")
+    stored, document = compared(shell, "sample", *audited)
+    whole = str(sections_of(stored, Filters())["Biases and drift"])
+    assert whole.count("more edits</td>") == 4
+    part = str(sections_of(stored, Filters(metric="green", view="edit"))["Biases and drift"])
+    assert part.count("more edits</td>") == 1
+    assert document["audit_verdict"]["green"] in part
+    assert "changes" not in part
+
+
 def test_tests_between_shown_metrics_keep_their_values(comparison: Path) -> None:
     test = json.loads(comparison.read_text())["significance"][0]
     part = sections_of(StoredComparison(comparison), Filters(metric="green"))

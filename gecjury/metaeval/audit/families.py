@@ -1,0 +1,78 @@
+"""Families of language models: of the systems of benchmarks, and of judges by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+SYSTEM_FAMILIES: Mapping[str, Mapping[str, str]] = {
+    # Of the systems of SEEDA (Kobayashi, Mita and Komachi 2024) those whose own papers name the
+    # model that they were made from: GPT-3.5 (Coyne et al. 2023), T5 (Rothe et al. 2021), T5-large
+    # (TransGEC, Fang et al. 2023), BART (Katsumata and Komachi 2020) and BERT (BERT-fuse, Kaneko
+    # et al. 2020; GECToR, Omelianchuk et al. 2020; PIE, Awasthi et al. 2019). GECToR-ens mixes
+    # three encoders, TemplateGEC was published with several models, and the others were trained
+    # from scratch or written by people.
+    "seeda": {
+        "GPT-3.5": "gpt",
+        "T5": "t5",
+        "TransGEC": "t5",
+        "BART": "bart",
+        "BERT-fuse": "bert",
+        "GECToR-BERT": "bert",
+        "PIE": "bert",
+    },
+    # People wrote the systems of the sample.
+    "sample": {},
+}
+"""Families of systems by benchmark and system; systems that are of no model's family are absent."""
+
+_NAMES = (
+    ("gpt", r"chatgpt|gpt-?\d|gpt-oss|o\d|davinci"),
+    ("claude", "claude"),
+    ("gemini", "gemini"),
+    ("gemma", "gemma"),
+    ("qwen", r"qwen|qwq"),
+    ("llama", r"llama"),
+    ("mistral", r"mistral|mixtral|ministral|magistral"),
+    ("deepseek", "deepseek"),
+    ("phi", r"phi-?\d"),
+    ("smollm", "smollm"),
+    ("olmo", "olmo"),
+    ("command", r"command|aya"),
+    ("grok", "grok"),
+    ("t5", r"m?t5|flan-?t5|byt5|ul2"),
+    ("bart", r"m?bart"),
+    ("bert", r"m?bert"),
+)
+# A name begins where the model's does, or behind a hyphen: DeepSeek-R1-Distill-Qwen-7B is of two
+# families, and bert is none of roberta's.
+_PATTERNS = [(family, re.compile(rf"(?:^|[-_.])(?:{names})")) for family, names in _NAMES]
+
+
+def model_families(model: str) -> tuple[str, ...]:
+    """Return the families that a model's name tells, e.g. `gpt` of `ft:gpt-4o:me::x`.
+
+    Args:
+        model: as a server or the hub calls it, or a folder.
+
+    Returns:
+        Names of families; none where the name tells none.
+    """
+    # Of a fine-tuned model the second part names what it was made of.
+    name = model.split(":")[1] if model.startswith("ft:") else model
+    name = name.rstrip("/").rpartition("/")[2].lower()
+    return tuple(family for family, pattern in _PATTERNS if pattern.search(name))
+
+
+def family_systems(
+    benchmark: str, systems: Iterable[str], families: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the systems of a benchmark that were made from a model of some families.
+
+    Args:
+        benchmark: name of the benchmark.
+        systems: names of the systems compared.
+        families: names of families.
+    """
+    known, wanted = SYSTEM_FAMILIES.get(benchmark, {}), set(families)
+    return tuple(system for system in systems if known.get(system) in wanted)

@@ -1,0 +1,255 @@
+"""Audits in tables and words: what a judge left of itself, biases, and drift between runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from gecjury.metaeval.audit.biases import Bias, Side
+from gecjury.metaeval.audit.drift import Drift
+from gecjury.metaeval.audit.judges import Audit
+from gecjury.metaeval.result import Comparison
+from gecjury.report.figure import HEADINGS
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import audit_table
+from gecjury.wording import listed, number, percent
+
+_MANY_FLIPS = 0.05  # share of preferences that change sides with the order; above, average orders
+# What a metric prefers above and below people's preference.
+_SIDES: Mapping[Side, tuple[str, str]] = {
+    "more edits": ("more edits than people do", "fewer edits than people do"),
+    "longer text": ("longer text than people do", "shorter text than people do"),
+    "own family": (
+        "its own model family{} more than people do",
+        "its own model family{} less than people do",
+    ),
+}
+
+
+def audit_tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield the audits of judges, then the biases and the drift that were asked for."""
+    sentences = dict(audit_sentences(comparison))
+    for audit in comparison.audits:
+        rows = [dict(row) for row in audit.rows]
+        rows += [
+            {"model": "", "what": w, "value": v} for w, v in _against_people(comparison, audit)
+        ]
+        table = audit_table(audit.label, rows)
+        yield replace(table, notes=[sentences[audit.label]] if audit.label in sentences else [])
+    if comparison.settings.audit and comparison.biases:
+        yield _bias_table(comparison, sentences)
+    if comparison.drift:
+        yield _drift_table(comparison)
+
+
+def _against_people(comparison: Comparison, audit: Audit) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a judge's agreement with people, and of its biases."""
+    for view, (accuracy, best) in audit.humans.items():
+        yield f"agreement with humans ({view})", f"{accuracy:.3f}, two annotators {best:.3f}"
+        yield f"agreement, invalid replies wrong ({view})", f"{audit.with_invalid[view]:.3f}"
+    for row in comparison.biases:
+        if row.label == audit.label:
+            yield f"bias for {row.agreement.side} ({row.human})", _bias_cell(row)
+
+
+def _bias_cell(row: Bias) -> str:
+    one = row.agreement
+    if not one.pairs:
+        return "not measurable (no such pair)"
+    of = f" ({listed(one.systems)})" if one.systems else ""
+    return (
+        f"{number(one.difference)}{_bounds(row.intervals)}: prefers it{of} in "
+        f"{percent(one.preferred)} of {number(one.pairs)} pairs, people in {percent(one.people)}"
+    )
+
+
+def _bounds(intervals: Mapping[str, tuple[float, float]]) -> str:
+    ends = intervals.get("difference")
+    return "" if ends is None else f" [{number(ends[0])}, {number(ends[1])}]"
+
+
+def _bias_table(comparison: Comparison, sentences: Mapping[str, str]) -> Table:
+    """Return the table of the biases of all metrics."""
+    rows = [
+        {
+            "metric": row.label,
+            "family": row.family,
+            "human": row.human,
+            **{key: getattr(row.agreement, key) for key in ("side", "difference", "pairs")},
+            "preferred": 100 * row.agreement.preferred,
+            "people": 100 * row.agreement.people,
+            "missing": row.agreement.missing,
+            "difference_ci": row.intervals.get("difference"),
+        }
+        for row in comparison.biases
+    ]
+    keys = {"metric": 0, "human": 0, "side": 0, "difference": 3, "preferred": 1, "people": 1}
+    headings = {"side": "bias for", "difference": "bias", "preferred": "metric %"}
+    headings |= {"people": "people %"}
+    columns = [
+        Column(key, headings.get(key) or HEADINGS.get(key, ""), digits, f"{key}_ci")
+        for key, digits in {**keys, "pairs": 0, "missing": 0}.items()
+    ]
+    notes = [
+        "bias: share of the judged pairs in which the metric prefers that side, minus the share in "
+        "which people do, ties one half; edits are those between tokens, without a tagger",
+        # A judge's sentence stands below its own table.
+        *(text for label, text in sentences.items() if not _judged(comparison, label)),
+    ]
+    if comparison.settings.resampling.draws_sentences:
+        notes.insert(1, "[low, high]: bootstrap over sources, each with all its pairs")
+    title = "Biases: preferences that people do not share"
+    return Table(columns, rows, title, notes, "biases")
+
+
+def _judged(comparison: Comparison, label: str) -> bool:
+    return any(audit.label == label for audit in comparison.audits)
+
+
+def _drift_table(comparison: Comparison) -> Table:
+    """Return the table of changes since an earlier run."""
+    rows = []
+    for row in comparison.drift:
+        change = asdict(row.agreement)
+        for key in ("equal", "flipped", "changed"):
+            change[key] *= 100
+        ends = {"difference_ci": row.intervals.get("difference")}
+        rows.append({"metric": row.label, "human": row.human, **change, **ends})
+    headings = {
+        "equal": "equal %",
+        "mean": "mean change",
+        "flipped": "flipped %",
+        "changed": "changed %",
+        "before": "acc then",
+        "accuracy": "acc now",
+        "difference": "change of acc",
+    }
+    digits = {"earlier": 0, "scores": 0, "equal": 1, "mean": 3, "pairs": 0, "flipped": 1}
+    digits |= {"changed": 1, "before": 3, "accuracy": 3, "difference": 3}
+    columns = (
+        [Column("metric"), Column("human")] if len(comparison.views) > 1 else [Column("metric")]
+    )
+    columns += [
+        Column(key, headings.get(key, ""), places, f"{key}_ci") for key, places in digits.items()
+    ]
+    notes = [
+        "equal, mean change: over single scores; flipped: judged pairs with the opposite "
+        "preference, changed: with another one, ties included; acc: agreement with people on the "
+        "pairs that both runs scored"
+    ]
+    notes += [
+        f"{row.label}: all scores are equal, and no question was asked in this run: for a second "
+        "run ask with a cache folder of its own (--cache DIR)"
+        for row in comparison.drift
+        if row.agreement.equal == 1 and _asked_nothing(comparison, row.label)
+    ]
+    return Table(columns, rows, "Drift since the earlier run", list(dict.fromkeys(notes)), "drift")
+
+
+def _asked_nothing(comparison: Comparison, label: str) -> bool:
+    members = [one for audit in comparison.audits if audit.label == label for one in audit.members]
+    asked = [_figure(one, "requests", "asked") for one in members]
+    return bool(members) and not any(asked)
+
+
+def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Yield for each audited metric its label and the verdict on it, in one sentence a view.
+
+    A preference is called a bias where its interval excludes 0.
+    """
+    audits = {audit.label: audit for audit in comparison.audits}
+    for label in dict.fromkeys([*(row.label for row in comparison.biases), *audits]):
+        texts: list[str] = []
+        for view in comparison.views:
+            place = (label, view)
+            clauses = [
+                *_bias_clauses([r for r in comparison.biases if (r.label, r.human) == place]),
+                *(_drift_clause(r) for r in comparison.drift if (r.label, r.human) == place),
+            ]
+            advice: list[str] = []
+            # What a judge says of itself is the same for all judgments, and is said once.
+            if not texts and label in audits:
+                of_itself, advice = _self_clauses(audits[label])
+                clauses += of_itself
+            if clauses:
+                of_view = f" ({view})" if len(comparison.views) > 1 else ""
+                then = f": {listed(advice)}" if advice else ""
+                texts.append(f"{label}{of_view} {listed(clauses)}{then}.")
+        if texts:
+            yield label, " ".join(texts)
+
+
+def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
+    """Yield what a metric prefers beyond people, then where it shows no bias, or was not tested."""
+    without, untested = [], []
+    for row in rows:
+        one, ends = row.agreement, row.intervals.get("difference", (math.nan, math.nan))
+        of = f" ({listed(one.systems)})" if one.systems else ""
+        gap = number(one.difference)
+        if not one.pairs:
+            untested.append(_noun(one.side))
+        elif math.isnan(ends[0]):
+            yield f"has a bias of {gap} for {_noun(one.side)}{of} (no interval)"
+        elif ends[0] <= 0 <= ends[1]:
+            without.append(f"{_noun(one.side)}{of} ({gap}, {_range(ends)})")
+        else:
+            words = _SIDES[one.side][one.difference < 0].format(of)
+            yield f"prefers {words} by {number(abs(one.difference))} ({_range(_outward(ends))})"
+    if without:
+        yield f"shows no bias for {listed(without, 'or')}"
+    if untested:
+        yield f"could not be tested for {listed(untested, 'or')} (no such pair was judged)"
+
+
+def _noun(side: Side) -> str:
+    return "its own model family" if side == "own family" else side
+
+
+def _outward(ends: tuple[float, float]) -> tuple[float, float]:
+    """Return an interval that excludes 0 as that of a size: a negative one is turned round."""
+    return ends if ends[0] > 0 else (-ends[1], -ends[0])
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return f"{number(ends[0])} to {number(ends[1])}"
+
+
+def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
+    """Return what a judge's audit of itself says, and what follows from it."""
+    clauses, advice = [], []
+    several = len(audit.members) > 1
+    for one in audit.members:
+        of = f" of {one.get('model')}" if several else ""
+        flips = _figure(one, "flips", "flipped")
+        if flips is not None:
+            clauses.append(f"flips {percent(flips)} of the preferences{of} when reordered")
+            advice += ["use orders=2 or more"] * (flips >= _MANY_FLIPS)
+        elif len(one.get("positions", ())) > 1:
+            advice.append("measure flips with orders=2")
+        equal = _figure(one, "repeat_agreement", "equal")
+        if equal is not None and equal < 1:
+            clauses.append(f"gives another score{of} in {percent(1 - equal)} when asked again")
+        asked, valid = _figure(one, "requests", "distinct"), one.get("valid")
+        if asked and isinstance(valid, int) and valid < asked:
+            clauses.append(f"leaves {percent(1 - valid / asked)} of the questions{of} invalid")
+    ordinal = (audit.panel or {}).get("ordinal")
+    if ordinal is not None:
+        clauses.append(f"is a panel whose models agree with an α of {number(ordinal)}")
+    return clauses, list(dict.fromkeys(advice))
+
+
+def _figure(member: Mapping[str, Any], key: str, name: str) -> float | None:
+    """Return a figure of an audit; None where it was not measured."""
+    part = member.get(key)
+    figure = part.get(name) if isinstance(part, Mapping) else None
+    return float(figure) if isinstance(figure, int | float) else None
+
+
+def _drift_clause(row: Drift) -> str:
+    one = row.agreement
+    return (
+        f"has flipped {percent(one.flipped)} of its preferences since {one.earlier}, its accuracy "
+        f"from {number(one.before)} to {number(one.accuracy)}"
+    )

@@ -1,0 +1,201 @@
+"""Biases of metrics: by hand, and planted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.arrays import FloatArray
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import RankedItem
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.errors import OptionError
+from gecjury.metaeval.audit.biases import Bias, Preference, measure_biases
+from gecjury.metaeval.chance import sentence_table
+from gecjury.metaeval.comparison import check, compare
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Study
+from gecjury.runtime import Runtime
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.resampling import Resampling
+
+NAN = float("nan")
+PLAIN = Settings(audit=True, resampling=Resampling(over="none"))
+
+
+def benchmark(
+    sources: tuple[str, ...], systems: dict[str, tuple[str, ...]], *items: RankedItem
+) -> Benchmark:
+    corpus = Corpus(sources, {name: Version(lines) for name, lines in systems.items()})
+    return Benchmark(
+        name="toy",
+        corpus=corpus,
+        rankings={"edit": items},
+        human={"edit": {"mean": dict.fromkeys(systems, 0.0)}},
+        view="edit",
+        systems="all",
+        system_sets={},
+        references="",
+        sentence_ids=tuple(range(len(sources))),
+        citation="by hand",
+    )
+
+
+# Edits on the two sources: A 0, 1; B 2, 1; C 1, 2. Tokens: A 4, 3; B 4, 4; C 3, 5.
+SOURCES = ("a b c d", "e f g")
+SYSTEMS = {
+    "A": ("a b c d", "e f h"),
+    "B": ("a x c y", "e f g z"),
+    "C": ("a b c", "v w e q g"),
+}
+# On the first source C is best and A and B tie; on the second A is before B before C.
+ITEMS = (
+    RankedItem("1", 0, "one", (("A",), ("B",), ("C",)), (2, 2, 1)),
+    RankedItem("2", 1, "one", (("A",), ("B",), ("C",)), (1, 2, 3)),
+)
+TOY = benchmark(SOURCES, SYSTEMS, *ITEMS)
+# First source B > A = C, second C > B > A.
+SCORES = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 3.0]])
+
+
+def biases(
+    data: Benchmark, scores: FloatArray, settings: Settings = PLAIN, **details: Any
+) -> dict[str, Bias]:
+    table = sentence_table("m", data.corpus.names, scores)
+    if details:
+        table = replace(table, statistics=replace(table.statistics, details=details))
+    study = Study(data, settings)
+    rows = measure_biases(study, ("edit",), [table], Runtime(use_cache=False))
+    return {row.agreement.side: row for row in rows}
+
+
+def test_biases_by_hand() -> None:
+    rows = biases(TOY, SCORES)
+    # More edits. First source: B over A (people tie, metric B), C over A (people C, metric ties),
+    # B over C (people C, metric B). Second: A and B have one each; C over A (people A, metric C),
+    # C over B (people B, metric C). Metric: 1 + ½ + 1 + 1 + 1 = 4.5 of 5; people: ½ + 1 = 1.5.
+    assert rows["more edits"].agreement == Preference(
+        side="more edits", difference=pytest.approx(0.6), preferred=pytest.approx(0.9),
+        people=pytest.approx(0.3), pairs=5, missing=0,
+    )  # fmt: skip
+    # Longer text. First source: A over C (people C, metric ties), B over C (people C, metric B);
+    # second: B over A, C over A and C over B, where people prefer the shorter, the metric the
+    # longer. Metric: ½ + 1 + 3 = 4.5 of 5; people: 0.
+    longer = rows["longer text"].agreement
+    assert (longer.preferred, longer.people, longer.pairs) == (pytest.approx(0.9), 0.0, 5)
+    assert longer.difference == pytest.approx(0.9)
+    # No judge, and no draws.
+    assert set(rows) == {"more edits", "longer text"}
+    assert rows["more edits"].intervals == {}
+
+
+def test_pairs_without_a_score_are_counted_and_left_out() -> None:
+    scores = SCORES.copy()
+    scores[0, 0] = NAN
+    # Left of more edits: B over C, C over A, C over B: metric 3 of 3, people 0.
+    row = biases(TOY, scores)["more edits"].agreement
+    assert (row.preferred, row.people, row.pairs, row.missing) == (1.0, 0.0, 3, 2)
+    nothing = biases(TOY, np.full((3, 2), NAN))["more edits"].agreement
+    assert (nothing.pairs, nothing.missing) == (0, 5)
+    assert np.isnan(nothing.difference)
+
+
+def test_systems_with_one_text_are_no_pair() -> None:
+    items = (RankedItem("1", 0, "one", (("A", "B"), ("C",)), (1, 2)),)
+    data = benchmark(("a b",), {"A": ("a b",), "B": ("a b",), "C": ("a",)}, *items)
+    row = biases(data, np.array([[2.0], [2.0], [1.0]]))["more edits"].agreement
+    # C over A and C over B, by which the correction counts for both of its systems.
+    assert (row.pairs, row.preferred, row.people) == (2, 0.0, 0.0)
+
+
+def test_a_judge_is_audited_unasked_and_for_its_own_family() -> None:
+    silent = Settings(resampling=Resampling(over="none"))
+    assert biases(TOY, SCORES, silent) == {}
+    audit = {"members": [{"model": "gpt-4o"}], "rows": []}
+    rows = biases(TOY, SCORES, silent, audit=audit)
+    # Nobody knows a family of these systems.
+    assert (rows["own family"].agreement.pairs, rows["own family"].agreement.systems) == (0, ())
+    # B against A and C: first source B-A (people tie, metric B), B-C (people C, metric B), second
+    # B-A (people A, metric B), B-C (people B, metric C): metric 3 of 4, people ½ + 0 + 0 + 1.
+    named = replace(silent, own_systems=("B",))
+    own = biases(TOY, SCORES, named, audit=audit)["own family"].agreement
+    assert (own.preferred, own.people, own.pairs, own.systems) == (0.75, 0.375, 4, ("B",))
+    assert own.difference == 0.375
+    # The package knows SEEDA's systems, and a panel has the families of all its models.
+    systems = {"GPT-3.5": SYSTEMS["A"], "T5": SYSTEMS["B"], "PIE": SYSTEMS["C"]}
+    named_so = [replace(item, groups=(("GPT-3.5",), ("T5",), ("PIE",))) for item in ITEMS]
+    seeda = replace(benchmark(SOURCES, systems, *named_so), name="seeda")
+    panel = {"members": [{"model": "gpt-4o"}, {"model": "google/flan-t5-xl"}], "rows": []}
+    assert biases(seeda, SCORES, silent, audit=audit)["own family"].agreement.systems == (
+        "GPT-3.5",
+    )
+    both = biases(seeda, SCORES, silent, audit=panel)["own family"].agreement
+    # GPT-3.5 and T5 against PIE alone; their own pair says nothing.
+    assert (both.systems, both.pairs) == (("GPT-3.5", "T5"), 4)
+
+
+def planted(seed: int, lines: int = 120) -> tuple[Benchmark, FloatArray]:
+    """Two corrections a source, of which people prefer either; A has one to four more words."""
+    rng = np.random.default_rng(seed)
+    more = rng.integers(1, 5, size=lines)
+    sources = tuple("a b c" for _ in range(lines))
+    systems = {"A": tuple("a b c" + " d" * n for n in more), "B": sources}
+    best = rng.integers(2, size=lines)
+    items = [RankedItem("1", n, "x", (("A",), ("B",)), (1 + b, 2 - b)) for n, b in enumerate(best)]
+    people = np.stack([1.0 - best, best])
+    return benchmark(sources, systems, *items), people
+
+
+def test_a_planted_bias_is_shown_and_people_have_none() -> None:
+    drawn = Settings(audit=True, resampling=Resampling(over="sentences", resamples=200))
+    data, people = planted(1)
+    length = np.array([[len(line) for line in v.lines] for v in data.corpus.systems.values()])
+    longer = biases(data, length.astype(float), drawn)["longer text"]
+    # It prefers all that is longer; people do in about half of the pairs.
+    assert longer.agreement.preferred == 1.0
+    assert longer.agreement.difference == 1 - longer.agreement.people
+    assert longer.intervals["difference"][0] > 0.3
+    # Who agrees with people in each pair has no bias, in the data and in every draw.
+    agreeing = biases(data, people, drawn)["longer text"]
+    assert (agreeing.agreement.difference, agreeing.intervals["difference"]) == (0.0, (0.0, 0.0))
+    # Who agrees in two pairs of three, whatever their length, has an interval around 0.
+    flipped = np.where(np.random.default_rng(2).random(people.shape[1]) < 1 / 3, 1 - people, people)
+    low, high = biases(data, flipped, drawn)["longer text"].intervals["difference"]
+    assert low < 0 < high
+
+
+def test_intervals_are_those_of_resampled_sources() -> None:
+    drawn = Settings(audit=True, resampling=Resampling(over="sentences", resamples=50))
+    data, people = planted(3, lines=30)
+    scores = np.random.default_rng(4).random(people.shape)
+    row = biases(data, scores, drawn)["more edits"]
+    counts = Study(data, drawn).drawn_counts
+    assert counts is not None
+    # One pair a source, always with A as the longer: a draw is a weighted mean of the residuals.
+    residuals = (scores[0] > scores[1]) - people[0]
+    expected = [float(np.average(residuals, weights=weights)) for weights in counts]
+    np.testing.assert_allclose(row.drawn["difference"], expected, atol=1e-12)
+
+
+def test_an_audit_needs_judged_pairs() -> None:
+    table: ScoreTable = sentence_table("m", TOY.corpus.names, SCORES)
+    with pytest.raises(OptionError, match="--audit with --level system: it is measured on judged"):
+        Settings(audit=True, level="system")
+    with pytest.raises(OptionError, match=r"unknown system of toy \(--own-systems\) 'D'"):
+        check(TOY, [table], Settings(own_systems=("D",)))
+    silent = replace(TOY, rankings={})
+    with pytest.raises(OptionError, match="--audit: toy has no pairs of corrections that people"):
+        check(silent, [table], PLAIN)
+
+
+def test_a_comparison_says_it_in_tables_json_and_a_sentence() -> None:
+    comparison = compare("sample", ["changes"], Settings(audit=True, human="both"))
+    assert [(row.human, row.agreement.side) for row in comparison.biases] == [
+        ("edit", "more edits"), ("edit", "longer text"),
+        ("sentence", "more edits"), ("sentence", "longer text"),
+    ]  # fmt: skip
+    # `changes` counts changed tokens, which is nearly the number of edits.
+    assert all(row.agreement.preferred > 0.9 for row in comparison.biases[::2])

@@ -1,0 +1,155 @@
+"""Audits in tables, in JSON, on the page and in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.metaeval.audit.drift import EarlierRun, measure_drift
+from gecjury.metaeval.chance import sentence_table
+from gecjury.metaeval.comparison import compare
+from gecjury.metaeval.result import Comparison
+from gecjury.metaeval.settings import Settings
+from gecjury.report.audit import audit_sentences, audit_tables
+from gecjury.report.comparison import document
+from gecjury.report.page.page import comparison_page
+from gecjury.stats.resampling import Resampling
+from gecjury.wording import number
+from tests.gecjury.metaeval.audit.test_biases import SCORES, TOY, planted
+
+MEMBER = {
+    "model": "gpt-4o",
+    "requests": {"distinct": 10, "asked": 10},
+    "valid": 9,
+    "missing": [],
+    "flips": {"compared": 50, "flipped": 0.08, "changed": 0.1},
+    "repeat_agreement": {"compared": 50, "equal": 0.98},
+    "positions": [{"position": 1}, {"position": 2}],
+}
+SINGLE = {**MEMBER, "valid": 10, "flips": None, "repeat_agreement": None}
+DRAWN = Settings(level="sentence", resampling=Resampling(over="sentences", resamples=200))
+
+
+def compared(data: Benchmark, scores: FloatArray, settings: Settings, **entry: Any) -> Comparison:
+    table = sentence_table("m", data.corpus.names, scores)
+    if entry:
+        details = {"audit": {"rows": [], **entry}}
+        table = replace(table, statistics=replace(table.statistics, details=details))
+    return compare(data, [table], settings)
+
+
+def longest(data: Benchmark) -> FloatArray:
+    lines = [version.lines for version in data.corpus.systems.values()]
+    return np.array([[float(len(line)) for line in of_one] for of_one in lines])
+
+
+def test_the_sentence_of_a_judge() -> None:
+    data, _ = planted(1)
+    comparison = compared(data, longest(data), DRAWN, members=[MEMBER])
+    edits, longer, _ = comparison.biases
+    # The longer correction has one edit more, so that both figures are of the same pairs.
+    assert edits.intervals == longer.intervals
+    low, high = (number(end) for end in longer.intervals["difference"])
+    size = f"{number(1 - longer.agreement.people)} ({low} to {high})"
+    assert dict(audit_sentences(comparison)) == {
+        "m": f"m prefers more edits than people do by {size}, prefers longer text than people do "
+        f"by {size}, could not be tested for its own model family (no such pair was judged), "
+        "flips 8.0% of the preferences when reordered, gives another score in 2.0% when asked "
+        "again and leaves 10.0% of the questions invalid: use orders=2 or more."
+    }
+    (table,) = audit_tables(comparison)
+    cells = {row["what"]: row["value"] for row in table.rows}
+    assert cells["bias for longer text (edit)"] == (
+        f"{number(1 - longer.agreement.people)} [{low}, {high}]: prefers it in 100.0% of 120 "
+        f"pairs, people in {100 * longer.agreement.people:.1f}%"
+    )
+    assert cells["bias for own family (edit)"] == "not measurable (no such pair)"
+    assert table.notes == list(dict(audit_sentences(comparison)).values())
+
+
+def test_the_opposite_bias_and_no_bias() -> None:
+    data, people = planted(1)
+    # The shorter is preferred, and B is of the judge's family: it has fewer edits and less text.
+    settings = replace(DRAWN, own_systems=("B",))
+    comparison = compared(data, -longest(data), settings, members=[SINGLE])
+    (sentence,) = dict(audit_sentences(comparison)).values()
+    assert sentence.startswith("m prefers fewer edits than people do by 0.")
+    assert ", prefers shorter text than people do by 0." in sentence
+    assert " and prefers its own model family (B) more than people do by 0." in sentence
+    assert sentence.endswith("): measure flips with orders=2.")
+    agreeing = compared(data, people, replace(DRAWN, audit=True))
+    assert dict(audit_sentences(agreeing)) == {
+        "m": "m shows no bias for more edits (0.000, 0.000 to 0.000) or longer text (0.000, 0.000 "
+        "to 0.000)."
+    }
+
+
+def test_without_intervals_nothing_is_called_shown() -> None:
+    settings = Settings(audit=True, resampling=Resampling(over="none"))
+    comparison = compared(TOY, SCORES, settings)
+    assert dict(audit_sentences(comparison)) == {
+        "m": "m has a bias of 0.600 for more edits (no interval) and has a bias of 0.900 for "
+        "longer text (no interval)."
+    }
+    (table,) = audit_tables(comparison)
+    assert (table.name, len(table.rows)) == ("biases", 2)
+    row = {"side": "more edits", "difference": 0.6, "preferred": 90.0, "people": 30.0, "pairs": 5}
+    assert {key: round(v, 9) if isinstance(v, float) else v for key, v in table.rows[0].items()
+            if key in row} == row  # fmt: skip
+    # Unasked, another metric than a judge is not audited.
+    silent = compared(TOY, SCORES, replace(settings, audit=False))
+    assert (list(audit_tables(silent)), list(audit_sentences(silent))) == ([], [])
+    assert not {"biases", "drift", "audit_verdict"} & set(document(silent))
+
+
+def test_json_and_page_of_an_audit() -> None:
+    settings = Settings(audit=True, resampling=Resampling(over="none"))
+    panel = {"ordinal": 0.25, "interval": 0.5, "corrections": 6}
+    comparison = compared(TOY, SCORES, settings, members=[MEMBER, SINGLE], panel=panel)
+    record = document(comparison)
+    (audit,) = record["audits"].values()
+    assert audit["panel"] == panel
+    assert set(audit["humans"]["edit"]) == {"accuracy", "ceiling", "with_invalid"}
+    assert [row["side"] for row in record["biases"]] == ["more edits", "longer text", "own family"]
+    assert set(record["biases"][0]) == {
+        "metric", "family", "human", "side", "difference", "preferred", "people", "pairs",
+        "missing", "systems", "ci95",
+    }  # fmt: skip
+    (sentence,) = record["audit_verdict"].values()
+    assert "flips 8.0% of the preferences of gpt-4o when reordered" in sentence
+    assert "is a panel whose models agree with an α of 0.250" in sentence
+    page = comparison_page(comparison)
+    assert 'id="audit"' in page
+    assert "Biases: preferences that people do not share" in page
+    assert "own family" in page
+    assert 'id="audit"' not in comparison_page(
+        compared(TOY, SCORES, replace(settings, audit=False))
+    )
+
+
+def test_drift_in_a_table_and_in_the_sentence() -> None:
+    settings = Settings(resampling=Resampling(over="none"))
+    asked_nothing = {**SINGLE, "requests": {"distinct": 10, "asked": 0}}
+    comparison = compared(TOY, SCORES, settings, members=[asked_nothing])
+    now = comparison.tables[0]
+    for scores, equal, flipped in ((SCORES, 100.0, "0.0%"), (-SCORES, 0.0, "83.3%")):
+        then = replace(sentence_table("m", TOY.corpus.names, scores), signature=now.signature)
+        drift = measure_drift(
+            comparison.study, comparison.views, [now], [EarlierRun(then, "2026-10-02")]
+        )
+        changed = replace(comparison, drift=drift)
+        *_, table = audit_tables(changed)
+        (row,) = table.rows
+        assert (row["earlier"], row["equal"]) == ("2026-10-02", equal)
+        # Five of the six pairs are no ties, and turn round with the sign.
+        (sentence,) = dict(audit_sentences(changed)).values()
+        assert f"has flipped {flipped} of its preferences since 2026-10-02" in sentence
+        assert any("ask with a cache folder of its own" in note for note in table.notes) == (
+            equal == 100
+        )
+        assert document(changed)["drift"][0]["equal"] == equal / 100
+        assert "Drift since the earlier run" in comparison_page(changed)
