@@ -6,9 +6,9 @@ table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
 What a command prints, a function gives: `score`, `rank`, `diff`, `pick`, `power`, `attack`,
-`maege`, `tune`, `explain`, `compare`. Each takes data (a corpus, a benchmark or a benchmark's name;
-`maege` and `tune` what they are about), metrics and settings, and gives a `Result` of tables:
-`rows()` has the records of the main one.
+`maege`, `tune`, `explain`, `compare`, `estimate`. Each takes data (a corpus, a benchmark or a
+benchmark's name; `maege` and `tune` what they are about), metrics and settings, and gives a
+`Result` of tables: `rows()` has the records of the main one.
 
 ranked = gecjury.rank("sample", ["green", "gleu"])
 print(ranked)
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gecjury.studies.attack import Attack, attack
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
+    from gecjury.studies.estimate import Estimate, estimate
     from gecjury.studies.explain import Explain, explain
     from gecjury.studies.maege.study import Maege, maege
     from gecjury.studies.pick import Pick, pick
@@ -53,6 +54,7 @@ __all__ = [
     "Comparison",
     "Corpus",
     "Diff",
+    "Estimate",
     "Explain",
     "Maege",
     "Pick",
@@ -68,6 +70,7 @@ __all__ = [
     "compare",
     "corpus_of_texts",
     "diff",
+    "estimate",
     "explain",
     "given_scores",
     "in_language",
@@ -103,6 +106,7 @@ _HOMES = {
         "gecjury.studies.attack": ("Attack", "attack"),
         "gecjury.studies.compare": ("Compare", "compare"),
         "gecjury.studies.diff": ("Diff", "diff"),
+        "gecjury.studies.estimate": ("Estimate", "estimate"),
         "gecjury.studies.explain": ("Explain", "explain"),
         "gecjury.studies.maege.study": ("Maege", "maege"),
         "gecjury.studies.pick": ("Pick", "pick"),

@@ -241,6 +241,12 @@ SCRIPTS: Mapping[str, Script] = {
         "5 minutes",
         one_thread=True,
     ),
+    "estimates": Script(
+        "estimates",
+        "nothing: how often intervals of estimates from few labels hold the truth, by simulation",
+        "3 minutes",
+        one_thread=True,
+    ),
     "many-systems": Script(
         "many_systems",
         "nothing: seconds and peak memory of comparing 2,000 systems",

@@ -46,6 +46,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tune": "find an option's value on one benchmark and try it on others",
     },
     "judge": {
+        "estimate": "the quality of systems by few labels and a metric's scores of all outputs",
         "annotate": "collect judgments of your own on a page of this machine",
         "judgments": "move the stored replies of LLM judges from one machine to another",
     },

@@ -60,6 +60,7 @@ STUDIES = {
     "pick": "gecjury.studies.pick:Pick",
     "power": "gecjury.studies.power:Power",
     "attack": "gecjury.studies.attack:Attack",
+    "estimate": "gecjury.studies.estimate:Estimate",
     "maege": "gecjury.studies.maege.study:Maege",
     "tune": "gecjury.studies.tune.study:Tune",
 }

@@ -14,7 +14,7 @@ from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.figure import Figure
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
-from gecjury.report.page.pictures import picture
+from gecjury.report.page.pictures import Picture, picture
 from gecjury.report.page.svg import intervals
 from gecjury.report.page.tables import Cell, PageTable, headings, measure_cell
 from gecjury.report.result import Record, Result, Table
@@ -24,12 +24,16 @@ from gecjury.runtime import __version__
 from gecjury.wording import listed, number, shortened
 
 
-def tables_html(result: Result) -> str:
+def tables_html(result: Result, plots: Sequence[tuple[str, str, Picture]] = ()) -> str:
     """Return the tables of a result as a page that needs no network and no script.
 
     Above them stand the facts that are texts, unless a table shows these. Edits in cells,
     `[old→new]`, are marked, right and wrong ones apart, and the cells of shaded columns are the
     darker the larger their values are.
+
+    Args:
+        result: with the tables.
+        plots: drawn above the tables, each with its title and what it shows.
     """
     tables, rules = _prepared(result.shown_to("verbose"))
     return render_page(
@@ -37,6 +41,7 @@ def tables_html(result: Result) -> str:
         title=shortened(result.title),
         rules=rules,
         facts=[] if result.above else list(_texts(result)),
+        plots=plots,
         tables=tables,
         lang_attribute=lang_attribute(result.language),
     )

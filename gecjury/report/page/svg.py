@@ -282,7 +282,7 @@ def intervals(
             if bounded:
                 drawn.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
             drawn.append(marker(row.family, at(row.value), y, 4.2))
-        drawn.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
+        drawn.append(_text(WIDTH - 4, y + 4, number(row.value), 11, "end", "t num"))
         parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
     parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
     spoken = f"{label}: " + ", ".join(f"{row.metric} {number(row.value)}" for row in rows)

@@ -1,0 +1,199 @@
+"""How often intervals of `gecjury estimate` hold the truth, and how wide they are, by simulation.
+
+    python -m speed estimates [--data DIR]
+
+- Means and differences: two systems correct 400 sources, of which some are labelled. A label is a
+  latent quality, rounded to a scale or to good and bad; half of it belongs to the source, for both
+  systems alike. A metric's scores have a correlation r with the latent quality, and a bias for one
+  system. The truth is the mean of 300,000 sources.
+- Rogan and Gladen: four systems; verdicts err with one sensitivity and specificity, and on half of
+  the sources alike for all systems.
+- SEEDA (with data): its judgments of 50 or 100 sources, drawn anew each time, stand for the labels;
+  the truth is the mean of all its judgments. Part of the truth is labelled, so that intervals hold
+  it more often than they promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.studies.estimate.labels import labels_of_benchmark
+from gecjury.studies.estimate.prediction_powered import (
+    Interval,
+    Moments,
+    Outputs,
+    Verdicts,
+    filled,
+)
+from speed.harness import Claim, Options, checked
+
+__all__ = ["measure"]
+
+TRIALS = 1000
+_SOURCES = 400
+_LABELLED = (50, 100, 200)
+_MANY = 300_000
+_LEAST, _MOST = 0.93, 0.97
+
+_SCALES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "ratings 1 to 5": lambda quality: np.clip(np.round(3.6 + quality), 1, 5),
+    "ratings 1 to 5, mostly 5": lambda quality: np.clip(np.round(5.5 + quality), 1, 5),
+    "84% good": lambda quality: (quality > -0.9).astype(np.float64),
+}
+_QUALITIES = (0.3, 0.8)
+_ERRORS = ((0.75, 0.75), (0.9, 0.6), (0.95, 0.9))
+_METRICS = ("gleu", "changes")
+
+
+def measure(options: Options) -> list[Claim]:
+    """Simulate, and draw from SEEDA where its data is there."""
+    trials = 20 if options.quick else TRIALS
+    claims = [
+        _means(scale, labelled, r, trials)
+        for scale in _SCALES
+        for labelled in _LABELLED
+        for r in _QUALITIES
+    ]
+    claims += [_corrected(*rates, n, trials) for rates in _ERRORS for n in _LABELLED]
+    if options.data is not None:
+        claims += [_of_seeda(str(options.data), name, trials) for name in _METRICS]
+    return claims
+
+
+class _Tally:
+    """Counts of intervals that hold the truth, and sums of their widths, by name."""
+
+    def __init__(self) -> None:
+        self.trials = dict[str, int]()
+        self.held = dict[str, int]()
+        self.widths = dict[str, float]()
+
+    def add(self, name: str, one: Interval, truth: float) -> None:
+        """Count an interval; one without bounds holds nothing."""
+        self.trials[name] = self.trials.get(name, 0) + 1
+        self.held[name] = self.held.get(name, 0) + (one.low <= truth <= one.high)
+        self.widths[name] = self.widths.get(name, 0.0) + float(np.nan_to_num(one.width))
+
+    def coverage(self, name: str) -> float:
+        """Return the share of intervals that hold the truth."""
+        return self.held[name] / self.trials[name]
+
+    def ratio(self, name: str, other: str) -> float:
+        """Return the mean width of the one over that of the other."""
+        return self.widths[name] / self.widths[other]
+
+    def told(self, names: Sequence[str], how: str = "") -> str:
+        """Return coverage and width of each by one estimator, beside labels alone."""
+        parts = []
+        for name in names:
+            one, alone = name + how, f"{name} by labels alone"
+            parts.append(
+                f"{one} {self.coverage(one):.3f} (labels alone {self.coverage(alone):.3f}, width × "
+                f"{self.ratio(one, alone):.2f})"
+            )
+        return "; ".join(parts)
+
+    def claim(self, what: str, names: Sequence[str], lines: Sequence[str] = ()) -> Claim:
+        """Return a claim that the coverages are near 95%."""
+        met = all(_LEAST <= self.coverage(name) <= _MOST for name in names)
+        return checked(what, self.told(names), f"{_LEAST} to {_MOST}", met, lines=lines)
+
+
+def _labelled(labels: FloatArray, predictions: FloatArray, chosen: FloatArray) -> Outputs:
+    few = np.full(len(labels), np.nan)
+    few[chosen] = labels[chosen]
+    return Outputs(few, predictions, np.arange(len(labels)))
+
+
+def _qualities(rng: np.random.Generator, systems: FloatArray, sources: int) -> FloatArray:
+    """Return latent qualities, systems × sources, of variance 1 but for what systems add."""
+    shared, own = rng.normal(size=(1, sources)), rng.normal(size=(len(systems), sources))
+    return np.asarray(systems[:, None] + (0.7 * shared + own) / np.sqrt(1.49) * 1.22)
+
+
+def _means(scale: str, labelled: int, r: float, trials: int) -> Claim:
+    rng, systems = np.random.default_rng(0), np.array([0.3, 0.0])
+    whole = _SCALES[scale](_qualities(rng, systems, _MANY)).mean(axis=1)
+    tally = _Tally()
+    for _ in range(trials):
+        quality = _qualities(rng, systems, _SOURCES)
+        noise = rng.normal(size=quality.shape)
+        apart = (quality - systems[:, None]) / 1.22
+        scores = r * apart + np.sqrt(1 - r * r) * noise + np.array([[0.0], [0.2]])
+        chosen = rng.choice(_SOURCES, labelled, replace=False)
+        labels = _SCALES[scale](quality)
+        outputs = [_labelled(labels[row], scores[row], chosen) for row in (0, 1)]
+        for name, moments, truth in (
+            ("mean", Moments.of(outputs[0]), whole[0]),
+            ("difference", Moments.of(*outputs), whole[0] - whole[1]),
+        ):
+            tally.add(name, moments.estimate(), truth)
+            tally.add(f"{name} by labels alone", moments.estimate(weight=0), truth)
+    what = f"coverage of 95% intervals: {scale}, {labelled} of {_SOURCES} labelled, r {r:g}"
+    return tally.claim(what, ("mean", "difference"))
+
+
+def _corrected(sensitivity: float, specificity: float, labelled: int, trials: int) -> Claim:
+    rng, systems = np.random.default_rng(1), np.array([0.3, 0.1, -0.1, -0.3])
+    good = _SCALES["84% good"]
+    whole = good(_qualities(rng, systems, _MANY // 2)).mean(axis=1)
+    tally, without = _Tally(), 0
+    for _ in range(trials):
+        labels = good(_qualities(rng, systems, _SOURCES))
+        alike = rng.random((1, _SOURCES)) < 0.5
+        luck = np.where(alike, rng.random((1, _SOURCES)), rng.random(labels.shape))
+        verdicts = np.where(labels == 1, luck < sensitivity, luck > specificity).astype(np.float64)
+        chosen = rng.choice(_SOURCES, labelled, replace=False)
+        outputs = [_labelled(*pair, chosen) for pair in zip(labels, verdicts, strict=True)]
+        errors = Verdicts.of(outputs)
+        for name, numbers, truth in (
+            ("share", (0, None), whole[0]),
+            ("difference", (0, 3), whole[0] - whole[3]),
+        ):
+            first, second = numbers
+            corrected = errors.estimate(first, second)
+            if corrected is None:
+                without += 1
+                continue
+            tally.add(name, corrected, truth)
+            moments = Moments.of(outputs[first], None if second is None else outputs[second])
+            tally.add(f"{name} by labels alone", moments.estimate(weight=0), truth)
+            tally.add(f"{name} by PPI++", moments.estimate(), truth)
+    rates = f"sensitivity {sensitivity:g}, specificity {specificity:g}"
+    what = f"coverage of Rogan and Gladen's intervals: {rates}, {labelled} of {_SOURCES} labelled"
+    lines = [f"PPI++ on the same verdicts: {tally.told(('share', 'difference'), ' by PPI++')}"]
+    lines += [f"{without} estimates missing: no better than chance"] * bool(without)
+    return tally.claim(what, ("share", "difference"), lines)
+
+
+def _of_seeda(data: str, name: str, trials: int) -> Claim:
+    benchmark = load_benchmark("seeda", data=data)
+    labels = labels_of_benchmark(benchmark)
+    scores = load(name).score_corpus(benchmark.corpus, Runtime()).settled().sentences
+    predictions = filled(labels.predictions(scores))
+    whole = np.nanmean(labels.values, axis=1)
+    judged = np.flatnonzero(~np.isnan(labels.values).all(axis=0))
+    rng, told, tally = np.random.default_rng(2), [], _Tally()
+    for size in (50, 100):
+        tally = _Tally()
+        for _ in range(max(trials // 10, 2)):
+            chosen = rng.choice(judged, size, replace=False)
+            outputs = [
+                _labelled(*pair, chosen) for pair in zip(labels.values, predictions, strict=True)
+            ]
+            for first, one in enumerate(outputs):
+                moments = Moments.of(one)
+                tally.add("mean", moments.estimate(), whole[first])
+                tally.add("mean by labels alone", moments.estimate(weight=0), whole[first])
+                for second in range(first):
+                    moments, truth = Moments.of(one, outputs[second]), whole[first] - whole[second]
+                    tally.add("difference", moments.estimate(), truth)
+                    tally.add("difference by labels alone", moments.estimate(weight=0), truth)
+        told.append(f"{size} of {len(judged)}: {tally.told(('mean', 'difference'))}")
+    return checked(f"coverage of 95% intervals on SEEDA, {name}", told[0], lines=told[1:])
