@@ -13,6 +13,7 @@ from gecjury.cli import main
 from gecjury.errors import install_hint
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.judge import load_wording
+from gecjury.prompts import prompt_text
 from tests.judges.faultserver import FaultServer, Said, completion
 
 Serve = Callable[..., FaultServer]
@@ -250,3 +251,14 @@ def test_what_a_server_says_does_nothing_to_the_terminal(
     status, out, err = call(capsys, "score", *argv, str(tmp_path / "second"))
     assert server.bodies
     assert not any(c in out + err for c in "\x1b\x07\x9b\u202e\r")
+
+
+def test_a_prompt_is_printed_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judgments", "prompt", "llm-s:protocol=pointwise"]) == 0
+    assert capsys.readouterr().out == prompt_text("pointwise")
+    assert main(["judgments", "prompt", "edit-verdict:criterion=Judge the grammar."]) == 0
+    assert capsys.readouterr().out == prompt_text("edit-verdict", 3)
+    assert main(["judgments", "prompt", "gleu"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "gleu asks no model; name a judge" in captured.err
