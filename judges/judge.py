@@ -104,11 +104,14 @@ class Judge(Scorer):
         prompt: a file with a wording of one's own; `gecjury judgments prompt` prints ours.
         examples: a table of judged corrections that the model is shown before each question.
         reason: a short reason in front of every verdict.
+        parts: the order of the prompt's sections, e.g. 2+1+3 for the second one first.
     """
 
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason", "effort"})
+    later_settings: ClassVar[frozenset[str]] = frozenset(
+        {"prompt", "examples", "reason", "parts", "effort"}
+    )
     connect: ClassVar[Connect] = staticmethod(connect)
     wording_name: ClassVar[str]
     """The name of the prompt of the judge's own question."""
@@ -135,6 +138,7 @@ class Judge(Scorer):
     prompt: str | None = None
     examples: str | None = None
     reason: bool = False
+    parts: str | None = None
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
@@ -174,6 +178,11 @@ class Judge(Scorer):
             OptionError: the criterion is none, or the prompt has no place for it.
         """
         wording = self._own_wording(language) if self.prompt else self._usual_wording(language)
+        if self.parts:
+            try:
+                wording = wording.reordered(self.parts)
+            except ValueError as error:
+                raise OptionError(f"{self.name}: parts={self.parts:.60}: {error}") from None
         shown = self.shown_examples
         return replace(
             wording,

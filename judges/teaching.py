@@ -22,6 +22,7 @@ from gecjury.judges.asking.exchange import Message, Model
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.protocols import GroupJudge
 from gecjury.judges.showing import CandidateSet, one_line
+from gecjury.runtime import Runtime
 
 LOWEST, HIGHEST = 1.0, 5.0
 """The scale of a judge's scores."""
@@ -105,7 +106,7 @@ def rated_in_store(path: Path, judge: GroupJudge) -> Iterator[Rated]:
     criterion = added.text.strip() if added else ""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     pairs = False
-    for item in judged_items(path):
+    for item in judged_items(path, [judge.wording()]):
         if item.protocol == "edit-verdict":
             raise InputError(
                 f"{path}, line {item.line}: verdicts on single edits; a judge is taught by scores "
@@ -178,13 +179,13 @@ def taught_questions(
     by_source: dict[str, list[int]] = defaultdict(list)
     for row, source in enumerate(sources):
         by_source[source].append(row)
-    model = Model(backend="vllm", name="taught")
+    model, runtime = Model(backend="vllm", name="taught"), Runtime()
     for source, rows in by_source.items():
         texts = tuple(outputs[row] for row in rows)
         candidates = CandidateSet(
             0, language.joined(source), None, texts, tuple(map(one_line, texts))
         )
-        for question in judge.pose_sets([candidates], model, language):
+        for question in judge.pose_sets([candidates], model, language, runtime):
             shown = tuple(rows[index] for index in question.texts)
             told = [points[row] for row in shown]
             yield TaughtQuestion(question.request.messages, shown, _shares(told))

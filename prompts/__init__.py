@@ -63,6 +63,7 @@ class Prompt:
         language: the texts' in English, for a prompt that names it.
         reason: the request for a reason, which ends the prompt; None where none is asked for.
         examples: digest of the judged corrections that are shown before it; empty for none.
+        parts: the order of its sections, such as `2+1+3`; empty for that of the file.
     """
 
     name: str
@@ -75,16 +76,44 @@ class Prompt:
     language: str = ""
     reason: Prompt | None = None
     examples: str = ""
+    parts: str = ""
 
     @property
     def id(self) -> str:
         """Name, version and digest: `sentence.v1:0123456789abcdef`.
 
-        Those of the criterion, of the request for a reason and of the examples follow, if any.
+        Those of the criterion, of the request for a reason and of the examples follow, and the
+        order of the sections, if any.
         """
-        parts = [f"{self.name}.v{self.version}:{self.digest}"]
-        parts += [part.id for part in (self.added, self.reason) if part]
-        return "+".join([*parts, *([f"examples:{self.examples}"] if self.examples else [])])
+        names = [f"{self.name}.v{self.version}:{self.digest}"]
+        names += [part.id for part in (self.added, self.reason) if part]
+        names += [f"examples:{self.examples}"] if self.examples else []
+        names += [f"parts:{self.parts.replace('+', '-')}"] if self.parts else []
+        return "+".join(names)
+
+    def reordered(self, parts: str) -> Prompt:
+        """Return the prompt with its sections in another order.
+
+        Args:
+            parts: their present numbers from 1, joined by `+`. A section begins with a line `# …`;
+                what stands before the first one stays there.
+
+        Raises:
+            ValueError: it does not name each section once; says what the sections are.
+        """
+        first, *sections = (part.strip("\n") for part in re.split(r"\n(?=# )", self.text))
+        numbers = [str(number) for number in range(1, len(sections) + 1)]
+        order = parts.split("+")
+        if sorted(order) != sorted(numbers):
+            titles = (section.partition("\n")[0].partition("(")[0] for section in sections)
+            listed = ", ".join(f"{n} {t.strip('# ')}" for n, t in enumerate(titles, 1))
+            raise ValueError(
+                f"expected the numbers of its sections in some order, joined by +: {listed}"
+            )
+        if order == numbers:
+            return self
+        text = "\n\n".join([first, *(sections[int(number) - 1] for number in order)])
+        return replace(self, text=text, parts=parts)
 
     def render(self, **values: str) -> str:
         """Fill every placeholder; a line that holds an empty placeholder alone is dropped.

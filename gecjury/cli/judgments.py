@@ -146,6 +146,8 @@ def _whole_benchmark(args: argparse.Namespace) -> Benchmark:
     largest = max(sets, key=lambda name: (len(sets[name]), name == "all"))
     wanted = {**vars(args), "systems": largest, "references": None}
     return named_benchmark(argparse.Namespace(**wanted), args.benchmark)
+
+
 def _print_prompt(metric: str) -> int:
     from gecjury.judges.judge import Judge
     from gecjury.scoring.registry import load

@@ -70,7 +70,8 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
         model=recipe.encoder,
         context="none",
         protocol=recipe.protocol,
-        scoring="expected" if recipe.protocol == "pointwise" else "argmax",
+        scoring="expected",
+        prompt=recipe.prompt or None,
         criterion=recipe.criterion or None,
         orders=2 if recipe.protocol == "pairwise" else 1,
     )
@@ -90,9 +91,11 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
         Lesson(tuple(asked.messages), asked.rows, tuple(asked.shares[answer] for answer in answers))
         for asked in taught_questions(judge, sources, outputs, points.tolist(), language)
     ]
-    spec = f"llm-s:backend=vllm,model={args.output},protocol={recipe.protocol},context=none"
-    spec += ",scoring=expected" if recipe.protocol == "pointwise" else ",orders=2"
-    spec += f",criterion={recipe.criterion}" if recipe.criterion else ""
+    spec = f"llm-s:backend=vllm,model={args.output},protocol={recipe.protocol},scoring=expected"
+    spec += ",context=none" + (",orders=2" if recipe.protocol == "pairwise" else "")
+    for name in ("prompt", "criterion"):
+        if value := getattr(recipe, name):
+            spec += f",{name}={value}".replace(",", "\\,").replace("\\,", ",", 1)
     job = JudgeJob(
         recipe=replace(recipe, language=language.code),
         data=data,

@@ -208,7 +208,9 @@ class JudgeRecipe(BaseRecipe):
         encoder: causal language model with a chat template: hub name or folder.
         protocol: pointwise, for which each correction is graded; or pairwise, for which two
             corrections of a source are compared.
-        criterion: what to focus on, one of those published: grammaticality, fluency or meaning.
+        prompt: your own wording instead of ours; see `gecjury judgments prompt`.
+        criterion: what to focus on: grammaticality, fluency or meaning as published, a file or a
+            sentence.
         within: how much differences between corrections of one source count beside the scores.
         lora: rank of low-rank adapters (LoRA), which are trained instead of the weights and then
             added to them; 0 trains the weights.
@@ -219,7 +221,8 @@ class JudgeRecipe(BaseRecipe):
         TrainSettings(max_length=1024, epochs=2, learning_rate=1e-4, patience=0), offers=_ANY_LOSS
     )
     protocol: Literal["pointwise", "pairwise"] = option("pointwise")
-    criterion: str = option("", metavar="NAME")
+    prompt: str = option("", metavar="FILE")
+    criterion: str = option("", metavar="TEXT")
     within: float = option(1.0, metavar="X", least=0, needs={"protocol pairwise": ()})
     lora: int = option(0, metavar="N", least=0, most=10_000)
     detector: str = option("", hidden=True)

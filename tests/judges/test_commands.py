@@ -14,6 +14,7 @@ from gecjury.cli import main
 from gecjury.errors import install_hint
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.judge import load_wording
+from gecjury.prompts import prompt_text
 from tests.judges.faultserver import FaultServer, Said, completion
 
 Serve = Callable[..., FaultServer]
@@ -308,3 +309,14 @@ def test_a_panel_says_how_far_its_models_agree(
     status, out, err = call(capsys, *argv)
     assert (status, err) == (0, "")
     assert re.search(r"panel\s+Krippendorff's α\s+ordinal 0.650, interval 0.650 over 4", out)
+
+
+def test_a_prompt_is_printed_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judgments", "prompt", "llm-s:protocol=pointwise"]) == 0
+    assert capsys.readouterr().out == prompt_text("pointwise")
+    assert main(["judgments", "prompt", "edit-verdict:criterion=Judge the grammar."]) == 0
+    assert capsys.readouterr().out == prompt_text("edit-verdict", 3)
+    assert main(["judgments", "prompt", "gleu"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "gleu asks no model; name a judge" in captured.err

@@ -127,6 +127,6 @@ def test_replies_to_another_criterion_are_refused() -> None:
 def test_equal_scores_teach_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     (path,) = STORE.glob("*.jsonl")
     equal = [replace(item, scores=(3.0,) * len(item.scores)) for item in judged_items(path)]
-    monkeypatch.setattr("gecjury.judges.teaching.judged_items", lambda path: iter(equal))
+    monkeypatch.setattr("gecjury.judges.teaching.judged_items", lambda path, prompts: iter(equal))
     with pytest.raises(InputError, match=r"all corrections have the same score \(3\)"):
         list(rated_in_store(path, judge()))

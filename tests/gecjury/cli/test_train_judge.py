@@ -70,7 +70,7 @@ def test_sentences_of_a_benchmark_are_told(shell: Shell, tmp_path: Path, tiny: s
     ("header", "words", "message"),
     [
         ("text\toutput\tquality", [], "name the column of the sources (--column source=...)"),
-        ("source\toutput\tquality", ["--criterion", "style"], "criterion of llm-s"),
+        ("source\toutput\tquality", ["--criterion", "style"], "criterion"),
         (
             "source\toutput\tquality",
             ["--protocol", "pairwise", "--within", "2"],

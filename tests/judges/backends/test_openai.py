@@ -399,6 +399,25 @@ def test_settings_that_a_server_refuses_are_left_out_and_recorded(
         )
 
 
+def test_a_schema_without_bounds_is_sent_where_they_are_refused(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        if "maxLength" not in json.dumps(body):
+            return None
+        message = "Invalid schema for response_format 'verdict': 'maxLength' is not permitted."
+        return Said(400, {"error": {"message": message, "param": "response_format"}})
+
+    server = serve(behave)
+    scorer = judge(server, reason=True, structured="schema")
+    table = scorer.score_corpus(corpus, replace(runtime, concurrency=1))
+    assert table.missing == 0
+    schema = server.bodies[-1]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["reason"] == {"type": "string"}
+    # Refused once, and left out from then on.
+    assert len(server.bodies) == 4
+
+
 def test_several_servers_share_the_work(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
