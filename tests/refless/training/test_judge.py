@@ -219,3 +219,26 @@ def test_manifests_of_other_models_are_none_of_a_judge(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text('{"format": "gecjury-judge/1"}', encoding="utf-8")
     with pytest.raises(InputError, match="damaged"):
         taught_judge(str(tmp_path))
+
+
+@pytest.mark.parametrize("lora", [0, 4])
+def test_an_interrupted_training_goes_on_to_the_same_judge(
+    tiny: Path, tmp_path: Path, lora: int
+) -> None:
+    """Stopped at its first checkpoint, and resumed: the weights are those of a whole run."""
+    if lora:
+        pytest.importorskip("peft")
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+
+    def stop(history: object) -> None:
+        raise KeyboardInterrupt
+
+    train_judge(job(tiny, whole, lora=lora))
+    with pytest.raises(KeyboardInterrupt):
+        train_judge(replace(job(tiny, broken, lora=lora), drawn=stop))
+    assert list((broken / "checkpoints").glob("checkpoint-*"))
+    told: list[str] = []
+    train_judge(replace(job(tiny, broken, lora=lora), told=told.append))
+    assert any("goes on after step" in line for line in told)
+    name = "model.safetensors"
+    assert (broken / name).read_bytes() == (whole / name).read_bytes()
