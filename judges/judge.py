@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import statistics
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,7 +17,7 @@ from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
-from gecjury.errors import InputError, OptionError, known_name, nearest_of
+from gecjury.errors import OptionError, known_name
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Effort, Message, Model, Request
 from gecjury.judges.asking.models import (
@@ -35,6 +33,7 @@ from gecjury.judges.asking.models import (
 from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
 from gecjury.judges.examples import Examples, Verdict, read_examples
+from gecjury.judges.own_wording import read_criterion, read_own
 from gecjury.judges.replies.forms import TOP_TOKENS, Form
 from gecjury.judges.showing import (
     Context,
@@ -43,20 +42,11 @@ from gecjury.judges.showing import (
     nonce,
     one_line,
 )
-from gecjury.prompts import (
-    CRITERIA,
-    Prompt,
-    criterion,
-    own_criterion,
-    prompt_text,
-    read,
-    read_own,
-)
+from gecjury.prompts import CRITERIA, Prompt, prompt_text, read
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
-from gecjury.textfiles import read_text
 
 # Where a score is computed, never what it is.
 _PLACE = {"place": True}
@@ -104,13 +94,13 @@ class Judge(Scorer):
         prompt: a file with a wording of one's own; `gecjury judgments prompt` prints ours.
         examples: a table of judged corrections that the model is shown before each question.
         reason: a short reason in front of every verdict.
-        parts: the order of the prompt's sections, e.g. 2+1+3 for the second one first.
+        sections: the order of the prompt's sections, e.g. 2+1+3 for the second one first.
     """
 
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     later_settings: ClassVar[frozenset[str]] = frozenset(
-        {"prompt", "examples", "reason", "parts", "effort"}
+        {"prompt", "examples", "reason", "sections", "effort"}
     )
     connect: ClassVar[Connect] = staticmethod(connect)
     wording_name: ClassVar[str]
@@ -138,7 +128,7 @@ class Judge(Scorer):
     prompt: str | None = None
     examples: str | None = None
     reason: bool = False
-    parts: str | None = None
+    sections: str | None = None
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
@@ -178,11 +168,11 @@ class Judge(Scorer):
             OptionError: the criterion is none, or the prompt has no place for it.
         """
         wording = self._own_wording(language) if self.prompt else self._usual_wording(language)
-        if self.parts:
+        if self.sections:
             try:
-                wording = wording.reordered(self.parts)
+                wording = wording.reordered(self.sections)
             except ValueError as error:
-                raise OptionError(f"{self.name}: parts={self.parts:.60}: {error}") from None
+                raise OptionError(f"{self.name}: sections={self.sections:.60}: {error}") from None
         shown = self.shown_examples
         return replace(
             wording,
@@ -559,7 +549,6 @@ _NAMED = 2
 """Version of the prompts that name the language; the published ones are of English."""
 _WITH_CRITERION = {"edit-verdict": 2}
 """How many versions later prompts have a place for a criterion where their first has none."""
-_MOST_CRITERION = 100_000
 
 
 def load_wording(name: str, added: Prompt | None = None, language: Language = ENGLISH) -> Prompt:
@@ -575,43 +564,6 @@ def load_wording(name: str, added: Prompt | None = None, language: Language = EN
     if added and name in _WITH_CRITERION:
         version += _WITH_CRITERION[name]
     return replace(read(name, version), added=added, language="" if english else language.name)
-
-
-def read_criterion(judge: str, value: str, published: Sequence[str]) -> Prompt:
-    """Return a criterion: a published one, the text of a file, or the user's own words.
-
-    Args:
-        judge: name of the judge, for errors.
-        value: a name, a file, or a sentence.
-        published: names of those written for the prompt.
-
-    Raises:
-        OptionError: a single word, or the name of a text file, that is none of these.
-        InputError: the file cannot be read, or is blank.
-    """
-    if value in published:
-        return criterion(value)
-    if is_file(value):
-        text = read_text(value, most=_MOST_CRITERION).strip()
-        if not text:
-            raise InputError(f"{value}: the file is blank; expected a criterion in words")
-        return own_criterion(text)
-    # A slip in a name is told, and not taken for the whole of a criterion.
-    if " " not in value.strip() or re.search(r"\.(txt|md)$", value):
-        known = nearest_of(value, published) if published else "none is published"
-        raise OptionError(
-            f"unknown criterion of {judge} {value!r:.60}: {known}; or a file, or a sentence such "
-            'as "Judge how natural it sounds."'
-        )
-    return own_criterion(value.strip())
-
-
-def is_file(name: str) -> bool:
-    """Return whether a text is the name of a file; one that is too long for a name is none."""
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _written(answer: Mapping[str, Any], structured: bool) -> str:

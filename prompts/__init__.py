@@ -5,21 +5,17 @@ wording below a line `---`. Changed wording takes a new number; a published vers
 Where a wording names the texts' language, version 1 is for English and version 2 for all others,
 whose name fills `{{language}}`. Placeholders are `{{word}}`. What the head declares, what the text
 holds (tests see to these two) and what a caller fills must be the same set, so that a criterion or
-a context cannot get lost on the way. A user's own file has the same form and is checked when it is
-read (`read_own`).
+a context cannot get lost on the way. A user's own file has the same form; the judges check it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from gecjury.errors import InputError
-from gecjury.textfiles import read_text
 
 __all__ = [
     "CRITERIA",
@@ -27,9 +23,10 @@ __all__ = [
     "criterion",
     "own_criterion",
     "packaged",
+    "parse",
+    "placeholders_of",
     "prompt_text",
     "read",
-    "read_own",
 ]
 
 _FOLDER = Path(__file__).resolve().parent
@@ -37,9 +34,6 @@ _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 # A placeholder that is all of its line, with the line break before it; or any other.
 _SLOT = re.compile(r"\n\{\{([a-z_]+)\}\}(?=\n)|\{\{([a-z_]+)\}\}")
 _ID = re.compile(r"([a-z]+(?:-[a-z]+)*)\.v([0-9]{1,6}):([0-9a-f]{16})")
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
-# Of a file that a user names; the longest of ours has two thousand.
-_MOST_BYTES = 1_000_000
 
 CRITERIA: Mapping[str, tuple[str, ...]] = {
     "edit": ("difficulty", "impact"),
@@ -63,7 +57,7 @@ class Prompt:
         language: the texts' in English, for a prompt that names it.
         reason: the request for a reason, which ends the prompt; None where none is asked for.
         examples: digest of the judged corrections that are shown before it; empty for none.
-        parts: the order of its sections, such as `2+1+3`; empty for that of the file.
+        sections: the order of its sections, such as `2+1+3`; empty for that of the file.
     """
 
     name: str
@@ -76,7 +70,7 @@ class Prompt:
     language: str = ""
     reason: Prompt | None = None
     examples: str = ""
-    parts: str = ""
+    sections: str = ""
 
     @property
     def id(self) -> str:
@@ -88,32 +82,32 @@ class Prompt:
         names = [f"{self.name}.v{self.version}:{self.digest}"]
         names += [part.id for part in (self.added, self.reason) if part]
         names += [f"examples:{self.examples}"] if self.examples else []
-        names += [f"parts:{self.parts.replace('+', '-')}"] if self.parts else []
+        names += [f"sections:{self.sections.replace('+', '-')}"] if self.sections else []
         return "+".join(names)
 
-    def reordered(self, parts: str) -> Prompt:
+    def reordered(self, sections: str) -> Prompt:
         """Return the prompt with its sections in another order.
 
         Args:
-            parts: their present numbers from 1, joined by `+`. A section begins with a line `# …`;
-                what stands before the first one stays there.
+            sections: their present numbers from 1, joined by `+`. A section begins with a line
+                `# …`; what stands before the first one stays there.
 
         Raises:
             ValueError: it does not name each section once; says what the sections are.
         """
-        first, *sections = (part.strip("\n") for part in re.split(r"\n(?=# )", self.text))
-        numbers = [str(number) for number in range(1, len(sections) + 1)]
-        order = parts.split("+")
+        first, *parts = (part.strip("\n") for part in re.split(r"\n(?=# )", self.text))
+        numbers = [str(number) for number in range(1, len(parts) + 1)]
+        order = sections.split("+")
         if sorted(order) != sorted(numbers):
-            titles = (section.partition("\n")[0].partition("(")[0] for section in sections)
+            titles = (part.partition("\n")[0].partition("(")[0] for part in parts)
             listed = ", ".join(f"{n} {t.strip('# ')}" for n, t in enumerate(titles, 1))
             raise ValueError(
                 f"expected the numbers of its sections in some order, joined by +: {listed}"
             )
         if order == numbers:
             return self
-        text = "\n\n".join([first, *(sections[int(number) - 1] for number in order)])
-        return replace(self, text=text, parts=parts)
+        text = "\n\n".join([first, *(parts[int(number) - 1] for number in order)])
+        return replace(self, text=text, sections=sections)
 
     def render(self, **values: str) -> str:
         """Fill every placeholder; a line that holds an empty placeholder alone is dropped.
@@ -210,7 +204,7 @@ def read(name: str, version: int = 1) -> Prompt:
         name: as in the file name.
         version: number of the wording.
     """
-    return _parsed(name, version, prompt_text(name, version))
+    return parse(name, version, prompt_text(name, version))
 
 
 def prompt_text(name: str, version: int = 1) -> str:
@@ -218,84 +212,25 @@ def prompt_text(name: str, version: int = 1) -> str:
     return (_FOLDER / f"{name}.v{version}.txt").read_bytes().decode("utf-8")
 
 
-def _parsed(name: str, version: int, text: str) -> Prompt:
+def parse(name: str, version: int, text: str) -> Prompt:
+    """Return the prompt that a file's text holds."""
     top, _, body = text.partition("\n---\n")
     head = {}
     for line in top.split("\n"):
         key, _, value = line.partition(":")
         # One blank follows the colon; a score line may be indented further.
         head[key] = value.removeprefix(" ")
-    placeholders = frozenset(_PLACEHOLDER.findall(body))
+    placeholders = frozenset(placeholders_of(body))
     return Prompt(name, version, body.strip("\n"), placeholders, head, _digest(text))
+
+
+def placeholders_of(text: str) -> list[str]:
+    """Return the names of the placeholders in a text, in order."""
+    return _PLACEHOLDER.findall(text)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str) -> Prompt:
-    """Read a prompt of the user's own, in the form of ours.
-
-    Args:
-        path: of the file.
-        needs: placeholders that its wording must have.
-        may: placeholders that its wording may have.
-        judge: name of the judge with its protocol, for errors.
-
-    Raises:
-        InputError: it cannot be read, has no such head, or its placeholders are others; names the
-            line and the remedy.
-    """
-    text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
-    remedy = f"start from `gecjury judgments prompt {judge}`"
-    top, line_of_dashes, _ = text.partition("\n---\n")
-    if not line_of_dashes:
-        raise InputError(
-            f"{path}, line 1: no head; expected name, version and placeholders, then a line ---: "
-            f"{remedy}"
-        )
-    for number, line in enumerate(top.split("\n"), 1):
-        if not re.match(r"[a-z_]+:", line):
-            raise InputError(
-                f"{path}, line {number}: {line!r:.60} in the head; expected `key: value`: {remedy}"
-            )
-    prompt = _parsed("", 0, text)
-    name, version = (prompt.head.get(key, "").strip() for key in ("name", "version"))
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"{path}: the name in its head is {name!r:.60}; expected up to 60 letters, digits, "
-            "dots and hyphens, e.g. name: mine"
-        )
-    if not re.fullmatch(r"[1-9][0-9]{0,5}", version):
-        raise InputError(
-            f"{path}: the version in its head is {version!r:.60}; expected a whole number from 1, "
-            "e.g. version: 1"
-        )
-    expected = f"{judge} needs {_braced(needs)} and may have {_braced(may)}: {remedy}"
-    first_line = top.count("\n") + 3
-    for number, line in enumerate(text.split("\n")[first_line - 1 :], first_line):
-        if strange := [one for one in _PLACEHOLDER.findall(line) if one not in {*needs, *may}]:
-            raise InputError(
-                f"{path}, line {number}: unknown placeholder {_braced(strange[:1])}; {expected}"
-            )
-    if missing := sorted(set(needs) - prompt.placeholders):
-        raise InputError(f"{path}: lacks {_braced(missing)}; {expected}")
-    declared = {part.strip() for part in prompt.head.get("placeholders", "").split(",")} - {""}
-    if declared != prompt.placeholders:
-        raise InputError(
-            f"{path}: its head declares the placeholders {', '.join(sorted(declared)) or '(none)'} "
-            f"and its wording has {', '.join(sorted(prompt.placeholders))}; make them the same"
-        )
-    if "scores" in needs and "{{number}}" not in prompt.head.get("score_line", ""):
-        raise InputError(
-            f"{path}: its head has no score_line with {{{{number}}}}, which fills {{{{scores}}}}: "
-            f"{remedy}"
-        )
-    return _parsed(name, int(version), text)
-
-
-def _braced(names: Iterable[str]) -> str:
-    return ", ".join(f"{{{{{name}}}}}" for name in sorted(names))
 
 
 def own_criterion(text: str) -> Prompt:
@@ -323,7 +258,7 @@ def packaged(prompt_id: str) -> Prompt | None:
             prompt = replace(prompt, added=added)
         elif added and added.name == "reason":
             prompt = replace(prompt, reason=added)
-        elif kind == "parts":
+        elif kind == "sections":
             # Stores come from elsewhere, and may name sections that there are not.
             with suppress(ValueError):
                 prompt = prompt.reordered(rest.replace("-", "+"))

@@ -200,22 +200,22 @@ def test_a_prompt_of_another_protocol_is_refused(model: FakeModel, tmp_path: Pat
 
 
 def test_sections_in_another_order(model: FakeModel, corpus: Corpus, runtime: Runtime) -> None:
-    table = model.load("llm-s:parts=3+1+2").score_corpus(corpus, runtime)
+    table = model.load("llm-s:sections=3+1+2").score_corpus(corpus, runtime)
     plain = FakeModel()
-    usual = plain.load("llm-s:parts=1+2+3").score_corpus(corpus, runtime)
+    usual = plain.load("llm-s:sections=1+2+3").score_corpus(corpus, runtime)
     for ours, theirs in zip(model.prompts, plain.prompts, strict=True):
         places = [ours.index(f"# {title}") for title in ("output format", "context", "targets")]
         assert places == sorted(places)
         assert sorted(ours.split("\n")) == sorted(theirs.split("\n"))
         assert ours.startswith(theirs.partition("\n\n# context")[0])
-    assert table.signature.extra["prompt"] == f"{usual.signature.extra['prompt']}+parts:3-1-2"
+    assert table.signature.extra["prompt"] == f"{usual.signature.extra['prompt']}+sections:3-1-2"
     assert usual.signature.extra["prompt"] == "sentence.v1:be562fded1f01065"
 
 
-@pytest.mark.parametrize("parts", ["2+1", "1+1+2", "a", "1+2+3+4"])
-def test_an_order_names_each_section_once(model: FakeModel, parts: str) -> None:
+@pytest.mark.parametrize("sections", ["2+1", "1+1+2", "a", "1+2+3+4"])
+def test_an_order_names_each_section_once(model: FakeModel, sections: str) -> None:
     with pytest.raises(OptionError, match="joined by \\+: 1 context, 2 targets, 3 output format"):
-        model.load("llm-s", parts=parts)
+        model.load("llm-s", sections=sections)
 
 
 def reasoned(attempt: object) -> Reply:

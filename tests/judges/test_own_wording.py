@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gecjury.errors import InputError
-from gecjury.prompts import own_criterion, prompt_text, read, read_own
+from gecjury.judges.own_wording import read_own
+from gecjury.prompts import own_criterion, prompt_text, read
 
 NEEDS = ("context", "fence", "target")
 MAY = ("criterion", "language", "subject")
