@@ -110,8 +110,22 @@ class ScoreFile:
 
 
 @dataclass(frozen=True)
+class _Missing:
+    line: int
+
+
+@dataclass(frozen=True)
+class _Member:
+    """What comparisons read of a model's audit; the rest is shown as it is."""
+
+    model: str = ""
+    missing: Sequence[_Missing] = ()
+    positions: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
 class _Audit:
-    members: Sequence[Mapping[str, Any]]
+    members: Sequence[_Member]
     rows: Sequence[Mapping[str, Any]]
     panel: Mapping[str, float | None] | None = None
 

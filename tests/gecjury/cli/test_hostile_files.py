@@ -208,6 +208,8 @@ def packed(size: int) -> str:
         (("details",), {"by_type": {"mine": {"R:X": [1, 2]}}}),
         (("details",), {"by_type": {"mine": {"R:X": [1, 2, 10**400]}}}),
         (("details",), {"audit": {"rows": []}}),
+        (("details",), {"audit": {"rows": [], "members": [{"missing": [{"line": "1"}]}]}}),
+        (("details",), {"audit": {"rows": [], "members": [{"positions": 3}]}}),
         (("details",), {"unanswered": "none"}),
         (("notes",), [3]),
         (("rows",), 3),
