@@ -259,7 +259,7 @@ def _people(human: Any) -> str:
     if human.rating is not None:
         verdicts.append(f"rated {number(human.rating, 2)}")
     if human.decided:
-        verdicts.append(f"better in {human.won} of {human.decided}")
+        verdicts.append(f"{human.won} of {human.decided}")
     return ", ".join(verdicts) or "–"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gecjury.corpus.edits import ARROW
-from gecjury.errors import InputError
+from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Question, read_reply
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.store import Damage, content_key, stored_lines
@@ -150,6 +150,7 @@ class Wordings:
         Raises:
             ValueError: its prompt is unknown, or its message is not made from it.
         """
+        check_question(record)
         parts = record["parts"]
         name = str(parts["prompt"])
         if name not in self._looked_up:
@@ -191,12 +192,27 @@ def _own(prompt_id: str) -> str:
     return prompt_id.partition("+")[0]
 
 
+def check_question(record: Mapping[str, Any]) -> None:
+    """Refuse a stored record whose parts are not those of a question.
+
+    Raises:
+        ValueError: its checksum and key are right, but something else wrote it.
+    """
+    parts = record["parts"]
+    messages, repeat = parts.get("messages"), parts.get("repeat")
+    if not (
+        isinstance(messages, list)
+        and all(isinstance(one, dict) and isinstance(one.get("content"), str) for one in messages)
+        and any(one.get("role") == "user" for one in messages)
+        and isinstance(parts.get("sampling"), dict)
+        and isinstance(repeat, int)
+    ):
+        raise ValueError("no question of a judge; expected messages, sampling and repeat")
+
+
 def question_of(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the last message of the user; earlier turns are examples."""
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            return str(message.get("content", ""))
-    raise ValueError("no message of a user")
+    return next(str(one["content"]) for one in reversed(messages) if one.get("role") == "user")
 
 
 def protocol_of(wording: Prompt) -> Protocol | None:
@@ -223,11 +239,15 @@ def verdict_of(record: Mapping[str, Any], judged: Judged) -> Verdict:
     kept = verdict_from_json(record.get("read"), count)
     if kept is not None:
         return kept
-    parts = {name: part for name, part in record["parts"].items() if name != "order"}
     form = _form(judged.protocol, count)
-    expected = "logprobs" in parts["sampling"]
-    read = form.read_expected if expected else form.read_plain
-    return read_reply(Question(Request(**parts), read), Reply.from_json(record["reply"]))
+    expected = "logprobs" in record["parts"]["sampling"]
+    # The reader needs the reply alone: what was asked stands in `judged`.
+    unasked = Request(backend="", model="", base_url="", messages=(), schema=None, sampling={})
+    question = Question(unasked, form.read_expected if expected else form.read_plain)
+    try:
+        return read_reply(question, Reply.from_json(record["reply"]))
+    except OptionError:
+        return Failure("malformed", "the probabilities of tokens are missing")
 
 
 def _form(protocol: Protocol, count: int) -> Form:

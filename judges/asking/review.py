@@ -19,7 +19,14 @@ from typing import Any, Literal
 
 from gecjury.errors import GecjuryError, InputError
 from gecjury.judges.asking.exchange import Reply
-from gecjury.judges.asking.items import Judged, Wordings, question_of, reason_of, verdict_of
+from gecjury.judges.asking.items import (
+    Judged,
+    Wordings,
+    check_question,
+    question_of,
+    reason_of,
+    verdict_of,
+)
 from gecjury.judges.asking.people import Human, People, edit_key, text_key
 from gecjury.judges.asking.store import Damage, Identity, StoredLine, record_at, stored_lines
 from gecjury.judges.replies.reply import Failure
@@ -147,6 +154,7 @@ class Review:
         self._waiting: list[str] = []
         self._may_read = threading.Event()
         self._may_read.set()
+        self._last: dict[tuple[int, str], int] = {}  # by question, its last reply
         self._chosen: tuple[tuple[Any, ...], list[int]] | None = None
         self.stores: list[Identity] = []
         self.share = 0.0
@@ -162,13 +170,12 @@ class Review:
     @property
     def summary(self) -> str:
         """How many replies were read, and what of the files could not be."""
-        unread = sum(self.failures().values())
-        parts = [
-            f"{len(self):,} replies read",
-            *([f"{unread:,} without a verdict"] if unread else []),
-        ]
+        parts = [f"{len(self):,} {'reply' if len(self) == 1 else 'replies'} read"]
+        if unread := sum(self.failures().values()):
+            parts.append(f"{unread:,} without a verdict")
         if self.damaged:
-            parts.append(f"{len(self.damaged)} damaged lines left out ({self.damaged[0]})")
+            lines = "line" if len(self.damaged) == 1 else "lines"
+            parts.append(f"{len(self.damaged)} damaged {lines} left out ({self.damaged[0]})")
         return ", ".join(parts) + (f"; stopped: {self.problem}" if self.problem else "")
 
     @contextmanager
@@ -182,31 +189,41 @@ class Review:
 
     def read(self) -> None:
         """Read all files; what ends this early stands in `problem`."""
-        sizes = [path.stat().st_size for path in self._paths]
-        last: dict[str, int] = {}
         try:
+            sizes = [path.stat().st_size for path in self._paths]
             for file, path in enumerate(self._paths):
                 before = sum(sizes[:file])
                 for line in stored_lines(path):
                     self._may_read.wait()
                     self.share = (before + line.end) / max(sum(sizes), 1)
-                    if isinstance(line, Damage):
-                        self.damaged.append(f"{path.name}, line {line.line}")
-                    elif line.record is None:
-                        self.stores.append(line.identity)
-                    else:
-                        key = f"{len(self.stores)} {line.record['key']}"
-                        if key in last:
-                            self._rows[last[key]].again = len(self._rows)
-                        last[key] = len(self._rows)
-                        self._add(file, line, line.record)
+                    self._take(file, line)
             self._settle()
         except (GecjuryError, OSError) as error:
             self.problem = str(error)
-        self.share, self.done = 1.0, True
+        finally:
+            self.share, self.done = 1.0, True
+
+    def _take(self, file: int, line: StoredLine | Damage) -> None:
+        """Note a line: of a damaged one its number, of a sound one its store or its reply."""
+        if isinstance(line, Damage):
+            self.damaged.append(f"{self._paths[file].name}, line {line.line}")
+        elif line.record is None:
+            self.stores.append(line.identity)
+        else:
+            try:
+                self._add(file, line, line.record)
+            except ValueError:
+                self.damaged.append(f"{self._paths[file].name}, line {line.line}")
+                return
+            key = len(self.stores), str(line.record["key"])
+            last = len(self._rows) - 1
+            if key in self._last:
+                self._rows[self._last[key]].again = last
+            self._last[key] = last
 
     def _add(self, file: int, line: StoredLine, record: Mapping[str, Any]) -> None:
         """Note the numbers of a reply, and pack its texts."""
+        check_question(record)
         row = _Row(file, line.line, line.start, line.end, len(self.stores) - 1)
         row.repeat = int(record["parts"]["repeat"])
         texts = [str(record["reply"]["text"])]

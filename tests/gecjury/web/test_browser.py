@@ -1,4 +1,4 @@
-"""Both pages in a real browser: by keys, on phones, while the program is killed again and again."""
+"""Pages in a real browser: by keys, on phones, while the program is killed again and again."""
 
 from __future__ import annotations
 
@@ -459,3 +459,54 @@ def test_an_example_is_scored_while_progress_is_told(
     assert told[0].startswith("Scoring; ")
     assert re.search(r"(waiting|\(metric \d of \d\)|explaining edits).*, \d+ s$", told[1])
     assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("width", "phone", "scheme"), [(390, True, "dark"), (1280, False, "light")]
+)
+def test_stored_replies_by_keys(
+    tab: chromium.Page, serve: Callable[..., Server], width: int, phone: bool, scheme: str
+) -> None:
+    server = serve("show", "judgments", "--benchmark", "sample", command="judgments")
+    tab.size(width, 800, phone)
+    tab.media(scheme)
+    enter(tab, server)
+    until(lambda: tab.run("document.getElementById('matching')?.textContent.startsWith('51 ')"))
+    tab.problems.clear()
+
+    def shown(pattern: str) -> None:
+        until(
+            lambda: (
+                tab.run(f"/{pattern}/.test(location.search) && document.readyState") == "complete"
+            )
+        )
+        assert tab.problems == []
+        assert tab.run("document.documentElement.scrollWidth") == width
+        assert tab.run(CONTRAST) >= 4.5
+
+    tab.visit(f"{server.address}/")
+    shown("^$")
+    tab.press("n")
+    shown("page=2")
+    for key in "jjk":
+        tab.press(key)
+    address = tab.run("document.activeElement.dataset.address")
+    assert address == tab.run("document.querySelector('.reply').dataset.address")
+    tab.press("Enter")
+    shown("line=22")
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    tab.press("p")
+    shown("line=21")
+    tab.press("u")
+    shown("^$")
+    tab.press("/")
+    for key in "hens":
+        tab.press(key)
+    tab.press("Enter")
+    shown("q=hens")
+    assert tab.run("document.querySelectorAll('.reply').length") == 2
+    tab.run(
+        "(() => { const list = document.querySelector('[name=show]'); list.value = 'people';"
+        "list.dispatchEvent(new Event('change')); })()"
+    )
+    shown("show=people")

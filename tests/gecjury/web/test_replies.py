@@ -73,11 +73,11 @@ def test_a_reply_stands_beside_peoples_verdict(sample: TestClient) -> None:
     first = text[text.index("<article") : text.index("</article>")]
     assert "In the mornings we collected the eggs" in first
     assert "<del>eggs</del> <ins>egg</ins>" in first
-    rows = re.findall(r'<th scope="row">(\d)</th>.*?<td class="n">(.*?)</td><td>(.*?)</td>', first)
+    rows = re.findall(r'<th scope="row">(\d)</th>.*?<td class="n">(.*?)</td><td class="n people">(.*?)</td>', first)
     assert rows == [
-        ("1", "1", "better in 0 of 2"),
-        ("2", "1", "better in 2 of 2"),
-        ("3", "1", "better in 1 of 2"),
+        ("1", "1", "0 of 2"),
+        ("2", "1", "2 of 2"),
+        ("3", "1", "1 of 2"),
     ]
     assert "0 of 3 pairs against people" in first
     assert "&#34;target1_score&#34;:1" in first

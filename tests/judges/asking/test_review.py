@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Reply, Request
+from gecjury.judges.asking.items import judged_items
 from gecjury.judges.asking.people import Human, People
 from gecjury.judges.asking.review import Review
 from gecjury.judges.asking.store import Identity, Store
@@ -235,7 +237,7 @@ def test_damaged_lines_are_counted_and_left_out(tmp_path: Path) -> None:
     review = reviewed(file)
     assert len(review) == 1
     assert review.damaged == ["s.jsonl, line 3", "s.jsonl, line 4"]
-    assert review.summary == "1 replies read, 2 damaged lines left out (s.jsonl, line 3)"
+    assert review.summary == "1 reply read, 2 damaged lines left out (s.jsonl, line 3)"
 
 
 def test_a_file_that_changes_under_the_page_is_told(tmp_path: Path) -> None:
@@ -300,3 +302,25 @@ def test_a_store_of_another_version_is_named(
         file = stored(tmp_path / "s.jsonl", single(A, 3))
     with pytest.raises(InputError, match=r"line 1: a store of the version 'gecjury-judgments/9'"):
         find_stores([str(file)], tmp_path)
+
+
+def test_lines_that_are_no_questions_are_counted_as_damaged(tmp_path: Path) -> None:
+    odd = replace(listwise((A, B), (1, 5))[0], messages=({"role": "user"},))
+    file = stored(
+        tmp_path / "s.jsonl",
+        (odd, Reply("x"), None),
+        (replace(odd, messages=(), sampling=[]), Reply("x"), None),  # type: ignore[arg-type]
+        listwise((A, B), (1, 5)),
+    )
+    review = reviewed(file)
+    assert review.damaged == ["s.jsonl, line 2", "s.jsonl, line 3"]
+    assert review.select() == [0]
+    with pytest.raises(InputError, match=r"s.jsonl, line 2: no question of a judge; expected mess"):
+        list(judged_items(file))
+
+
+def test_an_old_reply_without_probabilities_has_no_expected_score(tmp_path: Path) -> None:
+    question, reply, _ = single(A, 3)
+    question = replace(question, sampling={"logprobs": 20})
+    review = reviewed(stored(tmp_path / "s.jsonl", (question, reply, None)))
+    assert review.reply(0).failure == "malformed: the probabilities of tokens are missing"
