@@ -28,6 +28,7 @@ LEAST = 10
 FEW = 30
 """Labelled sources below which intervals of skewed labels are too narrow in simulations."""
 
+_SPREAD = 0.25  # of a label, for each combination of a binary label and a binary prediction
 _ROUNDING = 1e-12  # of sums of equal labels
 _SKEWED = 1e-6  # skewness below this is rounding
 
@@ -131,6 +132,21 @@ def _mean(values: FloatArray, kept: BoolArray, sources: IntArray, size: int) -> 
     return Mean(value, sums * math.sqrt(clusters / max(clusters - 1, 1)))
 
 
+def _unseen(one: Outputs) -> FloatArray:
+    """Return `Moments.unseen` of one system.
+
+    Of verdicts that are mostly right, few labels show hardly an error: without a label more, half
+    right and half wrong, intervals by 50 labels hold the truth in .91 of simulations only.
+    """
+    judged = one.labelled
+    labels, predictions = one.labels[judged], one.predictions[judged]
+    if not (np.isin(labels, (0, 1)).all() and np.isin(one.predictions, (0, 1)).all()):
+        return np.zeros((2, 0))
+    cells = np.array([(0, 0, 1, 1), (0, 1, 0, 1)], dtype=np.float64)
+    means = np.array([[labels.mean()], [predictions.mean()]])
+    return np.asarray((cells - means) * math.sqrt(_SPREAD) / one.labelled_sources)
+
+
 @dataclass(frozen=True)
 class Moments:
     """Means behind an estimate, of one system or of the difference of two.
@@ -142,6 +158,8 @@ class Moments:
         labelled: True for sources with a label, shape (sources,).
         scored: number of sources with an output.
         paired: whether this is a difference.
+        unseen: of binary labels and predictions, what one label more would add to the error of
+            either mean, spread over the combinations of the two, shape (2, combinations).
     """
 
     labels: Mean
@@ -149,6 +167,7 @@ class Moments:
     labelled: BoolArray
     scored: int
     paired: bool = False
+    unseen: FloatArray = field(default_factory=lambda: np.zeros((2, 0)))
 
     @classmethod
     def of(cls, first: Outputs, second: Outputs | None = None) -> Moments:
@@ -164,7 +183,7 @@ class Moments:
         pair = (first,) if second is None else (first, second)
         size = 1 + max(int(one.sources.max(initial=0)) for one in pair)
         labelled, scored = np.zeros((2, size), dtype=np.bool_)
-        sides = []
+        sides, unseen = [], []
         for one in pair:
             if (count := one.labelled_sources) < LEAST:
                 raise InputError(f"{count} labelled sources; an interval needs at least {LEAST}")
@@ -178,10 +197,12 @@ class Moments:
                     _mean(one.predictions, ~judged, one.sources, size)
                 )
             sides.append((_mean(one.labels, judged, one.sources, size), control))
+            unseen.append(_unseen(one))
         labels, control = sides[0]
         for other in sides[1:]:
             labels, control = labels.minus(other[0]), control.minus(other[1])
-        return cls(labels, control, labelled, int(scored.sum()), second is not None)
+        beside = np.concatenate(unseen, axis=1)
+        return cls(labels, control, labelled, int(scored.sum()), second is not None, beside)
 
     @property
     def tuned(self) -> float:
@@ -209,6 +230,10 @@ class Moments:
         parts = self.labels.parts - chosen * self.control.parts
         squares = np.square(parts)
         by_labels, by_others = squares[self.labelled].sum(), squares[~self.labelled].sum()
+        third = (parts**3).sum()
+        if chosen:
+            rare = self.unseen[0] - chosen * self.unseen[1]
+            by_labels, third = by_labels + rare @ rare, third + (rare**3).sum() / math.sqrt(_SPREAD)
         freedom = np.count_nonzero(self.labelled) - 1
         if weight is None and chosen:
             # A slope was fitted to the labels, too.
@@ -223,8 +248,8 @@ class Moments:
         if np.abs(self.labels.parts).max() <= _ROUNDING * max(abs(self.labels.value), 1.0):
             return Interval(value, math.nan, math.nan, math.nan, chosen, parts)
         # Two systems' skewness cancels in a difference, and its estimate would be noise.
-        third = 0.0 if self.paired or not error else float((parts**3).sum()) / error**3
-        low, high = _reach(degrees, confidence, third)
+        skewness = 0.0 if self.paired or not error else float(third) / error**3
+        low, high = _reach(degrees, confidence, skewness)
         return Interval(value, value - low * error, value + high * error, error, chosen, parts)
 
     def forecast(self, confidence: float = 0.95) -> Forecast:

@@ -21,6 +21,7 @@ from gecjury.studies.estimate.prediction_powered import (
 
 NAN = math.nan
 HALVES = [0.0, 1.0] * 5
+MARKS = [0.0, 2.0] * 5
 
 
 def outputs(labels: list[float], predictions: list[float]) -> Outputs:
@@ -39,22 +40,30 @@ def test_labels_alone_are_a_mean_with_students_interval() -> None:
 
 
 def test_predictions_move_the_mean_by_the_tuned_weight() -> None:
-    # Labelled predictions equal the labels; of ten others eight are 1 (variance 10 · .16 / 9).
-    # λ = (.25/9) / (.25/9 + .16/9) = .25 / .41; mean = .5 − λ · (.5 − .8).
-    one = Moments.of(outputs(HALVES, [*HALVES, *[1.0] * 8, 0.0, 0.0])).estimate()
-    weight = 0.25 / 0.41
+    # Labelled predictions equal the labels (variance 10 · 1 / 9); of ten others eight are 2
+    # (10 · .64 / 9). λ = (1/9) / (1/9 + .64/9); mean = 1 − λ · (1 − 1.6).
+    one = Moments.of(outputs(MARKS, [*MARKS, *[2.0] * 8, 0.0, 0.0])).estimate()
+    weight = 1 / 1.64
     assert one.weight == pytest.approx(weight)
-    assert one.value == pytest.approx(0.5 + 0.3 * weight)
-    # (1 − λ)² · .25/9 by labels, with 8 degrees of freedom left of 9, and λ² · .16/9 by others.
-    by_labels = (1 - weight) ** 2 * 0.25 / 9 * 9 / 8
-    assert one.error == pytest.approx(math.sqrt(by_labels + weight**2 * 0.16 / 9))
+    assert one.value == pytest.approx(1 + 0.6 * weight)
+    # (1 − λ)² · 1/9 by labels, with 8 degrees of freedom left of 9, and λ² · .64/9 by others.
+    by_labels = (1 - weight) ** 2 / 9 * 9 / 8
+    assert one.error == pytest.approx(math.sqrt(by_labels + weight**2 * 0.64 / 9))
 
 
 def test_a_weight_of_one_is_prediction_powered_inference_untuned() -> None:
-    # The mean prediction of the others, corrected by the labelled ones' errors: .8 + (.5 − .5).
+    # The mean prediction of the others, corrected by the labelled ones' errors: 1.6 + (1 − 1).
+    one = Moments.of(outputs(MARKS, [*MARKS, *[2.0] * 8, 0.0, 0.0])).estimate(weight=1)
+    assert (one.value, one.weight) == (pytest.approx(1.6), 1)
+    assert one.error == pytest.approx(math.sqrt(0.64 / 9))
+
+
+def test_binary_verdicts_without_an_error_among_the_labels_still_have_a_variance() -> None:
+    # As above, with 0 and 1. One label more, a quarter right by each of (0, 0) and (1, 1), a
+    # quarter wrong by each of (0, 1) and (1, 0): .25 · (1² + 1²) / 10².
     one = Moments.of(outputs(HALVES, [*HALVES, *[1.0] * 8, 0.0, 0.0])).estimate(weight=1)
-    assert (one.value, one.weight) == (pytest.approx(0.8), 1)
-    assert one.error == pytest.approx(math.sqrt(0.16 / 9))
+    assert one.value == pytest.approx(0.8)
+    assert one.error == pytest.approx(math.sqrt(0.16 / 9 + 0.5 / 100))
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.5])
