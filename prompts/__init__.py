@@ -172,7 +172,6 @@ class Prompt:
                 if last and whole.find(last[0], last[1] + 1, min(start + fills_line, last[2])) >= 0:
                     raise ValueError(f"{self.name}.v{self.version} can be read in several ways")
                 values[names[opened]] = value[1:] if fills_line else value
-                # A value within a line ends there; one that stands twice has no other reading.
                 # A value within a line ends there. One that stands twice fits no other reading.
                 reach = len(whole) if fills_line else whole.find("\n", at) + len(closing)
                 last = (closing, start, reach) if names.count(names[opened]) == 1 else None
