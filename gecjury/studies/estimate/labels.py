@@ -144,10 +144,10 @@ def shares_beaten(items: Sequence[RankedItem], corpus: Corpus) -> FloatArray:
             ranks[[place[name] for name in group if name in place], column] = -rank
     shares = win_rates(ranks)
     sentences = np.array([item.sentence for item in items], dtype=np.int64)
-    sums, counts = np.zeros((2, len(place), len(corpus)))
-    np.add.at(sums, (slice(None), sentences), np.nan_to_num(shares))
-    np.add.at(counts, (slice(None), sentences), ~np.isnan(shares))
-    return ratio(sums, counts, np.nan)
+    sums, counts = np.zeros((2, len(corpus), len(place)))
+    np.add.at(sums, sentences, np.nan_to_num(shares).T)
+    np.add.at(counts, sentences, ~np.isnan(shares).T)
+    return ratio(sums, counts, np.nan).T
 
 
 def _ranked(items: Sequence[RankedItem], corpus: Corpus, path: str, aspect: str) -> Labels:

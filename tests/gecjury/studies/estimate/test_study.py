@@ -248,7 +248,7 @@ def test_a_metric_without_sentence_scores_is_refused(shell: Shell, files: list[s
     shell.write("ratings.csv", "\n".join(line for line in lines if "best" in line or "sys" in line))
     status, _, err = shell(*argv)
     assert status == 2
-    assert "sentence scores" in err or "score" in err
+    assert "the metric has no sentence scores; expected a score of every output" in err
 
 
 def test_missing_scores_are_counted_and_end_with_1(shell: Shell, files: list[str]) -> None:
