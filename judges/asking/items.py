@@ -18,8 +18,7 @@ from gecjury.judges.asking.ask import Question, read_reply
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.store import Damage, content_key, stored_lines
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, Form, scores_form
-from gecjury.judges.replies.json_reader import TooTangled, read_objects
-from gecjury.judges.replies.reply import Failure, Verdict, answer_text, verdict_from_json
+from gecjury.judges.replies.reply import Failure, Verdict, read_reason, verdict_from_json
 from gecjury.prompts import Prompt, packaged
 
 Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict"]
@@ -128,7 +127,7 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
             prompt=line.identity.prompt,
             model=line.identity.model,
             repeat=int(line.record["parts"]["repeat"]),
-            reason=reason_of(line.record["reply"]["text"]),
+            reason=read_reason(line.record["reply"]["text"]),
             line=line.line,
         )
 
@@ -254,16 +253,3 @@ def _form(protocol: Protocol, count: int) -> Form:
     if protocol == "listwise":
         return scores_form(count)
     return {"pairwise": CHOICE, "edit-verdict": VALIDITY}.get(protocol, SCORE)
-
-
-def reason_of(text: str) -> str:
-    """Return the reason in a reply's object; empty where it has none."""
-    answer = answer_text(text) if "reason" in text else ""
-    if not answer or isinstance(answer, Failure):
-        return ""
-    try:
-        objects, _ = read_objects(answer)
-    except TooTangled:
-        return ""
-    reasons = [value for record in objects for value in record.get("reason", ())]
-    return next((value.strip() for value in reasons if isinstance(value, str)), "")

@@ -24,17 +24,17 @@ from gecjury.judges.asking.items import (
     Wordings,
     check_question,
     question_of,
-    reason_of,
     verdict_of,
 )
 from gecjury.judges.asking.people import Human, People, edit_key, text_key
 from gecjury.judges.asking.store import Damage, Identity, StoredLine, record_at, stored_lines
-from gecjury.judges.replies.reply import Failure
+from gecjury.judges.replies.reply import Failure, read_reason
 from gecjury.prompts import Prompt
 
 Sort = Literal["line", "people", "flips", "low", "high"]
 """Orders of replies: of the files, most pairs against people or flipped first, by mean score."""
 
+_WHOLE = 2_000_000  # characters of a reason; the page shows a part, and the rest if asked for
 _CHUNK = 256  # replies whose texts are packed together
 _FIELDS = "\0"
 _ROWS = "\n"
@@ -421,7 +421,7 @@ class Review:
             problem=problem,
             question=question_of(parts["messages"]),
             answer=reply.text,
-            reason=reason_of(reply.text),
+            reason=read_reason(reply.text, _WHOLE),
             scores=row.scores,
             failure=failure,
             people=people,

@@ -203,12 +203,15 @@ def read_validity(text: str, *, reasoned: bool = False) -> Verdict:
     return _worded(text, "valid", _VALIDITIES, reasoned)
 
 
-def read_reason(text: str) -> str:
-    """Return the reason that a reply gives, cut to `REASON_CHARACTERS`; empty without any."""
+def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
+    """Return the reason that a reply gives, cut to so many characters; empty without any."""
+    # Most stores hold no reason, and a page reads a hundred thousand replies.
+    if REASON not in text.lower():
+        return ""
     values = _find(text, lambda record: _values(record, REASON), reasoned=True)
     reason = values[0] if isinstance(values, list) else ""
     line = " ".join(reason.split()) if isinstance(reason, str) else ""
-    return line if len(line) <= REASON_CHARACTERS else f"{line[: REASON_CHARACTERS - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 _CHOICES = {

@@ -239,7 +239,7 @@ def test_explain_asks_the_server_that_is_named(shell: Shell) -> None:
 
 OFFERED = [
     (["tr"], ["train"]),
-    (["train", ""], ["some", "weights", "impara", "detector", "jury"]),
+    (["train", ""], ["some", "weights", "impara", "detector", "judge", "jury"]),
     (["train", "some", "--enc"], ["--encoder"]),
     (["train", "impara", "--col"], []),
     (["compare", "see"], ["seeda"]),
