@@ -48,7 +48,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "judge": {
         "estimate": "the quality of systems by few labels and a metric's scores of all outputs",
         "annotate": "collect judgments of your own on a page of this machine",
-        "judgments": "move the stored replies of LLM judges from one machine to another",
+        "judgments": "stored replies of LLM judges: look through them, move them; print prompts",
     },
     "data": {
         "data": "find, fetch and verify benchmark data",
