@@ -55,7 +55,7 @@ class Form:
     read: Callable[[str], Verdict]
     places: Sequence[tuple[str, Mapping[str, float]]]
 
-    @property
+    @functools.cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of an answer."""
         return {
