@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import statistics
+import sys
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,7 +22,7 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
 from gecjury.errors import OptionError, known_name
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
-from gecjury.judges.asking.exchange import Effort, Message, Model, Request
+from gecjury.judges.asking.exchange import Effort, Message, Model, Rendered, Request
 from gecjury.judges.asking.models import (
     Capabilities,
     capabilities,
@@ -464,21 +467,23 @@ class Judge(Scorer):
         if fault := effort_fault(model):
             raise OptionError(f"{self.name}: effort={self.effort}: {fault}")
         form = form.with_reason() if self.reason else form
-        expect = _written(form.typical, structured)
-        # Repetitions differ in number and seed alone, so that the prompt is rendered once.
-        content = render(None)
+        # Repetitions differ in number and seed alone, so that they share the prompt. What is
+        # the same for all questions is one object, since there may be many of them.
+        expect = sys.intern(_written(form.typical, structured))
+        messages = Rendered(render, turns)
+        base_url, prompt = sys.intern(public_address(model.base_url)), sys.intern(wording.id)
         read = form.read_expected if self.scoring == "expected" else form.read_plain
         return [
             Question(
                 Request(
                     backend=model.backend,
                     model=model.name,
-                    base_url=public_address(model.base_url),
-                    messages=(*turns, {"role": "user", "content": content}),
+                    base_url=base_url,
+                    messages=messages,
                     schema=form.schema if structured else None,
                     sampling=self._sampling(model, able, len(expect) + form.longer, repeat),
                     repeat=repeat,
-                    prompt=wording.id,
+                    prompt=prompt,
                     expect=expect,
                     cut=render,
                 ),
@@ -522,9 +527,10 @@ class Judge(Scorer):
         thinks = self.thinking or (able.template_options and self._reasons)
         return able.schema and not thinks
 
+    @functools.lru_cache(maxsize=64)  # noqa: B019  # settings are small, and few are alive
     def _sampling(
         self, model: Model, able: Capabilities, characters: int, repeat: int
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         # A token is a character at least, so that any tokenizer has room for a compact answer.
         cap = characters + characters // 2 + 32 + reasoning_range(model, thinking=self.thinking)[1]
         sampling: dict[str, Any] = {"max_tokens": self.max_tokens or cap}
@@ -609,13 +615,16 @@ def mean_scores(scored: Sequence[Scored], sizes: Sequence[int]) -> list[list[flo
         scored: the questions of one model whose replies could be read.
         sizes: how many corrections each set has.
     """
-    sums = [np.zeros(size) for size in sizes]
-    counts = [np.zeros(size) for size in sizes]
+    # One array for all sets: a hundred thousand small ones would take more room than their numbers.
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=int)]).tolist()
+    sums, counts = np.zeros(starts[-1]), np.zeros(starts[-1])
     for question, scores in scored:
-        np.add.at(sums[question.set], list(question.texts), scores)
-        np.add.at(counts[question.set], list(question.texts), 1)
+        places = [starts[question.set] + text for text in question.texts]
+        np.add.at(sums, places, scores)
+        np.add.at(counts, places, 1)
     with np.errstate(invalid="ignore"):
-        return [(total / count).tolist() for total, count in zip(sums, counts, strict=True)]
+        means = (sums / counts).tolist()
+    return [means[start:end] for start, end in pairwise(starts)]
 
 
 def combine(scores: Sequence[float], how: Literal["mean", "median", "majority"]) -> float:

@@ -35,7 +35,7 @@ Context = tuple[str, str] | None
 """Previous and next sentence, empty at the edge of a document; None where nothing is known."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CandidateSet:
     """Distinct corrections of one source that are judged together.
 
@@ -84,6 +84,7 @@ def collect_sets(
             distinct = tuple(dict.fromkeys(texts))
             plain = corpus.language.joined(source)
             as_shown = tuple(shown[row, text] for text in distinct)
+            as_shown = distinct if as_shown == distinct else as_shown
             sets.append(CandidateSet(row, plain, context, distinct, as_shown))
         set_of[at] = number, tuple(sets[number].texts.index(text) for text in texts)
     return sets, [set_of[at] for at in range(len(groups))]
@@ -257,7 +258,9 @@ def one_line(text: str) -> str:
     cleaned = "".join(_harmless(character) for character in text).strip()
     cleaned = _BACKTICKS.sub(lambda match: "'" * len(match[0]), cleaned)
     cleaned = _HEADING.sub(r"\1\\\2", cleaned)
-    return _TURN.sub(lambda match: " ".join(match[0]), cleaned)
+    cleaned = _TURN.sub(lambda match: " ".join(match[0]), cleaned)
+    # Most texts are harmless, and need not stand in the memory twice.
+    return text if cleaned == text else cleaned
 
 
 def _harmless(character: str) -> str:

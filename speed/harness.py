@@ -275,6 +275,12 @@ SCRIPTS: Mapping[str, Script] = {
     "judges": Script(
         "judges", "the judges' backends with themselves: one call at a time, and many", "5 minutes"
     ),
+    "judges-server": Script(
+        "judges_server",
+        "the openai backend at concurrency 64 with itself at 1, on a fake server that takes 50 ms; "
+        "and the memory of 100,000 questions",
+        "15 minutes",
+    ),
 }
 
 

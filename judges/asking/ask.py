@@ -32,7 +32,7 @@ _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i 
 _MARGIN = 1.3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """A request about some corrections of one candidate set, and how its reply is read.
 
@@ -56,7 +56,7 @@ class Question:
     reasoned: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The outcome of a request.
 

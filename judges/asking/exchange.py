@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
@@ -31,6 +31,38 @@ def key_of(parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+class Rendered(Sequence[Message]):
+    """The messages of a question, whose prompt is rendered when it is read.
+
+    A prompt has thousands of characters and few of its own, so that a hundred thousand of them
+    would fill the memory. The last ones that were read are kept: sending and storing is one render.
+    """
+
+    __slots__ = ("_render", "_turns")
+
+    def __init__(
+        self, render: Callable[[int | None], str], turns: tuple[Message, ...] = ()
+    ) -> None:
+        """Take the prompt's renderer, which is told how many words of context to keep.
+
+        Args:
+            render: gives the last message.
+            turns: of the conversation before it.
+        """
+        self._render, self._turns = render, turns
+
+    @functools.lru_cache(maxsize=1024)  # noqa: B019  # no more than these are kept alive
+    def _messages(self) -> tuple[Message, ...]:
+        return (*self._turns, {"role": "user", "content": self._render(None)})
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the message, or a slice of one."""
+        return self._messages()[index]
+
+    def __len__(self) -> int:
+        return len(self._turns) + 1
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One question to one model.
@@ -39,7 +71,7 @@ class Request:
         backend: `openai` or `vllm`.
         model: as the backend calls it.
         base_url: of the server; empty for the backend's own.
-        messages: what is sent, fully rendered.
+        messages: what is sent.
         schema: JSON schema of the answer; None where none is asked of the model.
         sampling: temperature, seed, token cap and whatever else decides the answer.
         repeat: number of the repetition.
@@ -52,7 +84,7 @@ class Request:
     backend: str
     model: str
     base_url: str
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     schema: Mapping[str, Any] | None
     sampling: Mapping[str, Any]
     repeat: int = 0
@@ -63,7 +95,8 @@ class Request:
     @property
     def parts(self) -> dict[str, Any]:
         """All that decides the answer, and nothing else."""
-        return {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
+        parts = {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
+        return {**parts, "messages": tuple(self.messages)}
 
     @functools.cached_property
     def key(self) -> str:
@@ -80,7 +113,7 @@ _LATER_COUNTS = ("reasoning_tokens", "cached_tokens")
 _NUMBERS = ("max_tokens", "seed", "temperature", CUT, WINDOW)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A model's answer, as every backend gives it.
 
@@ -149,7 +182,7 @@ def check_logprobs(tokens: Iterable[TokenLogprob]) -> None:
             raise ValueError(f"{logarithm} for a logarithm of a probability")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One try at a request.
 
@@ -174,7 +207,7 @@ class Attempt:
         return {**self.request.sampling, **self.overrides}
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> Sequence[Message]:
         """The messages to send, their context cut where that is needed."""
         words = self.overrides.get(CUT)
         if words is None or self.request.cut is None:

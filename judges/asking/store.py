@@ -391,14 +391,17 @@ class Replies:
         Raises:
             OutputError: it could not be written whole; what was there before is intact.
         """
-        parts = request.parts
-        record = {"key": key_of(parts), "parts": parts, "reply": reply.to_json()}
-        self.append_record(record if read is None else {**record, "read": read})
+        record = {"key": request.key, "parts": request.parts, "reply": reply.to_json()}
+        self._keep(record if read is None else {**record, "read": read}, reply)
 
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Keep a record of another store of the same identity; see `append`."""
+        self._keep(record, Reply.from_json(record["reply"]))
+
+    def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
+        """Keep a record whose reply is at hand."""
         key = content_key(record)
-        self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
+        self._replies.setdefault(key, []).append(reply)
         self._read[key] = record.get("read")
 
 
@@ -434,12 +437,12 @@ class Store(Replies, AbstractContextManager["Store"]):
         """Close the file, which frees the lock; a store without a reply is not left behind."""
         self._file.close(remove=self._file.size == len(_head(self.identity)))
 
-    def append_record(self, record: Mapping[str, Any]) -> None:
-        """Keep a record of another store of the same identity; see `append`."""
+    def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
+        """Keep a record whose reply is at hand, on the disk first."""
         if wrong := _fault(self.path, 0, self.identity, record):
             raise InputError(f"{self.path}: {wrong} was to be kept here")
         self._file.append(_line(record))
-        super().append_record(record)
+        super()._keep(record, reply)
 
     def _load(self) -> None:
         """Read the store; cut off what a crash left, and set aside what cannot be read."""
@@ -461,7 +464,7 @@ class Store(Replies, AbstractContextManager["Store"]):
             if lines.damaged:
                 self._set_aside(lines.damaged)
             for record in lines.records:
-                super().append_record(record)
+                super()._keep(record, Reply.from_json(record["reply"]))
             return
         self._file.append(_head(self.identity))
 

@@ -75,7 +75,7 @@ class Form:
     words: Mapping[tuple[float, ...], Any] = field(default_factory=dict)
     reasoned: bool = False
 
-    @property
+    @functools.cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of an answer."""
         return {
