@@ -79,7 +79,9 @@ RULES = (
 )
 """Nothing else keeps a command from being run; the first that fits gives the reason."""
 
-SERVER = Rule(r"^gecjury (serve|annotate|judgments show)\b", When.NEVER, "a server that waits for a browser")
+SERVER = Rule(
+    r"^gecjury (serve|annotate|judgments show)\b", When.NEVER, "a server that waits for a browser"
+)
 """Stands by itself: it may be idle, and a server that was run here would never end."""
 
 # What is put in place of what a reader puts in, and what keeps a command short: a command that
