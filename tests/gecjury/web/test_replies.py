@@ -73,8 +73,8 @@ def test_a_reply_stands_beside_peoples_verdict(sample: TestClient) -> None:
     first = text[text.index("<article") : text.index("</article>")]
     assert "In the mornings we collected the eggs" in first
     assert "<del>eggs</del> <ins>egg</ins>" in first
-    cells = r'<th scope="row">(\d)</th>.*?<td class="n">(.*?)</td><td class="n people">(.*?)</td>'
-    rows = re.findall(cells, first)
+    row = r'<th scope="row">(\d)</th>.*?<td class="n">(.*?)</td><td class="n people">(.*?)</td>'
+    rows = re.findall(row, first)
     assert rows == [
         ("1", "1", "0 of 2"),
         ("2", "1", "2 of 2"),
