@@ -188,7 +188,7 @@ def taught_questions(
         for question in judge.pose_sets([candidates], model, language, runtime):
             shown = tuple(rows[index] for index in question.texts)
             told = [points[row] for row in shown]
-            yield TaughtQuestion(question.request.messages, shown, _shares(told))
+            yield TaughtQuestion(tuple(question.request.messages), shown, _shares(told))
 
 
 def _shares(points: Sequence[float]) -> dict[str, float]:
