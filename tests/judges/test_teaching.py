@@ -23,7 +23,7 @@ from gecjury.judges.teaching import (
 
 SOURCE = "He go home ."
 OUTPUTS = ("He goes home .", "He go to home .")
-STORE = Path("gecjury/benchmarks/sample/judgments")
+STORE = Path(__file__).parents[2] / "gecjury" / "benchmarks" / "sample" / "judgments"
 
 
 def judge(**options: object) -> LLMS:

@@ -13,7 +13,7 @@ from tests.shell import Shell
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-STORE = Path("gecjury/benchmarks/sample/judgments").resolve()
+STORE = Path(__file__).parents[3] / "gecjury" / "benchmarks" / "sample" / "judgments"
 QUICK = ["--device", "cpu", "--quiet", "--epochs", "1", "--max-length", "1500"]
 
 

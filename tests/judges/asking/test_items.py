@@ -14,8 +14,9 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Reply, Request
-from gecjury.judges.asking.items import JudgedItem, judged_items, reason_of, unmarked
+from gecjury.judges.asking.items import JudgedItem, judged_items, unmarked
 from gecjury.judges.asking.store import Identity, Store
+from gecjury.judges.replies.reply import read_reason
 from gecjury.prompts import Prompt, read
 from gecjury.runtime import Runtime
 from tests.judges.test_llm import FakeModel
@@ -183,7 +184,7 @@ def test_replies_without_a_verdict_are_passed_over(tmp_path: Path) -> None:
     ],
 )
 def test_a_reason_is_read_out_of_the_object(text: str, reason: str) -> None:
-    assert reason_of(text) == reason
+    assert read_reason(text) == reason
 
 
 def test_marks_are_read_as_the_judges_write_them() -> None:
