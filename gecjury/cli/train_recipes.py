@@ -59,7 +59,7 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, object]]] = {
         },
     },
     "judge": {
-        "small": {"bf16": True, "freeze_layers": 15},
+        "small": {"bf16": True, "freeze_layers": 15, "learning_rate": 2e-4, "epochs": 1},
     },
     "detector": {
         "base": {"encoder": _BASE, "epochs": 2, "bf16": True, "freeze_embeddings": True},
