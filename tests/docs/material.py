@@ -11,6 +11,7 @@ from gecjury.cli import main
 from gecjury.datasets.run import score_dataset
 from gecjury.prompts import prompt_text
 from tests import datasets, tiny
+from tests.judges.tinymodel import make_tiny_model
 
 LINES = 20
 """Sentences of every text; the documentation asks for line 17 of one."""
@@ -116,6 +117,9 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
                 quoted = [f'"{sentence}"' for sentence in pair]
                 lines.append(between.join([*quoted, *(str(draw.randint(1, 5)) for _ in columns)]))
         write(folder / name, lines)
+    scored = zip(tiny.sentences(80), tiny.sentences(80, 1), strict=True)
+    lines = [f"{source}\t{text}\t{draw.random():.3f}" for source, text in scored]
+    write(folder / "scored.tsv", ["source\toutput\tsome", *lines])
     labelled = []
     for sentence in tiny.sentences(40):
         labelled += [f"{word}\t{draw.choice('cci')}" for word in sentence.split()] + [""]
@@ -136,6 +140,7 @@ def lay_models(folder: Path) -> None:
     """Train models of two layers under the names of the documentation: seconds, worth nothing."""
     encoder = tiny.encoder(folder / "tiny-encoder")
     tiny.language_model(folder / "tiny-lm")
+    make_tiny_model(folder / "tiny-judge", context=2048)
     write(folder / "texts.src", tiny.sentences(80))
     write(folder / "texts.trg", tiny.sentences(80, 1))
     few = ["--encoder", str(encoder), "--epochs", "1", "--device", "cpu", "--check"]

@@ -107,6 +107,7 @@ PUT_IN = (
     (r"--workers \d+", "--workers 1"),
     (r"--encoder \S+", ""),
     (r"--epochs \d+", ""),
+    (r"--model MODEL", "--model tiny-judge --epochs 1 --max-length 2000"),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"--recipe base", "--recipe base --freeze-layers 1"),
     (
