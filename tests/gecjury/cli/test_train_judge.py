@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.benchmarks.load import load_benchmark
 from tests.judges.tinymodel import make_tiny_model
 from tests.shell import Shell
 
@@ -29,10 +30,10 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ratings(shell: Shell) -> Path:
-    """Thirty sources with two corrections each, rated from 0 to 100."""
+    """Fifty sources with two corrections each, rated from 0 to 100."""
     lines = [
         f"He have {number} dog .\tHe has {number} dog{s} .\t{points}"
-        for number in range(30)
+        for number in range(50)
         for s, points in (("s", 90), ("", 40))
     ]
     return shell.write("r.tsv", "\n".join(["source\toutput\tquality", *lines]) + "\n")
@@ -58,12 +59,15 @@ def test_ratings_and_stored_replies_teach_a_judge(shell: Shell, tmp_path: Path, 
 
 
 def test_sentences_of_a_benchmark_are_told(shell: Shell, tmp_path: Path, tiny: str) -> None:
+    """Pairs are taught, and one source stands in the sample as well."""
+    path = ratings(shell)
+    source = load_benchmark("sample").corpus.sources[0]
+    path.write_text(path.read_text().replace("He have 7 dog .", source))
     _, err = shell.ended(
-        "train", "judge", "sample", "--model", tiny, "-o", str(tmp_path / "judge"),
-        "--check", "sample", "--protocol", "pairwise", "--within", "1", *QUICK,
+        "train", "judge", path, "--scale", "0:100", "--model", tiny, "-o", str(tmp_path / "judge"),
+        "--check", "sample", "--protocol", "pairwise", *QUICK,
     )  # fmt: skip
-    assert "warning: " in err
-    assert "sample" in err
+    assert "2 sentences of r.tsv stand in sample" in err
 
 
 @pytest.mark.parametrize(
