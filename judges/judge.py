@@ -515,7 +515,7 @@ class Judge(Scorer):
 
     @property
     def _reasons(self) -> bool:
-        """Whether somebody asked for an effort that is more than none."""
+        """Return True if somebody asked for an effort that is more than none."""
         return self.effort not in ("auto", "none")
 
     def _asks_schema(self, model: Model) -> bool:

@@ -1,4 +1,4 @@
-"""What a judge is taught: rated corrections as the judge's own questions, with shares of answers.
+"""Lessons for a judge: rated corrections as its own questions, with shares of answers.
 
 From the top: corrections with points from benchmarks and from stored replies, then the questions.
 """

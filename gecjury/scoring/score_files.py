@@ -116,7 +116,7 @@ class _Missing:
 
 @dataclass(frozen=True)
 class _Member:
-    """What comparisons read of a model's audit; the rest is shown as it is."""
+    """The part of a model's audit that comparisons read; the rest is shown as it is."""
 
     model: str = ""
     missing: Sequence[_Missing] = ()

@@ -39,7 +39,7 @@ ROOM: Mapping[Effort, int] = {
 }
 """Tokens that an answer may spend on reasoning, by effort."""
 THINKING_ROOM = 8192
-"""The same for a model that thinks because its chat template says so (`thinking=true`)."""
+"""Room for a model that thinks because its chat template says so (`thinking=true`)."""
 # Of its room an effort takes a sixteenth at least, as dry runs assume; a default may be no effort.
 _LEAST_SHARE = 16
 
