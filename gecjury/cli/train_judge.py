@@ -91,18 +91,13 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
         Lesson(tuple(asked.messages), asked.rows, tuple(asked.shares[answer] for answer in answers))
         for asked in taught_questions(judge, sources, outputs, points.tolist(), language)
     ]
-    spec = f"llm-s:backend=vllm,model={args.output},protocol={recipe.protocol},scoring=expected"
-    spec += ",context=none" + (",orders=2" if recipe.protocol == "pairwise" else "")
-    for name in ("prompt", "criterion"):
-        if value := getattr(recipe, name):
-            spec += f",{name}={value}".replace(",", "\\,").replace("\\,", ",", 1)
     job = JudgeJob(
         recipe=replace(recipe, language=language.code),
         data=data,
         split=split_sources(sources, args.split_seed),
         lessons=lessons,
         answers=answers,
-        metric=spec.replace(args.output, Path(args.output).name),
+        metric=_metric(recipe, Path(args.output).name),
         prompt=judge.wording(language).id,
         origin={"data": names, "sentences looked for in": ", ".join(args.check) or "no benchmark"},
         notes=notes,
@@ -117,8 +112,24 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
         for what, figures in (("taught", report.figures), ("untaught", report.untaught))
         for row in figure_rows(figures, {})
     ]
-    model = f"model: {args.output}; score with -m {spec}"
+    model = f"model: {args.output}; score with -m {_metric(recipe, args.output)}"
     return training_result(args, [Table(columns, rows, name="rows")], {}, report.worth, model)
+
+
+def _metric(recipe: JudgeRecipe, model: str) -> str:
+    """Return the metric to name for a folder: the judge that asks what was taught."""
+    options = {
+        "backend": "vllm",
+        "model": model,
+        "protocol": recipe.protocol,
+        "scoring": "expected",
+        "context": "none",
+        "orders": "2" if recipe.protocol == "pairwise" else "",
+        "prompt": recipe.prompt,
+        "criterion": recipe.criterion,
+    }
+    typed = (f"{name}={value}".replace(",", "\\,") for name, value in options.items() if value)
+    return f"llm-s:{','.join(typed)}"
 
 
 def _read(

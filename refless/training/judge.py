@@ -44,7 +44,6 @@ from gecjury.refless.training.trainer import (
     wait_for_all,
 )
 from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
-from gecjury.runtime import Runtime
 
 
 @dataclass(frozen=True)
@@ -149,17 +148,14 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         refuse_few(len(asked), f"questions for {name}")
 
     def scores(model: Any, part: str) -> FloatArray:
-        return _row_scores(model, tokenizer, parts[part], answers, len(job.data), job.runtime)
-
-    def figures(model: Any) -> dict[str, Mapping[str, Mapping[str, float]]]:
-        return {part: {QUALITY: _figures(job, scores(model, part))} for part in ("dev", "test")}
+        return _row_scores(model, tokenizer, parts[part], answers, job)
 
     def evaluate(model: Any) -> dict[str, float]:
         reached = _figures(job, scores(model, "dev"))
         return {**reached, "score": reached["spearman"]}
 
     with watch.ledger.stage("the model before the training"):
-        untaught = figures(model)
+        before = {part: _figures(job, scores(model, part)) for part in ("dev", "test")}
     if recipe.lora:
         model = _with_adapter(model, recipe.lora)
     task = LearningTask(
@@ -175,8 +171,12 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         result = fit(task, settings, job.work, job.runtime, watch.of("judge"))
     model = result.model.merge_and_unload() if recipe.lora else result.model
     with watch.ledger.stage("evaluation"):
-        reached = figures(model)
         predicted = scores(model, "test")
+    # The dev part was tried when the best epoch was chosen.
+    after = {"dev": {n: result.best[n] for n in before["dev"]}, "test": _figures(job, predicted)}
+    reached, untaught = (
+        {part: {QUALITY: figures} for part, figures in both.items()} for both in (after, before)
+    )
     report = JudgeReport(reached, untaught, dict(result.best), _worth(job, predicted))
     if is_main_process():
         # The numbers are those of the model that was taught, however it was computed with.
@@ -266,23 +266,25 @@ def _row_scores(
     tokenizer: Any,
     examples: Sequence[Mapping[str, Any]],
     answers: Answers,
-    rows: int,
-    runtime: Runtime,
+    job: JudgeJob,
 ) -> FloatArray:
     """Return the mean score of each row of the data; NaN for rows that no question shows.
 
-    Of a question about two corrections the first gets the score, the second what is left of 1.
+    Of a question about two corrections the first gets the score, the second what is left of 1;
+    the mean share of wins is put on the scale of the ratings.
     """
     import torch
 
-    totals, counts = np.zeros(rows), np.zeros(rows)
+    totals, counts = np.zeros((2, len(job.data)))
     model.eval()
-    batches = padded_batches([len(one["input_ids"]) for one in examples], runtime.batch_size)
-    for batch in runtime.track(batches, "judge: evaluation"):
+    lengths = [len(one["input_ids"]) for one in examples]
+    batches = padded_batches(lengths, job.runtime.batch_size)
+    half = torch.autocast(model.device.type, torch.bfloat16, enabled=job.recipe.settings.bf16)
+    for batch in job.runtime.track(batches, "judge: evaluation"):
         chosen = [examples[place] for place in batch]
         inputs = answer_batch(tokenizer, chosen)
         inputs |= {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
-        with torch.inference_mode():
+        with torch.inference_mode(), half:
             logits = model(**inputs).logits
         shares = answer_shares(logits, [int(one["answer"]) for one in chosen], answers)
         values = (shares @ torch.tensor(answers.values, device=shares.device)).cpu().double()
@@ -292,7 +294,10 @@ def _row_scores(
                 totals[row] += score
                 counts[row] += 1
     with np.errstate(invalid="ignore"):
-        return totals / counts
+        means = totals / counts
+    scale = job.data.scale
+    pairs = job.recipe.protocol == "pairwise"
+    return scale.low + (scale.high - scale.low) * means if pairs else means
 
 
 def _figures(job: JudgeJob, scores: FloatArray) -> dict[str, float]:
@@ -304,7 +309,8 @@ def _figures(job: JudgeJob, scores: FloatArray) -> dict[str, float]:
 def _worth(job: JudgeJob, predicted: FloatArray) -> Worth | None:
     rows = [row for row in job.split.test.tolist() if np.isfinite(predicted[row])]
     train, test = job.data.take(job.split.train), job.data.take(rows)
-    return worth_of_ratings(train, test, {QUALITY: predicted[rows]}, job.recipe.language)
+    scored = {QUALITY: predicted[rows]}
+    return worth_of_ratings(train, test, scored, job.recipe.language, "the scores that were taught")
 
 
 def _with_adapter(model: Any, rank: int) -> Any:

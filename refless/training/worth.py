@@ -95,7 +95,11 @@ def rated_pairs(
 
 
 def worth_of_ratings(
-    train: Annotations, test: Annotations, predicted: Mapping[str, FloatArray], language: str
+    train: Annotations,
+    test: Annotations,
+    predicted: Mapping[str, FloatArray],
+    language: str,
+    judged: str = "people's ratings",
 ) -> Worth:
     """Hold a SOME against chance and against counting changes, on the pairs of its test part.
 
@@ -106,13 +110,14 @@ def worth_of_ratings(
         test: test part.
         predicted: ratings of the test part's rows by aspect.
         language: code of the sentences' language.
+        judged: what the ratings are.
     """
     weights = aspect_weights(test.aspects)
     score = settled(np.sum([weights[aspect] * predicted[aspect] for aspect in weights], axis=0))
     better, worse, pairs = _judged_pairs(test, weights)
     *_, learnt = _judged_pairs(train, weights)
     gaps = score[better] - score[worse]
-    return worth_of(gaps, pairs, learnt, judged="people's ratings", language=language)
+    return worth_of(gaps, pairs, learnt, judged=judged, language=language)
 
 
 def _judged_pairs(
