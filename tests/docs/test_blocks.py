@@ -121,6 +121,7 @@ PUT_IN = (
         r"^(train (?!jury |some .*--recipe small)(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)",
         r"\1 --epochs 1",
     ),
+    (r"--scale 0\.52:0\.89", "--scale 0:1"),  # of scores that were cut to this range
     (r"impara:model=DIR", "impara:model=my-impara"),
     (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),
 )
