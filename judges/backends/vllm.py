@@ -248,7 +248,7 @@ def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | No
         tokens or None,
         0.0,
         seconds,
-        dict(attempt.overrides),
+        attempt.overrides,
         thoughts,
     )
 
