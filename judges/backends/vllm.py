@@ -250,6 +250,8 @@ def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | No
         seconds,
         attempt.overrides,
         thoughts,
+        # Of the prefix cache; older versions do not say.
+        getattr(output, "num_cached_tokens", None) or 0,
     )
 
 
