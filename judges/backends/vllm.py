@@ -2,8 +2,8 @@
 
 Prompts open with examples and the shared instructions, and those of one source are adjacent. The
 prefix cache serves the former, and the source only in the published prompts: ours begin its section
-with a line that is made of all their texts. Answers are held to compact JSON by a grammar without free white space, since a
-grammar that allows it lets a model fill the token budget with blanks.
+with a line that is made of all their texts. Answers are held to compact JSON by a grammar without
+free white space, since a grammar that allows it lets a model fill the token budget with blanks.
 """
 
 from __future__ import annotations
