@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -201,14 +201,18 @@ def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict
     """Return what is said of settings that a model does without, by its word or as it seems."""
     parts: dict[str, Any] = {}
     requests = {question.request.key: question.request for question in questions}
-    replies = [(requests[key], r) for key, answer in asked.answers.items() for r in answer.replies]
-    if left_out := Counter(name for _, reply in replies for name in reply.left_out):
+    replies = [reply for answer in asked.answers.values() for reply in answer.replies]
+    if left_out := Counter(name for reply in replies for name in reply.left_out):
         parts["left_out"] = dict(sorted(left_out.items()))
-    schemas = Counter(ignores_schema(request, reply) for request, reply in replies)
+    schemas = Counter(
+        ignores_schema(requests[key], reply)
+        for key, answer in asked.answers.items()
+        for reply in answer.replies
+    )
     if schemas[True]:
         parts["schema"] = {"sent": schemas[True] + schemas[False], "ignored": schemas[True]}
-    reasoned = sum(reply.reasoning_tokens > 0 for _, reply in replies)
-    ran_out = sum(thoughts_only(reply) for _, reply in replies)
+    reasoned = sum(reply.reasoning_tokens > 0 for reply in replies)
+    ran_out = sum(thoughts_only(reply) for reply in replies)
     if model.effort != "auto" or reasoned:
         parts["reasoning"] = {
             "effort": model.effort, "replies": reasoned, "of": len(replies), "ran_out": ran_out
@@ -232,42 +236,57 @@ def _swallowed(request: Request, reply: Reply) -> bool:
     return length > _MOST_CHARACTERS * reply.input_tokens
 
 
+def _by_set(scored: Sequence[Scored]) -> Iterator[Iterator[Scored]]:
+    """Yield the questions of each set, which stand one after the other."""
+    return (of_set for _, of_set in groupby(scored, key=lambda entry: entry[0].set))
+
+
 def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
     """Count preferences between two corrections that change with the order of their set.
+
+    Args:
+        scored: sets one after the other.
 
     Returns:
         `compared` pairs (of corrections, between two orders), the share that `flipped` from one
         side to the other, and the share that `changed` at all, ties included; None with one order.
     """
-    by_set: dict[Any, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
-    for question, scores in scored:
-        texts = question.texts
-        key = (question.set, question.request.repeat, frozenset(texts))
-        # A permutation that was drawn twice is the same question, and no other order.
-        by_set[key][texts] = dict(zip(texts, scores, strict=True))
     compared = flipped = changed = 0
-    for ballots in by_set.values():
-        for one, two in combinations(ballots.values(), 2):
-            for a, b in combinations(sorted(one), 2):
-                before, after = np.sign(one[a] - one[b]), np.sign(two[a] - two[b])
-                compared += 1
-                flipped += int(before * after < 0)
-                changed += int(before != after)
+    # Set by set, since the ballots of a hundred thousand sets would double the memory of a run.
+    for of_set in _by_set(scored):
+        orders: dict[Any, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
+        for question, scores in of_set:
+            texts = question.texts
+            # A permutation that was drawn twice is the same question, and no other order.
+            ballots = orders[question.request.repeat, frozenset(texts)]
+            ballots[texts] = dict(zip(texts, scores, strict=True))
+        for ballots in orders.values():
+            for one, two in combinations(ballots.values(), 2):
+                for a, b in combinations(sorted(one), 2):
+                    before, after = np.sign(one[a] - one[b]), np.sign(two[a] - two[b])
+                    compared += 1
+                    flipped += int(before * after < 0)
+                    changed += int(before != after)
     if not compared:
         return None
     return {"compared": compared, "flipped": flipped / compared, "changed": changed / compared}
 
 
 def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
-    """Return the share of equal scores when a question is asked again; None with one repeat."""
-    asked: dict[tuple[int, int, tuple[int, ...]], list[Sequence[float]]] = defaultdict(list)
-    for question, scores in scored:
-        asked[question.set, question.order, question.texts].append(scores)
+    """Return the share of equal scores when a question is asked again; None with one repeat.
+
+    Args:
+        scored: sets one after the other.
+    """
     compared = equal = 0
-    for ballots in asked.values():
-        for one, two in combinations(ballots, 2):
-            compared += len(one)
-            equal += sum(a == b for a, b in zip(one, two, strict=True))
+    for of_set in _by_set(scored):
+        asked: dict[tuple[int, tuple[int, ...]], list[Sequence[float]]] = defaultdict(list)
+        for question, scores in of_set:
+            asked[question.order, question.texts].append(scores)
+        for ballots in asked.values():
+            for one, two in combinations(ballots, 2):
+                compared += len(one)
+                equal += sum(a == b for a, b in zip(one, two, strict=True))
     return {"compared": compared, "equal": equal / compared} if compared else None
 
 
@@ -308,7 +327,9 @@ def systems_by_text(
         texts = by_set[place]
         for systems, index in zip(group.systems, indices, strict=True):
             texts[index] = tuple(dict.fromkeys((*texts.get(index, ()), *systems)))
-    return by_set
+    # Most sets show the same systems in the same order, and share one mapping.
+    shared: dict[tuple[tuple[int, tuple[str, ...]], ...], dict[int, tuple[str, ...]]] = {}
+    return [shared.setdefault(tuple(texts.items()), texts) for texts in by_set]
 
 
 def system_positions(questions: Sequence[Question], shown_by: Shown) -> dict[str, Any] | None:
@@ -347,7 +368,7 @@ def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] |
         systems: one position, or a system that owns its position.
     """
     replies = [
-        (question.texts, shown_by[question.set], np.array(scores, dtype=float))
+        (question.texts, shown_by[question.set], scores)
         for question, scores in scored
         if shown_by and len(question.texts) > 1
     ]
@@ -369,7 +390,7 @@ def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] |
                 design[row, column[name]] = 1 / len(systems)
         design -= design.mean(axis=0)
         matrix += design.T @ design
-        right += design.T @ (scores - scores.mean())
+        right += design.T @ (np.array(scores) - np.mean(scores))
     # Effects are known up to a constant of the positions: any other direction without information
     # mixes positions with systems.
     values, vectors = np.linalg.eigh(matrix)

@@ -275,6 +275,12 @@ SCRIPTS: Mapping[str, Script] = {
     "judges": Script(
         "judges", "the judges' backends with themselves: one call at a time, and many", "5 minutes"
     ),
+    "judges-prefixes": Script(
+        "judges_prefixes",
+        "vLLM with shared prefixes in one batch with itself one by one, and without its cache "
+        "(`--smollm2 DIR`)",
+        "5 minutes",
+    ),
     "judges-server": Script(
         "judges_server",
         "the openai backend at concurrency 64 with itself at 1, on a fake server that takes 50 ms; "

@@ -13,6 +13,7 @@ from gecjury.cli.serve import Server, serve_page
 from gecjury.cli.streams import print_data
 from gecjury.errors import OptionError
 from gecjury.settings import REQUIRED, option
+from gecjury.textfiles import write_text
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -48,10 +49,12 @@ class Shown:
         stores: files, folders, or names from `list`; a model's or a prompt's name stands for all
             its stores (default: all of the cache folder).
         benchmark: show what the people of this benchmark said of the same corrections.
+        html: write the first thousand replies to this page instead of serving them.
     """
 
     stores: tuple[str, ...] = option((), "STORE")
     benchmark: str | None = option(None, metavar="NAME")
+    html: str | None = option(None, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +112,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, folder: Path) -> int:
-    """Serve the page until it is interrupted."""
+    """Serve the page until it is interrupted, or write it to a file."""
     import threading
+    from contextlib import nullcontext
 
     from gecjury.cli.streams import tell
     from gecjury.judges.asking.transfer import find_stores
@@ -119,9 +123,9 @@ def _show(args: argparse.Namespace, folder: Path) -> int:
     check_installed("judgments show")
     from gecjury.judges.asking.people import People
     from gecjury.judges.asking.review import Review
-    from gecjury.web.replies import replies_app
+    from gecjury.web.replies import replies_app, saved_page
 
-    with listen(settings_of(Server, args).port) as listening:
+    with nullcontext() if args.html else listen(settings_of(Server, args).port) as listening:
         paths = find_stores(args.stores, folder)
         people = People(_whole_benchmark(args)) if args.benchmark else None
         review = Review(paths, people)
@@ -130,6 +134,10 @@ def _show(args: argparse.Namespace, folder: Path) -> int:
             review.read()
             tell(f"gecjury: {review.summary}")
 
+        if listening is None:
+            read()
+            write_text(args.html, saved_page(review, args.benchmark or ""))
+            return 0
         # The first page need not wait until all replies are read and compared.
         threading.Thread(target=read, daemon=True).start()
         serve_page(replies_app(review, args.benchmark or ""), listening, args)

@@ -55,7 +55,8 @@ def page(template: str, status: int = 200, /, **values: Any) -> Response:
 
 
 @cache
-def _file(name: str) -> bytes:
+def static_file(name: str) -> bytes:
+    """Return a file that pages load."""
     file = importlib.resources.files("gecjury.web") / "static" / name
     text = file.read_text(encoding="utf-8")
     if name == "web.css":
@@ -93,7 +94,7 @@ def application(shown: Mapping[str, Handler], sent: Mapping[str, Handler]) -> Pa
 
     def give(name: str, kind: str) -> Handler:
         async def file(request: Request) -> Response:
-            return Response(_file(name), media_type=kind)
+            return Response(static_file(name), media_type=kind)
 
         return file
 

@@ -7,11 +7,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 from urllib.parse import urlencode
 
+from markupsafe import Markup
+
 from gecjury.corpus.language import LANGUAGES
 from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web.guards import PageGuard, Refused
-from gecjury.web.pages import Handler, application, page
+from gecjury.web.pages import Handler, application, page, static_file
 from gecjury.wording import number, visible
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 Sort = Literal["line", "people", "flips", "low", "high"]
 
 _ON_A_PAGE = 20
+_MOST_SAVED = 1_000
 _MOST_ANSWER = 2_000  # characters of an answer in the list; its own page shows all
 _MOST_REASON = 400
 _MOST_WHOLE = 2_000_000
@@ -87,6 +90,28 @@ def replies_app(replies: Replies, benchmark: str = "") -> PageGuard:
     return application({"": at_once(pages.listed), "reply": at_once(pages.one)}, {})
 
 
+def saved_page(replies: Replies, benchmark: str = "") -> str:
+    """Return the first thousand replies as one page that loads nothing.
+
+    Args:
+        replies: read to the end.
+        benchmark: as of `replies_app`; with one, replies most against its people come first.
+    """
+    pages = _Pages(replies, benchmark)
+    chosen = replies.select(sort="people" if benchmark else "line")[:_MOST_SAVED]
+    response = page(
+        "saved",
+        title="Stored replies",
+        style=Markup(static_file("web.css").decode()),
+        count=len(replies),
+        failed=sum(replies.failures().values()),
+        # Pages of single replies are not in the file.
+        replies=[{**pages.shown(number), "address": ""} for number in chosen],
+        **pages.common(),
+    )
+    return bytes(response.body).decode()
+
+
 class _Pages:
     """The list of replies, and the page of one."""
 
@@ -135,8 +160,8 @@ class _Pages:
             here=here,
             pages=pages,
             address=address,
-            replies=[self._shown(n) for n in chosen[first : first + _ON_A_PAGE]],
-            **self._common(),
+            replies=[self.shown(n) for n in chosen[first : first + _ON_A_PAGE]],
+            **self.common(),
         )
 
     def one(self, request: Request) -> Response:
@@ -153,7 +178,7 @@ class _Pages:
         return page(
             "reply",
             title=f"Reply in line {line:,}",
-            reply=self._shown(number, whole=True),
+            reply=self.shown(number, whole=True),
             question=_text(reply.question, _MOST_WHOLE),
             settings=[
                 ("file", f"{reply.file}, line {reply.line:,}"),
@@ -164,13 +189,14 @@ class _Pages:
                 ("finish", reply.finish),
             ],
             again=again,
-            others=[self._shown(n) for n in reply.others[:_MOST_ORDERS]],
+            others=[self.shown(n) for n in reply.others[:_MOST_ORDERS]],
             more_orders=max(len(reply.others) - _MOST_ORDERS, 0),
             around=around,
-            **self._common(),
+            **self.common(),
         )
 
-    def _common(self) -> dict[str, Any]:
+    def common(self) -> dict[str, Any]:
+        """Return what all pages show of the stores."""
         replies = self._replies
         prompts = {store.prompt.partition(":")[0] for store in replies.stores}
         return {
@@ -185,7 +211,7 @@ class _Pages:
             "problem": replies.problem,
         }
 
-    def _shown(self, place: int, *, whole: bool = False) -> dict[str, Any]:
+    def shown(self, place: int, *, whole: bool = False) -> dict[str, Any]:
         """Return what the page shows of a reply; of a list, the beginning of long texts."""
         reply = self._replies.reply(place)
         judged = reply.judged

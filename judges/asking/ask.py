@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +21,7 @@ from gecjury.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.models import FREE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
-from gecjury.judges.asking.tokens import counter_for
+from gecjury.judges.asking.tokens import TokenCounter, counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
 from gecjury.judges.backends.completion import MALFORMED
 from gecjury.judges.replies.reply import Failure, Verdict, verdict_from_json, verdict_to_json
@@ -175,6 +176,7 @@ class _Run:
 
     Attributes:
         questions: by the request's key.
+        model: whom they are asked.
         retries: further tries of a question whose reply cannot be read.
         price: of the model's tokens; None where unknown.
         store: where replies are kept.
@@ -190,13 +192,11 @@ class _Run:
         self, questions: Sequence[Question], model: Model, runtime: Runtime, retries: int
     ) -> None:
         self.questions = {question.request.key: question for question in questions}
-        self.runtime, self.retries = runtime, retries
+        self.model, self.runtime, self.retries = model, runtime, retries
         self.table = model_table(runtime)
         # A model in process is free.
         named = self.table.price(model.name, batch=runtime.batch)
         self.price = FREE if model.backend == "vllm" else named
-        thinking = questions[0].request.sampling.get("thinking") if questions else None
-        self.counter = counter_for(model.name, thinking)
         self.store = Replies()
         self.bar: Bar = SilentBar()
         self.fresh = Counter[str]()
@@ -204,6 +204,12 @@ class _Run:
         self.unfit: dict[str, Failure] = {}
         self.held: dict[str, float] = {}
         self.exhausted = False
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """The counter of the model's tokens; loading its tokenizer takes seconds."""
+        sampling = next((q.request.sampling for q in self.questions.values()), {})
+        return counter_for(self.model.name, sampling.get("thinking"))
 
     def waiting(self) -> list[Attempt]:
         """Return what has to be asked, and asked again."""

@@ -17,6 +17,8 @@ Effort = Literal["auto", "none", "minimal", "low", "medium", "high"]
 Message = Mapping[str, str]
 """`role` and `content`."""
 
+NOTHING: Mapping[str, Any] = {}
+"""No settings that depart from a request: one mapping for the many replies to which it applies."""
 CONTEXT_WORDS = (32, 16, 8, 0)
 """Words on each side to which the context is cut, one after the other, until a prompt fits."""
 CUT, WINDOW = "context_words", "window"
@@ -63,7 +65,7 @@ class Rendered(Sequence[Message]):
         return len(self._turns) + 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
     """One question to one model.
 
@@ -91,6 +93,8 @@ class Request:
     prompt: str = ""
     expect: str = field(default="", compare=False)
     cut: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
+    # There may be a hundred thousand, whose slots take less than a cached property's dictionary.
+    _key: str = field(default="", init=False, compare=False, repr=False)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -98,10 +102,12 @@ class Request:
         parts = {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
         return {**parts, "messages": tuple(self.messages)}
 
-    @functools.cached_property
+    @property
     def key(self) -> str:
         """The name under which replies are kept."""
-        return key_of(self.parts)
+        if not self._key:
+            object.__setattr__(self, "_key", key_of(self.parts))
+        return self._key
 
 
 TokenLogprob = tuple[str, tuple[tuple[str, float], ...]]
@@ -138,7 +144,7 @@ class Reply:
     logprobs: tuple[TokenLogprob, ...] | None = None
     cost: float | None = None
     latency: float = 0.0
-    sent: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     reasoning_tokens: int = 0
     cached_tokens: int = 0
 
@@ -194,7 +200,7 @@ class Attempt:
 
     request: Request
     number: int = 0
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
     @property
     def name(self) -> str:

@@ -382,7 +382,10 @@ class Replies:
         return list(self._replies.get(key, ()))
 
     def read_as(self, key: str) -> Any:
-        """Return the verdict read from the last reply to a request; None where it is not kept."""
+        """Return what the last reply to a request was read as, where that was stored before.
+
+        None for a reply of this run: whoever appended it holds its verdict.
+        """
         return self._read.get(key)
 
     def append(self, request: Request, reply: Reply, read: Mapping[str, Any] | None = None) -> None:
@@ -393,6 +396,9 @@ class Replies:
         """
         record = {"key": request.key, "parts": request.parts, "reply": reply.to_json()}
         self._keep(record if read is None else {**record, "read": read}, reply)
+        # A verdict of an earlier reply holds no longer, and the new one is the caller's: a copy of
+        # it takes 240 bytes a question.
+        del self._read[request.key]
 
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Keep a record of another store of the same identity; see `append`."""

@@ -1,7 +1,7 @@
 """Token counts of requests: by the model's own tokenizer, else estimated.
 
 A tokenizer brings a chat template, which is a program: it may loop without end or fill the memory.
-It therefore runs in a process of its own, which has a limited time for each prompt.
+It therefore runs in a process of its own, which has a limited processor time for each prompt.
 """
 
 from __future__ import annotations
@@ -50,8 +50,11 @@ class TokenCounter:
         return self.text(request.expect) + 1
 
 
-_LOADING_SECONDS = 120.0
+_LOADING_SECONDS = 120.0  # of processor time
 _PROMPT_SECONDS = 10.0
+# Seconds on the clock for one of processor time, of a machine with much else to do. They also end
+# what sleeps, and on Windows, which limits no processor time, what does not end.
+_CLOCK = 10.0
 _MOST_MEMORY = 4 * 1024**3  # bytes that the process of a tokenizer may take
 
 
@@ -64,8 +67,9 @@ def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
         thinking: the chat template's switch, where the model has one.
 
     Raises:
-        InputError: the tokenizer is not loaded within two minutes. Its counter raises it as well,
-            where the chat template cannot render a prompt within ten seconds and 4 GB.
+        InputError: the tokenizer is not loaded within two minutes of processor time. Its counter
+            raises it as well, where the chat template cannot render a prompt within ten seconds of
+            it and 4 GB.
     """
     tokenizer = _Tokenizer(model) if at_hand(model) else None
     if tokenizer is None or not tokenizer.has_template:
@@ -93,8 +97,10 @@ class _Tokenizer:
 
     def __init__(self, model: str) -> None:
         self._model = model
-        memory = str(_MOST_MEMORY)
-        self._process = SpawnedProcess("gecjury.models.token_counts", model, memory, environment={})
+        limits = str(_MOST_MEMORY), str(_LOADING_SECONDS)
+        self._process = SpawnedProcess(
+            "gecjury.models.token_counts", model, *limits, environment={}
+        )
         self._lock = threading.Lock()
         atexit.register(self.close)
         late = "the tokenizer is not loaded"
@@ -110,17 +116,26 @@ class _Tokenizer:
         """
         return int(self._answer([text, options], _PROMPT_SECONDS, "its chat template does not end"))
 
-    def _answer(self, question: object, seconds: float, late: str) -> Any:
-        """Return an answer of the process, which is ended where there is none in time."""
+    def _answer(self, question: Sequence[object], seconds: float, late: str) -> Any:
+        """Return an answer of the process, which is ended where there is none in time.
+
+        Args:
+            question: a text or messages, and the template's options.
+            seconds: of processor time.
+            late: what is said of a process that was ended.
+        """
         with self._lock:
-            timer = threading.Timer(seconds, self._process.kill)
+            timer = threading.Timer(_CLOCK * seconds, self._process.kill)
             timer.start()
             try:
-                return self._process.ask(question)
+                return self._process.ask([*question, seconds])
             except (WorkerDied, InputError) as error:
                 why = f"its chat template cannot be used ({error})"
                 if isinstance(error, WorkerDied):
-                    why = f"{late} within {seconds:g} seconds and {_MOST_MEMORY // 1024**3} GB"
+                    why = (
+                        f"{late} within {seconds:g} seconds of processor time and "
+                        f"{_MOST_MEMORY // 1024**3} GB"
+                    )
                 raise InputError(
                     f"{self._model}: {why}; copy the model's tokenizer files anew"
                 ) from None

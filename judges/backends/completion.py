@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gecjury.addresses import masked
-from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob, check_logprobs
+from gecjury.judges.asking.exchange import (
+    NOTHING,
+    Attempt,
+    Reply,
+    TokenLogprob,
+    check_logprobs,
+)
 from gecjury.judges.asking.models import Price
 
 MALFORMED = "malformed"
@@ -66,7 +72,7 @@ def read_completion(
     kept, ended = (masked(said, secrets, addresses=False) for said in (text, finish))
     if (kept, ended) != (text, finish):
         top = None  # the tokens would spell the key
-    settings = {**attempt.overrides, **sent}
+    settings = {**attempt.overrides, **sent} or NOTHING
     thoughts = min(thoughts, written)
     return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached)
 

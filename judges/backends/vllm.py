@@ -1,8 +1,9 @@
 """The vLLM backend: a model in this process, all requests at once.
 
-Prompts open with the shared instructions and those of one source are adjacent, so that the prefix
-cache serves both. Answers are held to compact JSON by a grammar without free white space, since a
-grammar that allows it lets a model fill the token budget with blanks.
+Prompts open with examples and the shared instructions, and those of one source are adjacent. The
+prefix cache serves the former, and the source only in the published prompts: ours begin its section
+with a line that is made of all their texts. Answers are held to compact JSON by a grammar without
+free white space, since a grammar that allows it lets a model fill the token budget with blanks.
 """
 
 from __future__ import annotations
@@ -248,8 +249,10 @@ def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | No
         tokens or None,
         0.0,
         seconds,
-        dict(attempt.overrides),
+        attempt.overrides,
         thoughts,
+        # Of the prefix cache; older versions do not say.
+        getattr(output, "num_cached_tokens", None) or 0,
     )
 
 

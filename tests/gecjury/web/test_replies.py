@@ -21,7 +21,7 @@ from gecjury.judges.asking.store import Identity, Store
 from gecjury.prompts import read
 from gecjury.web import replies as replies_module
 from gecjury.web.guards import POLICY
-from gecjury.web.replies import replies_app
+from gecjury.web.replies import replies_app, saved_page
 from tests.gecjury.web.conftest import admitted
 from tests.shell import Shell
 
@@ -60,6 +60,26 @@ def page_of(*files: Path) -> TestClient:
     review = Review(files)
     review.read()
     return admitted(replies_app(review))
+
+
+def test_a_page_in_a_file_loads_nothing_and_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replies_module, "_MOST_SAVED", 2)
+    answers = ["one", ATTACK, "three"]
+    review = Review([stored(tmp_path / "s.jsonl", ["A text .", ATTACK], answers)])
+    review.read()
+    text = saved_page(review)
+    assert text.count("<article") == 2
+    assert "The first 2 of 3 replies" in text
+    assert "<style>" in text
+    assert not re.findall(r"<(?:a|img|link|script)\b|url\(", text.lower())
+
+
+def test_the_command_writes_the_page(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    shell("judgments", "show", str(SAMPLE), "--benchmark", "sample", "--html", str(file))
+    assert file.read_text(encoding="utf-8").count("<article") == 51
 
 
 def matching(client: TestClient, **filters: object) -> str:

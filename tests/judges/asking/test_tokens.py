@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from gecjury.errors import InputError
-from gecjury.judges.asking.tokens import counter_for
+from gecjury.judges.asking.tokens import _Tokenizer, counter_for
 
 
 def test_an_estimate_says_that_it_is_one() -> None:
@@ -49,6 +52,23 @@ def test_a_tokenizer_in_a_folder_is_used(tmp_path: Path) -> None:
     assert counter.text("a a") == 2
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no such signal here")
+def test_a_tokenizer_that_waits_for_the_processor_is_not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = _Tokenizer(with_template(tmp_path, "{{ messages[0]['content'] }}"))
+    assert tokenizer.has_template
+    monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
+    pid = tokenizer._process._process.pid
+    # It stands still for a second, which is longer than it may work, but not work.
+    os.kill(pid, signal.SIGSTOP)
+    threading.Timer(1.0, os.kill, (pid, signal.SIGCONT)).start()
+    try:
+        assert tokenizer.count("a a", {}) == 2
+    finally:
+        tokenizer.close()
+
+
 HOSTILE = """
 {%- set asked = messages[0]['content'] -%}
 {%- if asked == 'code' -%} {{ ''.__class__.__mro__[1].__subclasses__() }}
@@ -79,5 +99,5 @@ def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
     assert tokens("other") == 2
     monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
     for _ in range(2):
-        with pytest.raises(InputError, match=r"template does not end within 0\.5 seconds"):
+        with pytest.raises(InputError, match=r"template does not end within 0\.5 seconds of"):
             tokens("time")

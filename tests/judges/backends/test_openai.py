@@ -464,6 +464,16 @@ def test_the_cap_holds(
     assert cost["currency"] == "EUR"
 
 
+def test_without_a_cap_no_tokenizer_is_loaded(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load_tokenizer(model: str, thinking: bool | None) -> None:
+        raise AssertionError(model)
+
+    monkeypatch.setattr("gecjury.judges.asking.ask.counter_for", load_tokenizer)
+    assert judge(serve()).score_corpus(corpus, runtime).missing == 0
+
+
 def test_a_cap_needs_a_price(serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime) -> None:
     server = serve()
     with pytest.raises(OptionError, match=r"no price is known for 'tiny': .*--price IN,OUT"):
