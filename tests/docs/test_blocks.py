@@ -107,9 +107,10 @@ PUT_IN = (
     (r"--workers \d+", "--workers 1"),
     (r"--encoder \S+", ""),
     (r"--epochs \d+", ""),
-    (r"--model MODEL", "--model tiny-judge --epochs 1 --max-length 2000"),
+    (r"--model (?:MODEL|smollm2-135m-instruct)", "--model tiny-judge --epochs 1 --max-length 2000"),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"--recipe base", "--recipe base --freeze-layers 1"),
+    (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1"),
     (
         r"^(train some .*--recipe small)",
         r"\1 --parallel texts.src,texts.trg --clean texts.trg",
