@@ -34,6 +34,7 @@ from gecjury.metaeval.edits.comparison import (
     plan_edits,
 )
 from gecjury.metaeval.edits.corrections import compare_labels
+from gecjury.metaeval.people import among_people
 from gecjury.metaeval.ratings import rated_rows
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
@@ -224,7 +225,13 @@ class Trial:
         # Intervals and tests need all metrics at once, so results are first made without them.
         tracked = runtime.track(tables, "agreement with people", len(tables))
         plain = [result for table in tracked for result in study.evaluate(table, views)]
-        results, chance, uncertainty = _weigh(self, tables, plain, study.chance(views))
+        entries = [
+            Entry(table, metric if isinstance(metric, Scorer) else None)
+            for metric, table in zip(self.scored, tables, strict=True)
+        ]
+        # Metrics that know nothing have intervals as well, and take part in no test.
+        measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
+        results, chance, uncertainty = _weigh(self, measured, plain, study.chance(views))
         check_scored(results)
         # Single edits are scored last: they may take as long as all the other levels.
         edits = compare_edits(self.edits, study.benchmark, runtime, study.settings, score_files)
@@ -253,6 +260,7 @@ class Trial:
             results=results,
             chance=chance,
             annotators=annotators,
+            people=among_people(measured, views) if tables else (),
             uncertainty=uncertainty,
             edits=edits,
             ratings=ratings,
@@ -433,7 +441,7 @@ def _check_audit(study: Study, views: Sequence[View]) -> None:
 
 
 def _weigh(
-    trial: Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
+    trial: Trial, measured: Uncertainty, results: list[Result], chance: list[Result]
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
     """Put intervals and clusters into results, and return how they were computed."""
     views, settings = trial.views, trial.study.settings
@@ -442,24 +450,18 @@ def _weigh(
     # Of a view the intervals of each level, the tests, and the differences.
     total = len(views) * (len(DRAWN_LEVELS) + 2)
     with trial.runtime.progress.task("intervals and tests", total) as bar:
-        return _resampled(trial, tables, results, chance, bar)
+        return _resampled(trial, measured, results, chance, bar)
 
 
 def _resampled(
     trial: Trial,
-    tables: Sequence[ScoreTable],
+    measured: Uncertainty,
     results: list[Result],
     chance: list[Result],
     bar: Bar,
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests]:
-    study, views, settings = trial.study, trial.views, trial.study.settings
-    entries = [
-        Entry(table, metric if isinstance(metric, Scorer) else None)
-        for metric, table in zip(trial.scored, tables, strict=True)
-    ]
-    count, step = len(entries), len(views)
-    # Metrics that know nothing have intervals as well, and take part in no test.
-    measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
+    views, settings = trial.views, trial.study.settings
+    count, step = len(trial.scored), len(views)
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
@@ -525,7 +527,7 @@ def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
     for view in views:
         agreement = study.ceiling(view)
         if agreement is not None:
-            items, directed = study.benchmark.rankings[view], study.benchmark.directed_kappa
+            items, directed = study.rankings_by_people(view), study.benchmark.directed_kappa
             between = annotator_kappa(items, directed=directed)
             within = annotator_kappa(items, within=True, directed=directed)
             annotators[view] = Annotators(agreement, between, within)

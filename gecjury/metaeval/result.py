@@ -17,6 +17,7 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.people import PEOPLE, AmongPeople
 from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.segments import SegmentLevel
 from gecjury.metaeval.settings import Settings
@@ -138,6 +139,7 @@ class Comparison:
         results: a metric and view each.
         chance: results of metrics that know nothing.
         annotators: by view, how far people agree; without views that nobody ranked in.
+        people: metrics, chance and people against single annotators, by view.
         uncertainty: intervals and tests; None without resampling.
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
@@ -158,6 +160,7 @@ class Comparison:
     results: tuple[Result, ...]
     chance: tuple[Result, ...]
     annotators: Mapping[View, Annotators]
+    people: tuple[AmongPeople, ...]
     uncertainty: IntervalsAndTests | None
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
@@ -222,7 +225,7 @@ class Comparison:
             return edit_rows(self.edits)
         records = [self._row(result) for result in (*self.results, *self.chance)]
         for view, people in self.annotators.items():
-            record: dict[str, Any] = {"metric": "two annotators", "family": "humans"}
+            record: dict[str, Any] = {"metric": PEOPLE, "family": "humans"}
             record |= {"human": view, "signature": ""}
             if self.settings.level != "system":
                 record |= {"accuracy": people.agreement.accuracy, "pairs": people.agreement.decided}

@@ -18,10 +18,13 @@ from gecjury.benchmarks.annotators import (
 )
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import (
+    MEAN_RATER,
     PAIRS_AT_ONCE,
     JudgedEntries,
     JudgmentPairs,
+    RankedItem,
     judged_entries,
+    rank_ratings,
 )
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError, known_name
@@ -346,7 +349,8 @@ class Study:
         Args:
             view: the view of the judgments.
             table: the metric's scores.
-            pairs: by default those of the view, expanded; others must come from its rankings.
+            pairs: by default those of the view, expanded; others must come from its rankings
+                (item −1: from none of them).
 
         Returns:
             Of the first and of the second system, each of shape (pairs,); NaN where the metric
@@ -361,7 +365,7 @@ class Study:
             # An item without a group has no score, so its pairs read a last column of NaN.
             columns = {group.id: number for number, group in enumerate(groups)}
             ids = [f"{i.annotator}.{i.item_id}" for i in self.benchmark.rankings[view]]
-            of_item = [columns.get(name, len(groups)) for name in ids]
+            of_item = [columns.get(name, len(groups)) for name in ids] + [len(groups)]
             column = np.array(of_item, dtype=np.int64)[pairs.item]
             scores = np.column_stack([items, np.full(len(items), np.nan)])
         return scores[pairs.first, column], scores[pairs.second, column]
@@ -370,7 +374,7 @@ class Study:
         """Return agreement over the judgments that `ceiling` compares; None without them."""
         wanted: list[IntArray] = []
         sides: list[tuple[FloatArray, FloatArray]] = []
-        for pairs, rows in self._doubly_judged.get(view, ()):
+        for pairs, rows in self.doubly_judged.get(view, ()):
             first, second = self.sides(view, table, pairs)
             wanted.append(pairs.preference[rows])
             sides.append((first[rows], second[rows]))
@@ -380,13 +384,53 @@ class Study:
         return preference_agreement(np.concatenate(wanted), left, right, ties=self.settings.ties)
 
     @cached_property
-    def _doubly_judged(self) -> dict[View, list[tuple[JudgmentPairs, IntArray]]]:
+    def doubly_judged(self) -> Mapping[View, list[tuple[JudgmentPairs, IntArray]]]:
+        """Pairs in parts, and the rows of `gecjury.benchmarks.annotators.doubly_judged`, by view.
+
+        The pairs name items of the view's rankings, as `sides` needs them.
+        """
         ties = self.settings.ties == "calibrated"
         judged: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
         for view, items in self.benchmark.rankings.items():
-            parts = self.judged(view).repeated(within=False) if items else ()
+            parts = self.annotated(view).repeated(within=False) if items else ()
+            if self.annotated(view) is not self.judged(view):
+                # Raters' rankings are not those of the view, which has one item a sentence.
+                of_sentence = {item.sentence: number for number, item in enumerate(items)}
+                lines = range(len(self.benchmark.corpus))
+                place = np.array([of_sentence.get(line, -1) for line in lines], dtype=np.int64)
+                parts = (replace(pairs, item=place[pairs.sentence]) for pairs in parts)
             judged[view] = [(pairs, doubly_judged(pairs, ties=ties)) for pairs in parts]
         return judged
+
+    def rankings_by_people(self, view: View) -> tuple[RankedItem, ...]:
+        """Return the rankings of a view by single annotators.
+
+        Where its rankings are derived from mean ratings, these are derived from the ratings of
+        each rater: of the aspect that was rated, or of the rater's mean over the aspects.
+        """
+        items, raters = self.benchmark.rankings[view], self.benchmark.raters
+        if not raters or {item.annotator for item in items} != {MEAN_RATER}:
+            return items
+        corpus = self.benchmark.corpus
+        return tuple(
+            item
+            for number, ratings in enumerate(mean_by_rater(raters))
+            for item in rank_ratings(ratings, corpus, f"rater {number + 1}")
+        )
+
+    def annotated(self, view: View) -> JudgedEntries:
+        """Return `rankings_by_people` as entries; those of `judged` where they are the same."""
+        if view not in self._annotated:
+            items, entries = self.rankings_by_people(view), self.judged(view)
+            if items is not self.benchmark.rankings[view]:
+                entries = judged_entries(items, self.benchmark.corpus.names)
+                entries = replace(entries, shared=self.settings.ties != "calibrated")
+            self._annotated[view] = entries
+        return self._annotated[view]
+
+    @cached_property
+    def _annotated(self) -> dict[View, JudgedEntries]:
+        return {}
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
         """Return how well two different annotators agree on pairs of the corpus' systems.
@@ -395,7 +439,7 @@ class Study:
         """
         if not self.benchmark.rankings.get(view):
             return None
-        agreement = annotator_agreement(self.judged(view))
+        agreement = annotator_agreement(self.annotated(view))
         if self.settings.ties == "calibrated":
             agreement = replace(agreement, accuracy=agreement.with_ties, decided=agreement.pairs)
         return agreement
@@ -475,6 +519,11 @@ class Study:
             for pairs in self.parts(view)
         )
         return pair_table(parts, size=size, ties=self.settings.ties)
+
+
+def mean_by_rater(raters: Mapping[str, FloatArray]) -> FloatArray:
+    """Return each rater's mean over the aspects, raters × systems × sentences; NaN without all."""
+    return np.mean(list(raters.values()), axis=0)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.people import AmongPeople
 from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
@@ -65,6 +66,8 @@ def tables(comparison: Comparison) -> list[Table]:
         parts.append(_segment_table(comparison, comparison.segments))
     if comparison.labels is not None:
         parts.append(_label_table(comparison, comparison.labels))
+    if comparison.people:
+        parts.append(_people_table(comparison))
     parts += audit_tables(comparison)
     if comparison.settings.windows:
         parts.append(_window_table(comparison))
@@ -108,6 +111,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "caveats": [caution.text for caution in comparison.cautions],
     }
     # From here on keys are there only where they were asked for or the data has them.
+    if comparison.people:
+        record["people"] = [_person(row) for row in comparison.people]
     if benchmark.places:
         record["places"] = True
     if benchmark.drawn_from is not None:
@@ -313,6 +318,10 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
     for view, people in comparison.annotators.items():
         agreement = people.agreement
         if not agreement.decided:
+            notes.append(
+                f"two annotators ({view}): no pair was decided by two annotators whom the data "
+                "tell apart, so that people have no rank among the metrics"
+            )
             continue
         note = (
             f"two annotators ({view}) agree on {number(agreement.accuracy)} of "
@@ -507,6 +516,51 @@ def _agreed(row: Rated | Segmented | Labelled | Bias | Drift) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
     record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
     return {**record, "ci95": row.intervals}
+
+
+# ---- people among the metrics
+
+
+def _person(row: AmongPeople) -> dict[str, Any]:
+    record = {"metric": row.label, "family": row.family, "human": row.view, **asdict(row)}
+    del record["label"], record["view"]
+    return {**record, "ci95": record.pop("intervals")}
+
+
+def _people_table(comparison: Comparison) -> Table:
+    """Return a table of metrics and people against single annotators."""
+    systems = {row.annotators for row in comparison.people if row.annotators}
+    pairs = any(row.judgments for row in comparison.people)
+    keys = ["metric", "family", "human"]
+    keys += [*SYSTEM_STATISTICS[:-1], "system_cluster"] if systems else []
+    keys += ["accuracy", "sentence_cluster", "relative", "judgments"] if pairs else []
+    rows = []
+    for row in comparison.people:
+        # Intervals of two ratios would make the table wider than a terminal; JSON has them.
+        shown = {key: row.intervals[key] for key in _BOUNDED if key in row.intervals}
+        rows.append(_with_intervals(_person(row), shown))
+    notes = [
+        "r, ρ, τ, pair acc: scores of systems against those by the judgments of all annotators but "
+        f"one, mean over {listed(sorted(map(str, systems)))}; two annotators: that one's own scores"
+    ] * bool(systems)
+    notes += [
+        "accuracy: on pairs that two annotators judged, against either; two annotators: of one "
+        "against the other; relative: accuracy divided by theirs"
+    ] * pairs
+    if comparison.uncertainty is not None:
+        notes.append(
+            "cl: clusters of metrics and people, Holm-corrected: system level by PERM-SYS, p twice "
+            "the mean over the annotators; sentence level by paired permutation of sources"
+        )
+    table = Table(
+        _columns(*keys, kendall="τ sys", accuracy="sent acc"),
+        rows,
+        "People among the metrics",
+        notes,
+    )
+    essential = ["human"] * (len(comparison.views) > 1) + ["metric", "family", "pearson"]
+    essential += ["system_cluster", "accuracy", "sentence_cluster", "relative"]
+    return _for_people(table, essential, "accuracy" if pairs else "pearson")
 
 
 # ---- single edits
