@@ -26,6 +26,7 @@ from gecjury.metaeval.audit.biases import measure_biases
 from gecjury.metaeval.audit.drift import measure_drift, read_earlier
 from gecjury.metaeval.audit.judges import judges_audits
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
+from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
 from gecjury.metaeval.edits.comparison import (
     EditResult,
     EditTasks,
@@ -48,7 +49,7 @@ from gecjury.metaeval.result import (
 )
 from gecjury.metaeval.segments import segment_level
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Row, Study
+from gecjury.metaeval.study import LEAST_SENTENCES, Result, Row, Study
 from gecjury.metaeval.uncertainty import (
     DRAWN_LEVELS,
     Difference,
@@ -173,6 +174,7 @@ class Trial:
         asked = settings
         study = Study(benchmark, asked)
         check_study(study, views)
+        _check_sentinels(study)
         if benchmark.places:
             settings = _without_systems(settings, benchmark)
             study = Study(benchmark, settings)
@@ -225,6 +227,8 @@ class Trial:
         # Intervals and tests need all metrics at once, so results are first made without them.
         tracked = runtime.track(tables, "agreement with people", len(tables))
         plain = [result for table in tracked for result in study.evaluate(table, views)]
+        if rounded := _rounded(tables, plain):
+            study = replace(study, rounded=rounded)
         entries = [
             Entry(table, metric if isinstance(metric, Scorer) else None)
             for metric, table in zip(self.scored, tables, strict=True)
@@ -279,11 +283,37 @@ class Trial:
                 tested=uncertainty is not None and any(uncertainty.tests.values()),
                 noted=[note for table in tables for note in table.statistics.notes],
                 labels=labels,
+                rows={
+                    "ratings": ratings,
+                    "segment level": segments.rows if segments else (),
+                    "labels": labels.rows if labels else (),
+                },
             ),
         )
 
 
 _Row = Row[Any] | EditResult
+
+
+def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
+    """Return the best metric in the levels of every judge that gives few, so that ties compare."""
+    judges = {table.signature.label: levels_of(table) for table in tables}
+    accuracies = {
+        result.label: result.sentence.accuracy
+        for result in reversed(results)
+        if result.sentence is not None and judges[result.label] is None
+    }
+    best = max(accuracies, key=lambda label: np.nan_to_num(accuracies[label]), default=None)
+    table = next((table for table in tables if table.signature.label == best), None)
+    if table is None:
+        return ()
+    return tuple(
+        sentence_table(
+            f"{best} in the levels of {judge}", table.systems, in_levels(table.sentences, levels)
+        )
+        for judge, levels in judges.items()
+        if levels is not None
+    )
 
 
 def _drawn(benchmark: Benchmark, settings: Settings, views: Sequence[View]) -> Benchmark:
@@ -346,6 +376,7 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
             (settings.pairwise, "--pairwise"),
             (settings.audit, "--audit"),
             (settings.drift_from is not None, "--drift-from"),
+            (settings.sentinels, "--sentinels"),
         ),
         f"of {benchmark.name} people judged single edits alone; take --level edit, and leave out "
         "what is for whole corrections",
@@ -395,6 +426,19 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
         raise OptionError(
             f"{label}: corpus scores of resampled sentences need the scorer, and finished scores "
             'have none; give the scorer, or take Resampling(over="none") or another aggregate'
+        )
+
+
+def _check_sentinels(study: Study) -> None:
+    """Refuse sentinels that have no other source to learn from."""
+    if not study.settings.sentinels:
+        return
+    judged = np.flatnonzero((~np.isnan(study.quality)).any(axis=0)).tolist()
+    if len({study.benchmark.corpus.sources[row] for row in judged}) < LEAST_SENTENCES:
+        raise OptionError(
+            f"--sentinels: whole corrections of fewer than {LEAST_SENTENCES} sources of "
+            f"{study.benchmark.name} were judged, and a sentinel learns from other sources than it "
+            "scores; leave the option out"
         )
 
 

@@ -28,7 +28,7 @@ from gecjury.benchmarks.judgments import (
 )
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError, known_name
-from gecjury.metaeval.chance import chance_scores, sentence_table
+from gecjury.metaeval.chance import chance_scores, sentence_table, sentinel_scores
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
@@ -145,10 +145,12 @@ class Study:
     Attributes:
         benchmark: corpus, judgments and human scores.
         settings: settings of the comparison.
+        rounded: metrics rounded to the levels of a judge, which stand among the chance tables.
     """
 
     benchmark: Benchmark
     settings: Settings = field(default_factory=Settings)
+    rounded: tuple[ScoreTable, ...] = ()
 
     def human_kind(self, view: View) -> str:
         """Return the human column in use, such as `trueskill`.
@@ -446,10 +448,36 @@ class Study:
 
     @cached_property
     def chance_tables(self) -> tuple[ScoreTable, ...]:
-        """Score tables of the metrics that know nothing (`gecjury.metaeval.chance`)."""
-        corpus = self.benchmark.corpus
-        scores = chance_scores(corpus, self.settings.seed)
-        return tuple(sentence_table(name, corpus.names, table) for name, table in scores.items())
+        """Score tables of `gecjury.metaeval.chance`: chance, sentinels, metrics in few levels."""
+        corpus, seed = self.benchmark.corpus, self.settings.seed
+        scores = dict(chance_scores(corpus, seed))
+        if self.settings.sentinels:
+            scores |= sentinel_scores(corpus, self.quality, seed)
+        made = (sentence_table(name, corpus.names, table) for name, table in scores.items())
+        return (*made, *self.rounded)
+
+    @cached_property
+    def quality(self) -> FloatArray:
+        """People's judgment of each correction, systems × sentences; NaN where there is none.
+
+        The mean rating; in rankings the share of comparisons won, ties one half; or 1 for a good
+        label and 0 for a bad one.
+        """
+        benchmark = self.benchmark
+        shape = len(benchmark.corpus.names), len(benchmark.corpus)
+        if benchmark.segment_scores is not None:
+            return benchmark.segment_scores
+        if benchmark.labels is not None:
+            labels = np.array(benchmark.labels.values)
+            compared = np.isin(labels, [benchmark.labels.true, *benchmark.labels.false])
+            return np.where(compared, labels == benchmark.labels.true, np.nan)
+        won, met = np.zeros((2, *shape))
+        if benchmark.rankings.get(benchmark.view):
+            for part in self.judged(benchmark.view).parts():
+                for side, sign in ((part.first, 1), (part.second, -1)):
+                    np.add.at(won, (side, part.sentence), (1 + sign * part.preference) / 2)
+                    np.add.at(met, (side, part.sentence), 1)
+        return ratio(won, met, np.nan)
 
     def chance(self, views: Sequence[View]) -> list[Result]:
         """Return the results of a constant, a random and a copy-the-source metric."""
