@@ -34,7 +34,7 @@ from gecjury.metaeval.edits.comparison import (
     edit_tasks,
     plan_edits,
 )
-from gecjury.metaeval.edits.corrections import compare_labels
+from gecjury.metaeval.edits.corrections import compare_labels, decisions
 from gecjury.metaeval.people import among_people
 from gecjury.metaeval.ratings import rated_rows
 from gecjury.metaeval.resampled import Entry
@@ -175,6 +175,7 @@ class Trial:
         study = Study(benchmark, asked)
         check_study(study, views)
         _check_sentinels(study)
+        _check_good(study)
         if benchmark.places:
             settings = _without_systems(settings, benchmark)
             study = Study(benchmark, settings)
@@ -270,6 +271,7 @@ class Trial:
             ratings=ratings,
             segments=segments,
             labels=labels,
+            decisions=decisions(study, tables),
             windows=tuple(_windows(study, results)) if study.settings.windows else (),
             pairwise=tuple(_pairwise(study, tables, views)) if study.settings.pairwise else (),
             audits=tuple(judges_audits(study, tables, results, ceilings)),
@@ -377,6 +379,7 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
             (settings.audit, "--audit"),
             (settings.drift_from is not None, "--drift-from"),
             (settings.sentinels, "--sentinels"),
+            (settings.good is not None, "--good"),
         ),
         f"of {benchmark.name} people judged single edits alone; take --level edit, and leave out "
         "what is for whole corrections",
@@ -439,6 +442,24 @@ def _check_sentinels(study: Study) -> None:
             f"--sentinels: whole corrections of fewer than {LEAST_SENTENCES} sources of "
             f"{study.benchmark.name} were judged, and a sentinel learns from other sources than it "
             "scores; leave the option out"
+        )
+
+
+def _check_good(study: Study) -> None:
+    """Refuse a bound of good ratings without ratings, or that calls all of them alike."""
+    bound, ratings = study.settings.good, study.benchmark.segment_scores
+    if bound is None:
+        return
+    name = study.benchmark.name
+    if ratings is None:
+        raise OptionError(
+            f"--good {bound:g}: {name} has no ratings of single corrections; leave the option out"
+        )
+    low, high = float(np.nanmin(ratings)), float(np.nanmax(ratings))
+    if not low < bound <= high:
+        raise OptionError(
+            f"--good {bound:g}: the ratings of {name} are from {low:g} to {high:g}, so that all "
+            f"corrections would be {'good' if bound <= low else 'bad'}; take a bound between"
         )
 
 

@@ -15,7 +15,7 @@ from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.audit.judges import Audit
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import LabelComparison
+from gecjury.metaeval.edits.corrections import Decided, LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.people import PEOPLE, AmongPeople
 from gecjury.metaeval.ratings import Rated
@@ -145,6 +145,7 @@ class Comparison:
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
         labels: single corrections against the labels they were given; None without labels.
+        decisions: corrections kept by their scores; none where nothing says which are good.
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
         audits: the audits of the metrics that audit themselves.
@@ -166,6 +167,7 @@ class Comparison:
     ratings: tuple[Rated, ...]
     segments: SegmentLevel | None
     labels: LabelComparison | None
+    decisions: tuple[Decided, ...]
     windows: tuple[WindowAgreement, ...]
     pairwise: tuple[PairwiseAgreement, ...]
     audits: tuple[Audit, ...]

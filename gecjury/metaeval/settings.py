@@ -64,6 +64,8 @@ class Settings:
         sentinels: also metrics that must fail: regressions that see the source, the correction, its
             edits or its length alone and learn from the judgments of other sources; a caution
             names the metrics that are not above them.
+        good: also decisions whether a correction is good: one with a rating of at least R (labels
+            of whole corrections need no bound).
         limit: compare on N of the judged sentences, drawn by the seed; all of them where there are
             no more.
 
@@ -91,6 +93,7 @@ class Settings:
     own_systems: tuple[str, ...] = option((), metavar="SYSTEM", several=True)
     drift_from: str | None = option(None, metavar="DIR")
     sentinels: bool = False
+    good: float | None = option(None, metavar="R")
     limit: int | None = option(None, metavar="N", least=1)
 
     def __post_init__(self) -> None:
@@ -118,6 +121,11 @@ class Settings:
             raise OptionError(
                 "--sentinels with --level edit: sentinels score whole corrections; take another "
                 "level"
+            )
+        if self.good is not None and self.level in ("system", "edit"):
+            raise OptionError(
+                f"--good {self.good:g} with --level {self.level}: it is for whole corrections; "
+                "take --level sentence or all"
             )
         if self.credit and self.level not in ("edit", "all"):
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")

@@ -20,6 +20,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import (
     MEAN_RATER,
     PAIRS_AT_ONCE,
+    RATING_DIGITS,
     JudgedEntries,
     JudgmentPairs,
     RankedItem,
@@ -478,6 +479,19 @@ class Study:
                     np.add.at(won, (side, part.sentence), (1 + sign * part.preference) / 2)
                     np.add.at(met, (side, part.sentence), 1)
         return ratio(won, met, np.nan)
+
+    @property
+    def good(self) -> FloatArray | None:
+        """1 for good corrections and 0 for bad ones, as `quality`; None where nothing says so.
+
+        Good are those with the good label, or with a rating of at least `settings.good`.
+        """
+        if self.benchmark.labels is not None and self.benchmark.segment_scores is None:
+            return self.quality
+        if self.settings.good is None or self.benchmark.segment_scores is None:
+            return None
+        ratings = self.benchmark.segment_scores.round(RATING_DIGITS)
+        return np.where(np.isnan(ratings), np.nan, ratings >= self.settings.good)
 
     def chance(self, views: Sequence[View]) -> list[Result]:
         """Return the results of a constant, a random and a copy-the-source metric."""

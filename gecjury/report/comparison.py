@@ -10,7 +10,7 @@ from typing import Any
 from gecjury.metaeval.audit.biases import Bias
 from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
+from gecjury.metaeval.edits.corrections import ANY, Decided, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.people import AmongPeople
 from gecjury.metaeval.ratings import Rated
@@ -37,7 +37,7 @@ from gecjury.wording import listed, number
 # Intervals stand beside the two correlations that people quote, and the accuracy: with those of
 # all statistics the table would be too wide for a terminal. JSON has them all.
 _BOUNDED = ("pearson", "spearman", "accuracy")
-_DIGITS = {"tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
+_DIGITS = {"kept": 1, "tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
 _WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
 # Metrics named beside the annotators; the others stand in JSON.
@@ -66,6 +66,8 @@ def tables(comparison: Comparison) -> list[Table]:
         parts.append(_segment_table(comparison, comparison.segments))
     if comparison.labels is not None:
         parts.append(_label_table(comparison, comparison.labels))
+    if comparison.decisions:
+        parts.append(_decision_table(comparison))
     if comparison.people:
         parts.append(_people_table(comparison))
     parts += audit_tables(comparison)
@@ -134,6 +136,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
             "counts": comparison.labels.counts,
             "rows": [_labelled(row) for row in comparison.labels.rows],
         }
+    if comparison.decisions:
+        record["decisions"] = [_agreed(row) for row in comparison.decisions]
     if comparison.audits:
         record["audits"] = {
             audit.signature: {
@@ -512,7 +516,7 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented | Labelled | Bias | Drift) -> dict[str, Any]:
+def _agreed(row: Rated | Segmented | Labelled | Decided | Bias | Drift) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
     record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
     return {**record, "ci95": row.intervals}
@@ -783,6 +787,35 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
         notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
     return Table(columns, list(rows.values()), title, notes)
+
+
+def _decision_table(comparison: Comparison) -> Table:
+    """Return a table of what keeping corrections by a learnt threshold gives."""
+    keys = ("metric", "family", "precision", "recall", "f", "kept", "threshold", "better", "pairs")
+    rows = [
+        _with_intervals(
+            _agreed(row), {k: row.intervals[k] for k in ("precision", "f") if k in row.intervals}
+        )
+        for row in comparison.decisions
+    ]
+    first, bound = comparison.decisions[0].agreement, comparison.settings.good
+    meant = "the good label" if bound is None else f"a rating of at least {bound:g}"
+    notes = [
+        f"good: {meant} ({first.good} of {first.good + first.bad} corrections); kept: scores of at "
+        "least a threshold that was learnt from the other four fifths of the sources for the "
+        "highest F0.5; constant keeps all",
+        "least kept: the threshold learnt from all sources, for `score --keep`; better of two: of "
+        "a good and a bad correction of one source the good one scores higher",
+    ]
+    if comparison.settings.resampling.draws_sentences:
+        notes.append(f"{_OVER_SOURCES}, thresholds as they are")
+    headings = {"f": "F0.5", "kept": "kept %", "threshold": "least kept", "better": "better of two"}
+    for record in rows:
+        record["kept"] *= 100
+    title = f"{comparison.benchmark.name}: decisions whether a correction is good"
+    table = Table(_columns(*keys, **headings), rows, title, notes)
+    essential = ("metric", "family", "precision", "recall", "f", "kept", "threshold", "better")
+    return _for_people(table, essential, "f")
 
 
 # ---- windows, pairs of systems
