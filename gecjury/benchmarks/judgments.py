@@ -478,8 +478,12 @@ RATING_DIGITS = 9
 """Decimals of a rating that count: means of the same ratings in another order may differ beyond."""
 
 
+MEAN_RATER = "mean rating"
+"""The annotator of rankings that are derived from mean ratings."""
+
+
 def rank_ratings(
-    ratings: FloatArray, corpus: Corpus, annotator: str = "mean rating"
+    ratings: FloatArray, corpus: Corpus, annotator: str = MEAN_RATER
 ) -> tuple[RankedItem, ...]:
     """Return one ranking item for each rated sentence: equal ratings are a tie.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
+from gecjury.metaeval.chance import SENTINEL
 from gecjury.metaeval.edits.corrections import LabelComparison
-from gecjury.metaeval.study import Result, Study
+from gecjury.metaeval.study import Result, Row, Study
+from gecjury.stats.bootstrap import Interval
 from gecjury.stats.preferences import TieRule
 from gecjury.wording import listed, number, percent
 
@@ -27,6 +30,7 @@ _MANY_SYSTEMS = 20  # over so many a correlation needs no word of caution
 _SHOWN = 4  # names and groups in a note
 _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
+_LEADING = ("acc_eq", "auc", "pearson")  # figures of levels of single corrections
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65, as much as most metrics do
 
 _SAMPLE = (
@@ -162,6 +166,7 @@ def cautions(
     tested: bool = False,
     noted: Sequence[str] = (),
     labels: LabelComparison | None = None,
+    rows: Mapping[str, Sequence[Row[Any]]] | None = None,
 ) -> tuple[Caution, ...]:
     """Return the cautions that a comparison calls for.
 
@@ -173,6 +178,7 @@ def cautions(
         tested: True if differences between metrics were tested.
         noted: remarks of the metrics on their own scores.
         labels: the labels of whole corrections, where they have some.
+        rows: the rows of the levels of single corrections, by the name of the level.
     """
     settings = study.settings
     # A figure that is not shown needs no caution.
@@ -191,6 +197,7 @@ def cautions(
         "Missing scores": _of_gaps(results),
         "Undefined": _of_undefined(study, systems),
         "Chance": _not_above_chance(sentences, chance),
+        "Sentinels": _not_above_sentinels(_standings(study, results, chance, rows or {})),
         "No intervals": _NO_INTERVALS if compared and not any(bounds) else "",
         "No significance tests": _NO_TESTS if not tested and len(compared) > 1 else "",
     }
@@ -342,6 +349,74 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
         if low <= floors.get(result.view, math.nan):
             weak.append(f"{result.label} ({result.view}-based judgments)")
     return f"Not above chance at the sentence level: {listed(weak)}." if weak else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """The figure of one row at a level, and its lower bound; the figure itself without interval."""
+
+    place: str
+    label: str
+    family: str
+    value: float
+    low: float
+
+
+def _standings(
+    study: Study,
+    results: Sequence[Result],
+    chance: Sequence[Result],
+    rows: Mapping[str, Sequence[Row[Any]]],
+) -> Iterator[_Standing]:
+    """Yield the leading figure of metrics and chance at every level that is shown."""
+    level, several = study.settings.level, len({result.view for result in results}) > 1
+
+    def standing(
+        place: str, row: Result | Row[Any], value: float, bounds: Mapping[str, Interval], name: str
+    ) -> _Standing:
+        low = bounds.get(name, (value, value))[0]
+        return _Standing(place, row.label, row.family, value, value if math.isnan(low) else low)
+
+    for result in (*results, *chance):
+        view = f" ({result.view})" * several
+        if level in ("system", "all"):
+            r = result.system.pearson
+            yield standing(f"system level{view}", result, r, result.system.ci95, "pearson")
+        if level in ("sentence", "all") and result.sentence is not None:
+            accuracy, bounds = result.sentence.accuracy, result.sentence_ci95
+            yield standing(f"sentence level{view}", result, accuracy, bounds, "accuracy")
+    for name, members in rows.items():
+        for row in members:
+            figure = next(key for key in _LEADING if hasattr(row.agreement, key))
+            value = float(getattr(row.agreement, figure))
+            place = f"{name} ({row.human})"
+            if row.score == "score":
+                yield standing(place, row, value, row.intervals, figure)
+
+
+def _not_above_sentinels(standings: Iterator[_Standing]) -> str:
+    """Return a caution on metrics whose figure, or its lower bound, a sentinel reaches."""
+    by_place: dict[str, list[_Standing]] = {}
+    for one in standings:
+        by_place.setdefault(one.place, []).append(one)
+    parts = []
+    for place, members in by_place.items():
+        sentinels = [
+            one for one in members if one.label.startswith(SENTINEL) and not math.isnan(one.value)
+        ]
+        if not sentinels:
+            continue
+        best = max(sentinels, key=lambda one: one.value)
+        metrics = [one for one in members if one.family not in ("chance", "humans")]
+        weak = [one.label for one in metrics if one.low <= best.value]
+        if weak:
+            parts.append(f"{place}, {best.label} {number(best.value)}: {listed(weak)}")
+    if not parts:
+        return ""
+    return (
+        "Not above a sentinel, which sees one side of a correction alone, by the lower bounds of "
+        f"their intervals: {'; '.join(parts)}."
+    )
 
 
 def _of_result(study: Study, result: Result) -> Iterator[str]:

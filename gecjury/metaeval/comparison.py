@@ -26,6 +26,7 @@ from gecjury.metaeval.audit.biases import measure_biases
 from gecjury.metaeval.audit.drift import measure_drift, read_earlier
 from gecjury.metaeval.audit.judges import judges_audits
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
+from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
 from gecjury.metaeval.edits.comparison import (
     EditResult,
     EditTasks,
@@ -33,7 +34,8 @@ from gecjury.metaeval.edits.comparison import (
     edit_tasks,
     plan_edits,
 )
-from gecjury.metaeval.edits.corrections import compare_labels
+from gecjury.metaeval.edits.corrections import compare_labels, decisions
+from gecjury.metaeval.people import among_people
 from gecjury.metaeval.ratings import rated_rows
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
@@ -47,7 +49,7 @@ from gecjury.metaeval.result import (
 )
 from gecjury.metaeval.segments import segment_level
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Row, Study
+from gecjury.metaeval.study import LEAST_SENTENCES, Result, Row, Study
 from gecjury.metaeval.uncertainty import (
     DRAWN_LEVELS,
     Difference,
@@ -172,6 +174,8 @@ class Trial:
         asked = settings
         study = Study(benchmark, asked)
         check_study(study, views)
+        _check_sentinels(study)
+        _check_good(study)
         if benchmark.places:
             settings = _without_systems(settings, benchmark)
             study = Study(benchmark, settings)
@@ -224,7 +228,15 @@ class Trial:
         # Intervals and tests need all metrics at once, so results are first made without them.
         tracked = runtime.track(tables, "agreement with people", len(tables))
         plain = [result for table in tracked for result in study.evaluate(table, views)]
-        results, chance, uncertainty = _weigh(self, tables, plain, study.chance(views))
+        if rounded := _rounded(tables, plain):
+            study = replace(study, rounded=rounded)
+        entries = [
+            Entry(table, metric if isinstance(metric, Scorer) else None)
+            for metric, table in zip(self.scored, tables, strict=True)
+        ]
+        # Metrics that know nothing have intervals as well, and take part in no test.
+        measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
+        results, chance, uncertainty = _weigh(self, measured, plain, study.chance(views))
         check_scored(results)
         # Single edits are scored last: they may take as long as all the other levels.
         edits = compare_edits(self.edits, study.benchmark, runtime, study.settings, score_files)
@@ -253,11 +265,13 @@ class Trial:
             results=results,
             chance=chance,
             annotators=annotators,
+            people=among_people(measured, views) if tables else (),
             uncertainty=uncertainty,
             edits=edits,
             ratings=ratings,
             segments=segments,
             labels=labels,
+            decisions=decisions(study, tables),
             windows=tuple(_windows(study, results)) if study.settings.windows else (),
             pairwise=tuple(_pairwise(study, tables, views)) if study.settings.pairwise else (),
             audits=tuple(judges_audits(study, tables, results, ceilings)),
@@ -271,11 +285,37 @@ class Trial:
                 tested=uncertainty is not None and any(uncertainty.tests.values()),
                 noted=[note for table in tables for note in table.statistics.notes],
                 labels=labels,
+                rows={
+                    "ratings": ratings,
+                    "segment level": segments.rows if segments else (),
+                    "labels": labels.rows if labels else (),
+                },
             ),
         )
 
 
 _Row = Row[Any] | EditResult
+
+
+def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
+    """Return the best metric in the levels of every judge that gives few, so that ties compare."""
+    judges = {table.signature.label: levels_of(table) for table in tables}
+    accuracies = {
+        result.label: result.sentence.accuracy
+        for result in reversed(results)
+        if result.sentence is not None and judges[result.label] is None
+    }
+    best = max(accuracies, key=lambda label: np.nan_to_num(accuracies[label]), default=None)
+    table = next((table for table in tables if table.signature.label == best), None)
+    if table is None:
+        return ()
+    return tuple(
+        sentence_table(
+            f"{best} in the levels of {judge}", table.systems, in_levels(table.sentences, levels)
+        )
+        for judge, levels in judges.items()
+        if levels is not None
+    )
 
 
 def _drawn(benchmark: Benchmark, settings: Settings, views: Sequence[View]) -> Benchmark:
@@ -338,6 +378,8 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
             (settings.pairwise, "--pairwise"),
             (settings.audit, "--audit"),
             (settings.drift_from is not None, "--drift-from"),
+            (settings.sentinels, "--sentinels"),
+            (settings.good is not None, "--good"),
         ),
         f"of {benchmark.name} people judged single edits alone; take --level edit, and leave out "
         "what is for whole corrections",
@@ -390,6 +432,37 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
         )
 
 
+def _check_sentinels(study: Study) -> None:
+    """Refuse sentinels that have no other source to learn from."""
+    if not study.settings.sentinels:
+        return
+    judged = np.flatnonzero((~np.isnan(study.quality)).any(axis=0)).tolist()
+    if len({study.benchmark.corpus.sources[row] for row in judged}) < LEAST_SENTENCES:
+        raise OptionError(
+            f"--sentinels: whole corrections of fewer than {LEAST_SENTENCES} sources of "
+            f"{study.benchmark.name} were judged, and a sentinel learns from other sources than it "
+            "scores; leave the option out"
+        )
+
+
+def _check_good(study: Study) -> None:
+    """Refuse a bound of good ratings without ratings, or that calls all of them alike."""
+    bound, ratings = study.settings.good, study.benchmark.segment_scores
+    if bound is None:
+        return
+    name = study.benchmark.name
+    if ratings is None:
+        raise OptionError(
+            f"--good {bound:g}: {name} has no ratings of single corrections; leave the option out"
+        )
+    low, high = float(np.nanmin(ratings)), float(np.nanmax(ratings))
+    if not low < bound <= high:
+        raise OptionError(
+            f"--good {bound:g}: the ratings of {name} are from {low:g} to {high:g}, so that all "
+            f"corrections would be {'good' if bound <= low else 'bad'}; take a bound between"
+        )
+
+
 def _check_statistic(study: Study, views: Sequence[View]) -> None:
     """Refuse soft pairwise accuracy without judgments of single sentences."""
     settings = study.settings
@@ -433,7 +506,7 @@ def _check_audit(study: Study, views: Sequence[View]) -> None:
 
 
 def _weigh(
-    trial: Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
+    trial: Trial, measured: Uncertainty, results: list[Result], chance: list[Result]
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
     """Put intervals and clusters into results, and return how they were computed."""
     views, settings = trial.views, trial.study.settings
@@ -442,24 +515,18 @@ def _weigh(
     # Of a view the intervals of each level, the tests, and the differences.
     total = len(views) * (len(DRAWN_LEVELS) + 2)
     with trial.runtime.progress.task("intervals and tests", total) as bar:
-        return _resampled(trial, tables, results, chance, bar)
+        return _resampled(trial, measured, results, chance, bar)
 
 
 def _resampled(
     trial: Trial,
-    tables: Sequence[ScoreTable],
+    measured: Uncertainty,
     results: list[Result],
     chance: list[Result],
     bar: Bar,
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests]:
-    study, views, settings = trial.study, trial.views, trial.study.settings
-    entries = [
-        Entry(table, metric if isinstance(metric, Scorer) else None)
-        for metric, table in zip(trial.scored, tables, strict=True)
-    ]
-    count, step = len(entries), len(views)
-    # Metrics that know nothing have intervals as well, and take part in no test.
-    measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
+    views, settings = trial.views, trial.study.settings
+    count, step = len(trial.scored), len(views)
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
@@ -525,7 +592,7 @@ def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
     for view in views:
         agreement = study.ceiling(view)
         if agreement is not None:
-            items, directed = study.benchmark.rankings[view], study.benchmark.directed_kappa
+            items, directed = study.rankings_by_people(view), study.benchmark.directed_kappa
             between = annotator_kappa(items, directed=directed)
             within = annotator_kappa(items, within=True, directed=directed)
             annotators[view] = Annotators(agreement, between, within)

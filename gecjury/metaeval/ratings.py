@@ -13,7 +13,7 @@ from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RATING_DIGITS
 from gecjury.corpus.corpus import Corpus
-from gecjury.metaeval.study import Row, Study
+from gecjury.metaeval.study import Row, Study, mean_by_rater
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import kendall, pearson, pearsons, spearman, spearmans
 from gecjury.stats.counts import defined_mean, ratio
@@ -222,7 +222,7 @@ def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     several = {aspect: table for aspect, table in raters.items() if len(table) > 1}
     if len(several) > 1:
         # Aspects have the same raters, so that a mean by rater exists.
-        several["mean"] = np.mean(list(several.values()), axis=0)
+        several["mean"] = mean_by_rater(several)
     return several
 
 

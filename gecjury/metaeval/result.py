@@ -15,8 +15,9 @@ from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.audit.judges import Audit
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import LabelComparison
+from gecjury.metaeval.edits.corrections import Decided, LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.people import PEOPLE, AmongPeople
 from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.segments import SegmentLevel
 from gecjury.metaeval.settings import Settings
@@ -138,11 +139,13 @@ class Comparison:
         results: a metric and view each.
         chance: results of metrics that know nothing.
         annotators: by view, how far people agree; without views that nobody ranked in.
+        people: metrics, chance and people against single annotators, by view.
         uncertainty: intervals and tests; None without resampling.
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
         labels: single corrections against the labels they were given; None without labels.
+        decisions: corrections kept by their scores; none where nothing says which are good.
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
         audits: the audits of the metrics that audit themselves.
@@ -158,11 +161,13 @@ class Comparison:
     results: tuple[Result, ...]
     chance: tuple[Result, ...]
     annotators: Mapping[View, Annotators]
+    people: tuple[AmongPeople, ...]
     uncertainty: IntervalsAndTests | None
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
     segments: SegmentLevel | None
     labels: LabelComparison | None
+    decisions: tuple[Decided, ...]
     windows: tuple[WindowAgreement, ...]
     pairwise: tuple[PairwiseAgreement, ...]
     audits: tuple[Audit, ...]
@@ -222,7 +227,7 @@ class Comparison:
             return edit_rows(self.edits)
         records = [self._row(result) for result in (*self.results, *self.chance)]
         for view, people in self.annotators.items():
-            record: dict[str, Any] = {"metric": "two annotators", "family": "humans"}
+            record: dict[str, Any] = {"metric": PEOPLE, "family": "humans"}
             record |= {"human": view, "signature": ""}
             if self.settings.level != "system":
                 record |= {"accuracy": people.agreement.accuracy, "pairs": people.agreement.decided}

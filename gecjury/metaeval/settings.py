@@ -61,6 +61,11 @@ class Settings:
             (default: those that the package knows by the model's name).
         drift_from: also the change of scores since an earlier run, whose score files (-o) are in
             DIR; nothing is scored for it.
+        sentinels: also metrics that must fail: regressions that see the source, the correction, its
+            edits or its length alone and learn from the judgments of other sources; a caution
+            names the metrics that are not above them.
+        good: also decisions whether a correction is good: one with a rating of at least R (labels
+            of whole corrections need no bound).
         limit: compare on N of the judged sentences, drawn by the seed; all of them where there are
             no more.
 
@@ -87,6 +92,8 @@ class Settings:
     audit: bool = False
     own_systems: tuple[str, ...] = option((), metavar="SYSTEM", several=True)
     drift_from: str | None = option(None, metavar="DIR")
+    sentinels: bool = False
+    good: float | None = option(None, metavar="R")
     limit: int | None = option(None, metavar="N", least=1)
 
     def __post_init__(self) -> None:
@@ -109,6 +116,16 @@ class Settings:
             raise OptionError(
                 f"{asked[0]} with --level {self.level}: it is measured on judged pairs of "
                 "corrections; take --level sentence or all"
+            )
+        if self.sentinels and self.level == "edit":
+            raise OptionError(
+                "--sentinels with --level edit: sentinels score whole corrections; take another "
+                "level"
+            )
+        if self.good is not None and self.level in ("system", "edit"):
+            raise OptionError(
+                f"--good {self.good:g} with --level {self.level}: it is for whole corrections; "
+                "take --level sentence or all"
             )
         if self.credit and self.level not in ("edit", "all"):
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")

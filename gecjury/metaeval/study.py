@@ -18,14 +18,18 @@ from gecjury.benchmarks.annotators import (
 )
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import (
+    MEAN_RATER,
     PAIRS_AT_ONCE,
+    RATING_DIGITS,
     JudgedEntries,
     JudgmentPairs,
+    RankedItem,
     judged_entries,
+    rank_ratings,
 )
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError, known_name
-from gecjury.metaeval.chance import chance_scores, sentence_table
+from gecjury.metaeval.chance import chance_scores, sentence_table, sentinel_scores
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
@@ -142,10 +146,12 @@ class Study:
     Attributes:
         benchmark: corpus, judgments and human scores.
         settings: settings of the comparison.
+        rounded: metrics rounded to the levels of a judge, which stand among the chance tables.
     """
 
     benchmark: Benchmark
     settings: Settings = field(default_factory=Settings)
+    rounded: tuple[ScoreTable, ...] = ()
 
     def human_kind(self, view: View) -> str:
         """Return the human column in use, such as `trueskill`.
@@ -346,7 +352,8 @@ class Study:
         Args:
             view: the view of the judgments.
             table: the metric's scores.
-            pairs: by default those of the view, expanded; others must come from its rankings.
+            pairs: by default those of the view, expanded; others must come from its rankings
+                (item −1: from none of them).
 
         Returns:
             Of the first and of the second system, each of shape (pairs,); NaN where the metric
@@ -361,7 +368,7 @@ class Study:
             # An item without a group has no score, so its pairs read a last column of NaN.
             columns = {group.id: number for number, group in enumerate(groups)}
             ids = [f"{i.annotator}.{i.item_id}" for i in self.benchmark.rankings[view]]
-            of_item = [columns.get(name, len(groups)) for name in ids]
+            of_item = [columns.get(name, len(groups)) for name in ids] + [len(groups)]
             column = np.array(of_item, dtype=np.int64)[pairs.item]
             scores = np.column_stack([items, np.full(len(items), np.nan)])
         return scores[pairs.first, column], scores[pairs.second, column]
@@ -370,7 +377,7 @@ class Study:
         """Return agreement over the judgments that `ceiling` compares; None without them."""
         wanted: list[IntArray] = []
         sides: list[tuple[FloatArray, FloatArray]] = []
-        for pairs, rows in self._doubly_judged.get(view, ()):
+        for pairs, rows in self.doubly_judged.get(view, ()):
             first, second = self.sides(view, table, pairs)
             wanted.append(pairs.preference[rows])
             sides.append((first[rows], second[rows]))
@@ -380,13 +387,53 @@ class Study:
         return preference_agreement(np.concatenate(wanted), left, right, ties=self.settings.ties)
 
     @cached_property
-    def _doubly_judged(self) -> dict[View, list[tuple[JudgmentPairs, IntArray]]]:
+    def doubly_judged(self) -> Mapping[View, list[tuple[JudgmentPairs, IntArray]]]:
+        """Pairs in parts, and the rows of `gecjury.benchmarks.annotators.doubly_judged`, by view.
+
+        The pairs name items of the view's rankings, as `sides` needs them.
+        """
         ties = self.settings.ties == "calibrated"
         judged: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
         for view, items in self.benchmark.rankings.items():
-            parts = self.judged(view).repeated(within=False) if items else ()
+            parts = self.annotated(view).repeated(within=False) if items else ()
+            if self.annotated(view) is not self.judged(view):
+                # Raters' rankings are not those of the view, which has one item a sentence.
+                of_sentence = {item.sentence: number for number, item in enumerate(items)}
+                lines = range(len(self.benchmark.corpus))
+                place = np.array([of_sentence.get(line, -1) for line in lines], dtype=np.int64)
+                parts = (replace(pairs, item=place[pairs.sentence]) for pairs in parts)
             judged[view] = [(pairs, doubly_judged(pairs, ties=ties)) for pairs in parts]
         return judged
+
+    def rankings_by_people(self, view: View) -> tuple[RankedItem, ...]:
+        """Return the rankings of a view by single annotators.
+
+        Where its rankings are derived from mean ratings, these are derived from the ratings of
+        each rater: of the aspect that was rated, or of the rater's mean over the aspects.
+        """
+        items, raters = self.benchmark.rankings[view], self.benchmark.raters
+        if not raters or {item.annotator for item in items} != {MEAN_RATER}:
+            return items
+        corpus = self.benchmark.corpus
+        return tuple(
+            item
+            for number, ratings in enumerate(mean_by_rater(raters))
+            for item in rank_ratings(ratings, corpus, f"rater {number + 1}")
+        )
+
+    def annotated(self, view: View) -> JudgedEntries:
+        """Return `rankings_by_people` as entries; those of `judged` where they are the same."""
+        if view not in self._annotated:
+            items, entries = self.rankings_by_people(view), self.judged(view)
+            if items is not self.benchmark.rankings[view]:
+                entries = judged_entries(items, self.benchmark.corpus.names)
+                entries = replace(entries, shared=self.settings.ties != "calibrated")
+            self._annotated[view] = entries
+        return self._annotated[view]
+
+    @cached_property
+    def _annotated(self) -> dict[View, JudgedEntries]:
+        return {}
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
         """Return how well two different annotators agree on pairs of the corpus' systems.
@@ -395,17 +442,56 @@ class Study:
         """
         if not self.benchmark.rankings.get(view):
             return None
-        agreement = annotator_agreement(self.judged(view))
+        agreement = annotator_agreement(self.annotated(view))
         if self.settings.ties == "calibrated":
             agreement = replace(agreement, accuracy=agreement.with_ties, decided=agreement.pairs)
         return agreement
 
     @cached_property
     def chance_tables(self) -> tuple[ScoreTable, ...]:
-        """Score tables of the metrics that know nothing (`gecjury.metaeval.chance`)."""
-        corpus = self.benchmark.corpus
-        scores = chance_scores(corpus, self.settings.seed)
-        return tuple(sentence_table(name, corpus.names, table) for name, table in scores.items())
+        """Score tables of `gecjury.metaeval.chance`: chance, sentinels, metrics in few levels."""
+        corpus, seed = self.benchmark.corpus, self.settings.seed
+        scores = dict(chance_scores(corpus, seed))
+        if self.settings.sentinels:
+            scores |= sentinel_scores(corpus, self.quality, seed)
+        made = (sentence_table(name, corpus.names, table) for name, table in scores.items())
+        return (*made, *self.rounded)
+
+    @cached_property
+    def quality(self) -> FloatArray:
+        """People's judgment of each correction, systems × sentences; NaN where there is none.
+
+        The mean rating; in rankings the share of comparisons won, ties one half; or 1 for a good
+        label and 0 for a bad one.
+        """
+        benchmark = self.benchmark
+        shape = len(benchmark.corpus.names), len(benchmark.corpus)
+        if benchmark.segment_scores is not None:
+            return benchmark.segment_scores
+        if benchmark.labels is not None:
+            labels = np.array(benchmark.labels.values)
+            compared = np.isin(labels, [benchmark.labels.true, *benchmark.labels.false])
+            return np.where(compared, labels == benchmark.labels.true, np.nan)
+        won, met = np.zeros((2, *shape))
+        if benchmark.rankings.get(benchmark.view):
+            for part in self.judged(benchmark.view).parts():
+                for side, sign in ((part.first, 1), (part.second, -1)):
+                    np.add.at(won, (side, part.sentence), (1 + sign * part.preference) / 2)
+                    np.add.at(met, (side, part.sentence), 1)
+        return ratio(won, met, np.nan)
+
+    @property
+    def good(self) -> FloatArray | None:
+        """1 for good corrections and 0 for bad ones, as `quality`; None where nothing says so.
+
+        Good are those with the good label, or with a rating of at least `settings.good`.
+        """
+        if self.benchmark.labels is not None and self.benchmark.segment_scores is None:
+            return self.quality
+        if self.settings.good is None or self.benchmark.segment_scores is None:
+            return None
+        ratings = self.benchmark.segment_scores.round(RATING_DIGITS)
+        return np.where(np.isnan(ratings), np.nan, ratings >= self.settings.good)
 
     def chance(self, views: Sequence[View]) -> list[Result]:
         """Return the results of a constant, a random and a copy-the-source metric."""
@@ -475,6 +561,11 @@ class Study:
             for pairs in self.parts(view)
         )
         return pair_table(parts, size=size, ties=self.settings.ties)
+
+
+def mean_by_rater(raters: Mapping[str, FloatArray]) -> FloatArray:
+    """Return each rater's mean over the aspects, raters × systems × sentences; NaN without all."""
+    return np.mean(list(raters.values()), axis=0)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

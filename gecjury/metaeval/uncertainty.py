@@ -5,7 +5,7 @@ Everything is computed from existing scores: nothing is scored again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -154,7 +154,7 @@ class Uncertainty:
         seed, names = self.study.settings.seed, corpus.names
         return make_resampled(how.over, how.resamples, len(corpus), len(names), seed, judged)
 
-    def _draws_of(self, view: View, over: Over) -> Resampled:
+    def draws_of(self, view: View, over: Over) -> Resampled:
         """Return the draws over the named dimension alone, of systems that humans scored."""
         # A system that nobody judged would make every draw that holds it undefined.
         judged, draws = np.flatnonzero(~np.isnan(self.study.human(view))), self.draws
@@ -217,7 +217,7 @@ class Uncertainty:
         key = level, view, over
         if key not in self._kept:
             make = self._over_systems if level == "system" else self._over_pairs
-            self._kept[key] = make(view, self._draws_of(view, over))
+            self._kept[key] = make(view, self.draws_of(view, over))
         return self._kept[key]
 
     @cached_property
@@ -400,15 +400,31 @@ class Uncertainty:
         return self._judge("system", test, statistic, rows, values, p)
 
     def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
+        parts = ((pairs.sentence, outcomes) for pairs, outcomes in self._parts(view, rows))
+        values, p = self.paired_test(parts, len(rows))
+        return self._judge("sentence", "paired-permutation", "accuracy", rows, values, p)
+
+    def paired_test(
+        self, parts: Iterable[tuple[IntArray, Sequence[PairOutcomes]]], size: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Test whether accuracies differ, by swapping the answers to whole sentences.
+
+        Args:
+            parts: the sentences of some judged pairs, and the outcomes of each metric on them.
+            size: M, the number of metrics.
+
+        Returns:
+            The accuracies, shape (M,), and two-sided p, M × M, NaN where it is not defined.
+        """
         lines = len(self.study.benchmark.corpus)
         signs, exact = permutation_signs(lines, self._how.permutations, self.study.settings.seed)
-        duels = list(combinations(range(len(rows)), 2))
+        duels = list(combinations(range(size), 2))
         # Sums by sentence are all that a swap of whole sentences needs.
         won, used = np.zeros((2, 2, lines, len(duels)))
-        right, pairs_used = np.zeros((2, len(rows)))
-        for pairs, outcomes in self._parts(view, rows):
+        right, pairs_used = np.zeros((2, size))
+        for sentence, outcomes in parts:
             for duel, (i, j) in enumerate(duels):
-                sums = sums_by_sentence(outcomes[i], outcomes[j], pairs.sentence, lines)
+                sums = sums_by_sentence(outcomes[i], outcomes[j], sentence, lines)
                 won[:, :, duel] += sums[0]
                 used[:, :, duel] += sums[1]
             right += [outcome.right[outcome.used].sum() for outcome in outcomes]
@@ -416,8 +432,7 @@ class Uncertainty:
         null = swapped_accuracies(won, used, signs)
         observed = swapped_accuracies(won, used, np.ones((1, lines)))[0]
         shares = np.where(np.isnan(observed), np.nan, share_at_least(null, observed, exact))
-        p, values = symmetric(len(rows), duels, shares), ratio(right, pairs_used, np.nan)
-        return self._judge("sentence", "paired-permutation", "accuracy", rows, values, p)
+        return ratio(right, pairs_used, np.nan), symmetric(size, duels, shares)
 
     def _judge(
         self,

@@ -10,8 +10,9 @@ from typing import Any
 from gecjury.metaeval.audit.biases import Bias
 from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
+from gecjury.metaeval.edits.corrections import ANY, Decided, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.people import AmongPeople
 from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
@@ -36,7 +37,7 @@ from gecjury.wording import listed, number
 # Intervals stand beside the two correlations that people quote, and the accuracy: with those of
 # all statistics the table would be too wide for a terminal. JSON has them all.
 _BOUNDED = ("pearson", "spearman", "accuracy")
-_DIGITS = {"tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
+_DIGITS = {"kept": 1, "tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
 _WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
 # Metrics named beside the annotators; the others stand in JSON.
@@ -65,6 +66,10 @@ def tables(comparison: Comparison) -> list[Table]:
         parts.append(_segment_table(comparison, comparison.segments))
     if comparison.labels is not None:
         parts.append(_label_table(comparison, comparison.labels))
+    if comparison.decisions:
+        parts.append(_decision_table(comparison))
+    if comparison.people:
+        parts.append(_people_table(comparison))
     parts += audit_tables(comparison)
     if comparison.settings.windows:
         parts.append(_window_table(comparison))
@@ -108,6 +113,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "caveats": [caution.text for caution in comparison.cautions],
     }
     # From here on keys are there only where they were asked for or the data has them.
+    if comparison.people:
+        record["people"] = [_person(row) for row in comparison.people]
     if benchmark.places:
         record["places"] = True
     if benchmark.drawn_from is not None:
@@ -129,6 +136,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
             "counts": comparison.labels.counts,
             "rows": [_labelled(row) for row in comparison.labels.rows],
         }
+    if comparison.decisions:
+        record["decisions"] = [_agreed(row) for row in comparison.decisions]
     if comparison.audits:
         record["audits"] = {
             audit.signature: {
@@ -313,6 +322,10 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
     for view, people in comparison.annotators.items():
         agreement = people.agreement
         if not agreement.decided:
+            notes.append(
+                f"two annotators ({view}): no pair was decided by two annotators whom the data "
+                "tell apart, so that people have no rank among the metrics"
+            )
             continue
         note = (
             f"two annotators ({view}) agree on {number(agreement.accuracy)} of "
@@ -503,10 +516,55 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented | Labelled | Bias | Drift) -> dict[str, Any]:
+def _agreed(row: Rated | Segmented | Labelled | Decided | Bias | Drift) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
     record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
     return {**record, "ci95": row.intervals}
+
+
+# ---- people among the metrics
+
+
+def _person(row: AmongPeople) -> dict[str, Any]:
+    record = {"metric": row.label, "family": row.family, "human": row.view, **asdict(row)}
+    del record["label"], record["view"]
+    return {**record, "ci95": record.pop("intervals")}
+
+
+def _people_table(comparison: Comparison) -> Table:
+    """Return a table of metrics and people against single annotators."""
+    systems = {row.annotators for row in comparison.people if row.annotators}
+    pairs = any(row.judgments for row in comparison.people)
+    keys = ["metric", "family", "human"]
+    keys += [*SYSTEM_STATISTICS[:-1], "system_cluster"] if systems else []
+    keys += ["accuracy", "sentence_cluster", "relative", "judgments"] if pairs else []
+    rows = []
+    for row in comparison.people:
+        # Intervals of two ratios would make the table wider than a terminal; JSON has them.
+        shown = {key: row.intervals[key] for key in _BOUNDED if key in row.intervals}
+        rows.append(_with_intervals(_person(row), shown))
+    notes = [
+        "r, ρ, τ, pair acc: scores of systems against those by the judgments of all annotators but "
+        f"one, mean over {listed(sorted(map(str, systems)))}; two annotators: that one's own scores"
+    ] * bool(systems)
+    notes += [
+        "accuracy: on pairs that two annotators judged, against either; two annotators: of one "
+        "against the other; relative: accuracy divided by theirs"
+    ] * pairs
+    if comparison.uncertainty is not None:
+        notes.append(
+            "cl: clusters of metrics and people, Holm-corrected: system level by PERM-SYS, p twice "
+            "the mean over the annotators; sentence level by paired permutation of sources"
+        )
+    table = Table(
+        _columns(*keys, kendall="τ sys", accuracy="sent acc"),
+        rows,
+        "People among the metrics",
+        notes,
+    )
+    essential = ["human"] * (len(comparison.views) > 1) + ["metric", "family", "pearson"]
+    essential += ["system_cluster", "accuracy", "sentence_cluster", "relative"]
+    return _for_people(table, essential, "accuracy" if pairs else "pearson")
 
 
 # ---- single edits
@@ -729,6 +787,35 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
         notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
     return Table(columns, list(rows.values()), title, notes)
+
+
+def _decision_table(comparison: Comparison) -> Table:
+    """Return a table of what keeping corrections by a learnt threshold gives."""
+    keys = ("metric", "family", "precision", "recall", "f", "kept", "threshold", "better", "pairs")
+    rows = [
+        _with_intervals(
+            _agreed(row), {k: row.intervals[k] for k in ("precision", "f") if k in row.intervals}
+        )
+        for row in comparison.decisions
+    ]
+    first, bound = comparison.decisions[0].agreement, comparison.settings.good
+    meant = "the good label" if bound is None else f"a rating of at least {bound:g}"
+    notes = [
+        f"good: {meant} ({first.good} of {first.good + first.bad} corrections); kept: scores of at "
+        "least a threshold that was learnt from the other four fifths of the sources for the "
+        "highest F0.5; constant keeps all",
+        "least kept: the threshold learnt from all sources, for `score --keep`; better of two: of "
+        "a good and a bad correction of one source the good one scores higher",
+    ]
+    if comparison.settings.resampling.draws_sentences:
+        notes.append(f"{_OVER_SOURCES}, thresholds as they are")
+    headings = {"f": "F0.5", "kept": "kept %", "threshold": "least kept", "better": "better of two"}
+    for record in rows:
+        record["kept"] *= 100
+    title = f"{comparison.benchmark.name}: decisions whether a correction is good"
+    table = Table(_columns(*keys, **headings), rows, title, notes)
+    essential = ("metric", "family", "precision", "recall", "f", "kept", "threshold", "better")
+    return _for_people(table, essential, "f")
 
 
 # ---- windows, pairs of systems

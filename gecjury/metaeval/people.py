@@ -1,0 +1,301 @@
+"""People among the metrics: single annotators against the others, and metrics on the same.
+
+At system level each annotator's own scores of the systems are held against the scores that follow
+from the judgments of all others, and so are the metrics' scores; figures are means over the
+annotators. At sentence level the pairs count that two annotators judged: an annotator, and every
+metric, is held against the judgment of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.benchmarks.judgments import judged_entries
+from gecjury.benchmarks.table import View
+from gecjury.metaeval.ratings import against_rest
+from gecjury.metaeval.resampled import resampled_human_scores
+from gecjury.metaeval.study import LEAST_SENTENCES, Study, mean_by_rater
+from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Uncertainty
+from gecjury.stats.bootstrap import Interval, interval
+from gecjury.stats.correlation import correlations
+from gecjury.stats.counts import ratio
+from gecjury.stats.permutation import cluster_ranks, holm_matrix, perm_systems
+from gecjury.stats.preferences import (
+    PairOutcomes,
+    drawn_sums,
+    outcomes_by_pair,
+    pair_outcomes,
+)
+
+PEOPLE = "two annotators"
+"""The row of people."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmongPeople:
+    """One metric, or people, against single annotators; a figure without data is NaN.
+
+    Attributes:
+        label: the metric with its settings, or `two annotators`.
+        family: the metric's family, `chance`, or `humans`.
+        view: the view of the judgments.
+        annotators: annotators whose scores of systems are compared with those of the others.
+        pearson: Pearson's r with the others' scores of systems, −1 to 1, mean over annotators.
+        spearman: Spearman's ρ of the same.
+        kendall: Kendall's τ-b of the same.
+        pairwise_accuracy: share of pairs of systems in the others' order, likewise.
+        system_cluster: significance cluster, 1 is best; None without tests.
+        accuracy: accuracy on the pairs that two annotators judged, 0 to 1.
+        relative: `accuracy` divided by that of two annotators.
+        judgments: judgments that `accuracy` rests on: two for each pair.
+        sentence_cluster: significance cluster by `accuracy`.
+        intervals: interval of each figure, where sentences or systems were drawn.
+    """
+
+    label: str
+    family: str
+    view: View
+    annotators: int = 0
+    pearson: float = math.nan
+    spearman: float = math.nan
+    kendall: float = math.nan
+    pairwise_accuracy: float = math.nan
+    system_cluster: int | None = None
+    accuracy: float = math.nan
+    relative: float = math.nan
+    judgments: int = 0
+    sentence_cluster: int | None = None
+    intervals: Mapping[str, Interval]
+
+
+def among_people(measured: Uncertainty, views: Sequence[View]) -> tuple[AmongPeople, ...]:
+    """Return a row for each metric, then chance, then people, by view.
+
+    A view has rows if two annotators judged the same pairs, or if each of several annotators
+    judged enough for scores of systems.
+
+    Args:
+        measured: the metrics, then those of chance, with their draws.
+        views: the human judgments.
+    """
+    study, level = measured.study, measured.study.settings.level
+    rows: list[AmongPeople] = []
+    for view in views:
+        if not study.benchmark.rankings.get(view):
+            continue
+        figures: dict[str, tuple[FloatArray, FloatArray | None]] = {}
+        fields: dict[str, Sequence[int | None]] = {}
+        if level in ("system", "all"):
+            _over_systems(measured, view, figures, fields)
+        if level in ("sentence", "all"):
+            _over_pairs(measured, view, figures, fields)
+        if figures:
+            rows += _rows(measured, view, figures, fields)
+    return tuple(rows)
+
+
+def _rows(
+    measured: Uncertainty,
+    view: View,
+    figures: Mapping[str, tuple[FloatArray, FloatArray | None]],
+    fields: Mapping[str, Sequence[int | None]],
+) -> Iterator[AmongPeople]:
+    """Yield the rows of one view from figures, (rows,), with their draws, rows × draws."""
+    confidence = measured.study.settings.resampling.confidence
+    signatures = [entry.table.signature for entry in measured.entries]
+    names = [(about.label, about.family) for about in signatures] + [(PEOPLE, "humans")]
+    for row, (label, family) in enumerate(names):
+        values = {name: float(observed[row]) for name, (observed, _) in figures.items()}
+        bounds = {
+            name: interval(drawn[row], confidence, values[name])[0]
+            for name, (_, drawn) in figures.items()
+            if drawn is not None
+        }
+        record: dict[str, Any] = {"label": label, "family": family, "view": view, **values}
+        record |= {name: column[row] for name, column in fields.items()}
+        yield AmongPeople(**record, intervals=bounds)
+
+
+def _over_systems(
+    measured: Uncertainty,
+    view: View,
+    figures: dict[str, tuple[FloatArray, FloatArray | None]],
+    fields: dict[str, Sequence[int | None]],
+) -> None:
+    """Add figures of the system level: means over annotators of correlations with the others."""
+    study = measured.study
+    settings, over = study.settings, study.settings.resampling.over
+    draws = None
+    if over != "none" and len(study.benchmark.corpus) >= LEAST_SENTENCES:
+        draws = measured.draws_of(view, over)
+    lines = len(study.benchmark.corpus)
+    once = np.ones((1, lines))
+    parts: list[tuple[dict[str, FloatArray], dict[str, FloatArray] | None]] = []
+    tests: list[FloatArray] = []
+    metrics = _metrics(measured)
+    # A person gives no scores of single sentences, which SPA needs.
+    statistic = "pearson" if settings.statistic == "spa" else settings.statistic
+    for person, rest in _people(study, view, lines, once if draws is None else draws.counts):
+        scored = ~np.isnan(study.human(view) + person[0] + rest[0])
+        plain = measured.plain_scores[:, 0]
+        if not _varies(person[0], scored) or not _varies(rest[0], scored):
+            continue
+        whole = np.vstack([plain, person[:1]])
+        observed = correlations(rest[:1, scored], whole[:, scored])
+        drawn = None
+        if draws is not None and (draws.systems is None or scored.sum() >= LEAST_SYSTEMS):
+            judged = slice(None) if draws.systems is not None else scored
+            made = [
+                correlations(rest[1:, judged], row[:, judged], draws.systems)
+                for row in (*measured.scores, person[1:])
+            ]
+            drawn = {name: np.stack([one[name] for one in made]) for name in observed}
+        parts.append((observed, drawn))
+        if over != "none":
+            tests.append(
+                perm_systems(
+                    rest[0, scored],
+                    whole[[*metrics, len(plain)]][:, scored],
+                    statistic=statistic,
+                    permutations=settings.resampling.permutations,
+                    seed=settings.seed,
+                )[1]
+            )
+    if not parts:
+        return
+    for name in parts[0][0]:
+        draws_of_all = [drawn[name] for _, drawn in parts if drawn is not None]
+        mean = np.mean([observed[name] for observed, _ in parts], axis=0)
+        figures[name] = mean, np.mean(draws_of_all, axis=0) if draws_of_all else None
+    fields["annotators"] = [len(parts)] * (len(measured.entries) + 1)
+    if tests:
+        # Twice the mean of p-values is one however they depend on each other (Vovk and Wang 2020).
+        p = np.minimum(2 * np.mean(tests, axis=0), 1)
+        fields["system_cluster"] = _clusters(measured, figures[statistic][0], p)
+
+
+def _over_pairs(
+    measured: Uncertainty,
+    view: View,
+    figures: dict[str, tuple[FloatArray, FloatArray | None]],
+    fields: dict[str, Sequence[int | None]],
+) -> None:
+    """Add figures of the pairs that two annotators judged: metrics and people on the same."""
+    study, over = measured.study, measured.study.settings.resampling.over
+    first, second, sentence, outcomes = _twice_judged(measured, view)
+    if not len(sentence):
+        return
+    sums = [outcomes_by_pair(outcome)[::2] for outcome in outcomes]
+    right, used = (np.array([part.sum() for part in side]) for side in zip(*sums, strict=True))
+    accuracy = ratio(right, used, np.nan)
+    drawn = relative = None
+    if over != "none" and len(study.benchmark.corpus) >= LEAST_SENTENCES:
+        draws = measured.draws_of(view, over)
+        at = sentence, first, second, draws.counts, draws.multiplicity
+        drawn = np.stack([ratio(drawn_sums(r, *at), drawn_sums(u, *at), np.nan) for r, u in sums])
+        relative = ratio(drawn, np.broadcast_to(drawn[-1], drawn.shape), np.nan)
+    figures["accuracy"] = accuracy, drawn
+    figures["relative"] = accuracy / accuracy[-1], relative
+    fields["judgments"] = [int(count) for count in used]
+    if over != "none":
+        tested = [outcomes[row] for row in (*_metrics(measured), len(outcomes) - 1)]
+        _, p = measured.paired_test([(sentence, tested)], len(tested))
+        fields["sentence_cluster"] = _clusters(measured, accuracy, p)
+
+
+def _twice_judged(
+    measured: Uncertainty, view: View
+) -> tuple[IntArray, IntArray, IntArray, list[PairOutcomes]]:
+    """Return both systems and the sentence of each judgment, and outcomes of metrics and people."""
+    study, ties = measured.study, measured.study.settings.ties
+    columns: list[tuple[IntArray, ...]] = []
+    sides: list[list[tuple[FloatArray, FloatArray]]] = []
+    for pairs, rows in study.doubly_judged[view]:
+        chosen = pairs.select(rows)
+        columns.append((chosen.first, chosen.second, chosen.sentence, chosen.preference))
+        scores = [study.sides(view, entry.table, chosen) for entry in measured.entries]
+        # Judgments of the first annotators come before those of the second, in the same order:
+        # what the other annotator preferred is the answer that a person gives.
+        other = np.roll(chosen.preference, len(rows) // 2).astype(np.float64)
+        sides.append([*scores, (other, np.zeros(len(other)))])
+    if not columns:
+        none = np.zeros(0, dtype=np.int64)
+        return none, none, none, []
+    first, second, sentence, preference = (
+        np.concatenate(column) for column in zip(*columns, strict=True)
+    )
+    outcomes = []
+    for of_row in zip(*sides, strict=True):
+        left, right = (np.concatenate([part[side] for part in of_row]) for side in (0, 1))
+        outcomes.append(pair_outcomes(preference, left, right, ties=ties))
+    return first, second, sentence, outcomes
+
+
+def _people(
+    study: Study, view: View, lines: int, counts: FloatArray
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield each annotator's scores of systems, and those by the judgments of all others.
+
+    Each of shape (1 + draws, systems): first over all sentences, then for every row of `counts`.
+    """
+    benchmark, kind = study.benchmark, study.human_kind(view)
+    counts = np.vstack([np.ones((1, lines)), counts])
+    if kind == "mean" and benchmark.raters:
+        tables = mean_by_rater(benchmark.raters)
+        for sides in against_rest(tables) if len(tables) > 1 else ():
+            drawn = [
+                resampled_human_scores(
+                    replace(benchmark, segment_scores=side), kind, view, None, counts
+                )
+                for side in sides
+            ]
+            yield from _both(*drawn)
+        return
+    items, names = study.rankings_by_people(view), benchmark.corpus.names
+    people = dict.fromkeys(item.annotator for item in items)
+    for name in people if len(people) > 1 else ():
+        own = judged_entries([item for item in items if item.annotator == name], names)
+        rest = judged_entries([item for item in items if item.annotator != name], names)
+        # No mean ratings here: a ranking gives shares of wins.
+        how = "expected-wins" if kind == "mean" else kind
+        person = resampled_human_scores(benchmark, how, view, own, counts)
+        others = resampled_human_scores(benchmark, how, view, rest, counts)
+        yield from _both(person, others)
+
+
+def _both(
+    person: FloatArray | None, others: FloatArray | None
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield both scores of systems where both exist."""
+    if person is not None and others is not None:
+        yield person, others
+
+
+def _varies(scores: FloatArray, scored: BoolArray) -> bool:
+    """Return True if three systems have a score, and not all the same."""
+    values = scores[scored]
+    return len(values) > 2 and bool((values != values[0]).any())
+
+
+def _metrics(measured: Uncertainty) -> list[int]:
+    """Return the entries that are tested: all but chance."""
+    families = [entry.table.signature.family for entry in measured.entries]
+    return [row for row, family in enumerate(families) if family != "chance"]
+
+
+def _clusters(measured: Uncertainty, values: FloatArray, p: FloatArray) -> list[int | None]:
+    """Return clusters of metrics and people, in the order of all rows; None for chance."""
+    places = [*_metrics(measured), len(measured.entries)]
+    level = measured.study.settings.resampling.level
+    clusters: list[int | None] = [None] * (len(measured.entries) + 1)
+    for place, cluster in zip(
+        places, cluster_ranks(values[places], holm_matrix(p), level), strict=True
+    ):
+        clusters[place] = cluster
+    return clusters

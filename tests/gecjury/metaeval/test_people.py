@@ -1,0 +1,120 @@
+"""People among the metrics, computed by hand on the toy judgments of `test_study`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
+from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.metaeval.chance import sentence_table
+from gecjury.metaeval.people import AmongPeople, among_people
+from gecjury.metaeval.resampled import Entry
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Study
+from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.scoring.scores import Statistics
+from gecjury.stats.resampling import Resampling
+from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark
+
+NAN = float("nan")
+RATERS = np.array(
+    [
+        [[3, 3, 3], [3, 2, 2], [1, 1, 1]],
+        [[2, 1, NAN], [2, 3, NAN], [1, 2, NAN]],
+    ]
+)
+SCORES = np.array([[3.0] * 3, [2.0] * 3, [1.0] * 3])
+
+
+def rated() -> Benchmark:
+    """Return the toy benchmark with ratings by two people in place of the rankings."""
+    toy = benchmark()
+    mean = np.nanmean(RATERS, axis=0)
+    items = rank_ratings(mean, toy.corpus)
+    scores = dict(zip(SYSTEMS, np.nanmean(mean, axis=1).tolist(), strict=True))
+    return replace(
+        toy,
+        corpus=replace(toy.corpus, groups=ranked_groups(items, list(SYSTEMS))),
+        rankings={"edit": items},
+        human={"edit": {"mean": scores}},
+        segment_scores=mean,
+        raters={"rating": RATERS},
+    )
+
+
+def rows(of: Benchmark, over: str = "none", **settings: str) -> tuple[AmongPeople, ...]:
+    how = Settings(
+        aggregate="mean",
+        resampling=Resampling(over=over, resamples=50, permutations=200),  # type: ignore[arg-type]
+        **settings,  # type: ignore[arg-type]
+    )
+    entry = Entry(sentence_table("mine", tuple(SYSTEMS), SCORES, "refless"))
+    return among_people(Uncertainty(Study(of, how), [entry]), ["edit"])
+
+
+def test_rankings_by_hand() -> None:
+    metric, people = rows(benchmark())
+    # Both ranked A, B and C on the second sentence: they agree on A > C and B > C, not on A and B.
+    assert people.accuracy == pytest.approx(2 / 3)
+    # The metric has A > B > C: all three of the first, two of the second.
+    assert metric.accuracy == pytest.approx(5 / 6)
+    assert metric.relative == pytest.approx(5 / 6 / (2 / 3))
+    assert (metric.judgments, people.judgments, people.relative) == (6, 6, 1.0)
+    # Wins less losses: A 3, B 1, C −4 of the first; A 0, B 2, C −2 of the second.
+    assert people.pearson == pytest.approx((3 * 0 + 1 * 2 + 4 * 2) / np.sqrt(26 * 8))
+    assert people.spearman == pytest.approx(0.5)
+    # The metric's 3, 2, 1 with those of the second: 2/√16; of the first: 7/√52.
+    assert metric.pearson == pytest.approx((2 / 4 + 7 / np.sqrt(52)) / 2)
+    assert (people.annotators, people.label, people.family) == (2, "two annotators", "humans")
+    assert people.intervals == {}
+    assert people.system_cluster is None
+
+
+def test_ratings_of_single_raters_by_hand() -> None:
+    of = rated()
+    metric, people = rows(of)
+    # A and B have one text on the first sentence. There both rate A and B above C. On the second
+    # the first has A > B > C, the second B > C > A: they agree on B > C alone. 3 of 5.
+    assert people.accuracy == pytest.approx(3 / 5)
+    # A > B > C: all 5 judgments of the first, 3 of the second.
+    assert metric.accuracy == pytest.approx(8 / 10)
+    # Means: 3, 7/3, 1 and 1.5, 2.5, 1.5; r = (2/9) / √(56/27 · 2/3).
+    assert people.pearson == pytest.approx(2 / np.sqrt(112))
+    ceiling = Study(of).ceiling("edit")
+    assert ceiling is not None
+    assert (ceiling.accuracy, ceiling.decided) == (pytest.approx(3 / 5), 5)
+
+
+def test_a_judges_scores_of_items_are_found_for_single_raters() -> None:
+    of = rated()
+    table = sentence_table("judge", tuple(SYSTEMS), np.full((3, 3), NAN), "judges")
+    # The scores of the three items, one a sentence.
+    table = replace(table, statistics=Statistics(table.sentences, items=SCORES))
+    agreement = Study(of).over_doubly_judged(table, "edit")
+    assert agreement is not None
+    assert (agreement.accuracy, agreement.missing) == (pytest.approx(8 / 10), 0)
+
+
+def test_levels_and_single_annotators() -> None:
+    metric, people = rows(benchmark(), level="sentence")
+    assert np.isnan(metric.pearson)
+    assert people.accuracy == pytest.approx(2 / 3)
+    metric, people = rows(benchmark(), level="system")
+    assert np.isnan(metric.accuracy)
+    assert people.spearman == pytest.approx(0.5)
+    one = replace(benchmark(), rankings={"edit": benchmark().rankings["edit"][:2]})
+    assert rows(one) == ()
+
+
+@pytest.mark.parametrize("over", ["sentences", "both"])
+def test_intervals_hold_the_figures_and_equal_metrics_share_a_cluster(over: str) -> None:
+    for row in rows(benchmark(), over):
+        for name in ("accuracy", "relative"):
+            low, high = row.intervals[name]
+            assert low <= getattr(row, name) <= high
+        # Six judgments of one sentence tell nobody apart.
+        assert (row.sentence_cluster, row.system_cluster) == (1, 1)
+    assert row.intervals["relative"] == (1.0, 1.0)
