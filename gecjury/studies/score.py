@@ -197,6 +197,8 @@ class Score(Study):
     ) -> dict[str, Any]:
         if self.sentences:
             row["sentences"] = table.sentences[number].tolist()
+        if valid := table.statistics.details.get("valid", {}).get(row["system"]):
+            row["valid"] = valid
         about = ("system", "metric", "type")
         by_type = {
             record["type"]: {key: value for key, value in record.items() if key not in about}
