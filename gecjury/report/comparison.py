@@ -646,20 +646,20 @@ def _rating_table(comparison: Comparison) -> Table:
 def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
     """Return a table of accuracy with ties and correlations by group."""
     keys = ["metric", "family", "human", "acc_eq", "epsilon", "acc_exact", "kendall"]
-    keys += ["pearson"] if segments.humans == "ratings" else []
+    keys += ["pearson", "pdp"] if segments.humans == "ratings" else []
     keys += ["groups", "pairs", "tied", "human_tied", "missing"]
     rows = []
     for row in segments.rows:
         record = {"human": row.human, **_agreed(row)}
         for key in ("tied", "human_tied"):
             record[key] = 100 * record[f"{key}_share"]
-        # An interval of acc ε=0 would make the table wider than a terminal; JSON has it.
-        shown = {key: ends for key, ends in row.intervals.items() if key != "acc_exact"}
+        # Intervals of acc ε=0 and PDP would make the table wider than a terminal; JSON has it.
+        shown = {k: ends for k, ends in row.intervals.items() if k not in ("acc_exact", "pdp")}
         rows.append(_with_intervals(record, shown))
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
     table = Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
-    essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pairs")
-    return _for_people(table, essential, "acc_eq")
+    essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pdp")
+    return _for_people(table, (*essential, "pairs"), "acc_eq")
 
 
 def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:

@@ -139,7 +139,7 @@ def test_draws_equal_recomputation(grouping: GroupBy) -> None:
     counts = np.array([np.bincount(row, minlength=9) for row in lines], dtype=float)
     drawn = rated_segments(own, ratings, scores, grouping).resampled(counts)
     assert set(drawn) == (
-        {"acc_eq", "acc_exact", "kendall", "pearson"} if grouping == "item" else {"pearson"}
+        {"acc_eq", "acc_exact", "kendall", "pearson", "pdp"} if grouping == "item" else {"pearson"}
     )
     for number, rows in enumerate(lines):
         texts = {
