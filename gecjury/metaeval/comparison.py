@@ -41,6 +41,7 @@ from gecjury.metaeval.result import (
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
+    GapAgreement,
     IntervalsAndTests,
     PairwiseAgreement,
     WindowAgreement,
@@ -260,6 +261,7 @@ class Trial:
             labels=labels,
             windows=tuple(_windows(study, results)) if study.settings.windows else (),
             pairwise=tuple(_pairwise(study, tables, views)) if study.settings.pairwise else (),
+            gaps=tuple(_gaps(study, tables, views)) if study.settings.pairwise else (),
             audits=tuple(judges_audits(study, tables, results, ceilings)),
             biases=measure_biases(study, views, tables, runtime),
             drift=measure_drift(study, views, tables, earlier),
@@ -582,3 +584,15 @@ def _pairwise(
                     names = study.benchmark.corpus.names
                 label = table.signature.label
                 yield PairwiseAgreement(label, view, by, names, accuracy, counts)
+
+
+def _gaps(
+    study: Study, tables: Sequence[ScoreTable], views: Sequence[View]
+) -> Iterator[GapAgreement]:
+    for table in tables:
+        for view in (view for view in views if study.benchmark.rankings.get(view)):
+            accuracy, counts = study.by_rank_gap(table, view)
+            present = np.flatnonzero(counts)
+            gaps = tuple((present + 1).tolist())
+            label = table.signature.label
+            yield GapAgreement(label, view, gaps, accuracy[present], counts[present])

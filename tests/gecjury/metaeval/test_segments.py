@@ -197,6 +197,21 @@ def test_rankings_by_hand() -> None:
     assert np.isnan(drawn["pearson"]).all()
 
 
+def test_accuracy_by_the_gap_that_an_annotator_saw() -> None:
+    far = benchmark(
+        {"A": ("a",), "B": ("b",), "C": ("c",), "D": ("d",)},
+        rankings={
+            "sentence": (RankedItem("0", 0, "x", tuple((n,) for n in "ABCD"), (1, 2, 4, 9)),)
+        },
+    )
+    table = scored(far, np.array([[0.9], [0.5], [0.7], [0.5]]))
+    accuracy, pairs = Study(far).by_rank_gap(table, "sentence")
+    # Gap 1: A over B, right. 2: B over C, wrong. 3: A over C, right. 4 and more: A over D and C
+    # over D right, B and D tied, which counts one half: 2.5 of 3.
+    assert accuracy == pytest.approx([1, 0, 1, 2.5 / 3])
+    assert pairs.tolist() == [1, 1, 1, 3]
+
+
 def test_ranked_pairs_that_are_not_scored() -> None:
     scores = RANK_SCORES.copy()
     scores[3, 0] = NAN  # A-D and B-D of item 0, A-D of item 1, which is left without a pair
