@@ -60,6 +60,7 @@ from gecjury.metaeval.uncertainty import (
 )
 from gecjury.runtime import Bar, Runtime
 from gecjury.scoring import registry
+from gecjury.scoring.options import is_own_file
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
@@ -422,8 +423,12 @@ def _check_grouping(study: Study, views: Sequence[View]) -> None:
 
 
 def _check_audit(study: Study, views: Sequence[View]) -> None:
-    """Refuse an audit without judged pairs, and systems of a judge's family that are not there."""
+    """Refuse an audit without judged pairs, and named systems and metrics that are not there."""
     benchmark, settings = study.benchmark, study.settings
+    for name, metric in settings.choices:
+        known_name(f"system of {benchmark.name} (--chosen-by)", name, benchmark.corpus.names)
+        if not is_own_file(metric):
+            known_name("metric (--chosen-by)", metric, registry.metric_names())
     for name in settings.own_systems:
         known_name(f"system of {benchmark.name} (--own-systems)", name, benchmark.corpus.names)
     option = "--audit" if settings.audit else "--drift-from" if settings.drift_from else ""
