@@ -124,7 +124,8 @@ def variants(line: str) -> Iterator[list[str]]:
 
     What stands behind a redirection (`>`) is the shell's.
     """
-    line = without_comment(line).replace("[", "").replace("]", "")
+    # Brackets mark what is optional, but in quotation marks they are a metric's own.
+    line = re.sub(r"('[^']*')|[\[\]]", r"\1", without_comment(line))
     typed = itertools.takewhile(lambda word: word != ">", shlex.split(line))
     words = [word for word in typed if word not in ("...", "…", "=")]
     choices = [word.split("|") if re.fullmatch(r"\w+(\|\w+)+", word) else [word] for word in words]

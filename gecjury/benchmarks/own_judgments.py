@@ -288,7 +288,7 @@ _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "w
 
 
 def read_own_verdicts(
-    path: Path, corpus: Corpus, first: int = 1
+    path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
 ) -> tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
     """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
 
@@ -299,6 +299,7 @@ def read_own_verdicts(
             `annotator` may be added. Systems with the same text may each have the row.
         corpus: its systems are judged.
         first: number of the first source in `sentence`.
+        skip_unknown: leave out verdicts on systems that the corpus lacks.
 
     Returns:
         As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; there are no problems.
@@ -311,6 +312,8 @@ def read_own_verdicts(
     verdicts: dict[tuple[object, ...], HumanVerdict] = {}
     judged: dict[tuple[str, int], dict[str, int]] = {}
     for row in table.rows:
+        if skip_unknown and row["system"] not in corpus.systems:
+            continue
         verdict = _verdict(row, corpus, first)
         texts = judged.setdefault((verdict.annotator, verdict.row), {})
         # Systems with the same text have one correction: their rows agree on it, or contradict.

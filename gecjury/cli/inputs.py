@@ -184,7 +184,7 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
 
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
     """Return metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
-    from gecjury.scoring.options import parse
+    from gecjury.scoring.options import nested, parse
     from gecjury.scoring.registry import METRICS
 
     completed = []
@@ -192,6 +192,12 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
         name, options = parse(text)
         plain = name.partition("@")[0]
         more = []
+        if inner := nested(options.get("valid", "")):
+            # The judge in the brackets is the one that asks.
+            (judge,) = with_servers([inner], base_url, allow_judges)
+            options["valid"] = judge.replace(":", "[", 1) + "]"
+            escaped = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
+            text = f"{name}:{','.join(escaped)}"
         if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
         # Only what asks a server takes its address; other metrics have no such option.

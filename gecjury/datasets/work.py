@@ -89,7 +89,7 @@ class Worker:
         self._metrics = []
         for name, label in zip(job.metrics, job.labels, strict=True):
             scorer = load(name)
-            asks = scorer.family in ("judges", "jury")
+            asks = scorer.asks or scorer.family == "jury"
             self._metrics.append(_Metric(scorer, label, runtime if asks else bare))
         self._condition = parse_condition(job.keep) if job.keep else None
         self._reader = RowReader(job)

@@ -28,7 +28,7 @@ from gecjury.jury.model import (
 )
 from gecjury.models.checkpoints import EMBEDDED
 from gecjury.runtime import Runtime
-from gecjury.scoring.options import is_own_file, parse
+from gecjury.scoring.options import is_own_file, nested, parse
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Scorer
@@ -131,6 +131,11 @@ class Jury(MeanScorer):
             with _naming(member):
                 name, typed = parse(member.metric)
                 options = {key.replace("-", "_"): value for key, value in typed.items()}
+                if nested(options.get("valid", "")) is not None:
+                    raise OptionError(
+                        f"{name_of_file} names a judge of edits (valid={options['valid']:.100}); a "
+                        "jury's file cannot choose that"
+                    )
                 judge = METRICS.get(name, "").startswith("gecjury.judges.")
                 if options.get("context", "none") not in ("corpus", "neighbours", "none"):
                     raise OptionError(

@@ -192,6 +192,7 @@ def cautions(
         "Sample data": _SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
+        "Chosen by a metric": _of_choices(study, results),
         "Few labels": _of_few_labels(labels),
         "Ties": _of_ties(study, sentences),
         "Missing scores": _of_gaps(results),
@@ -255,6 +256,20 @@ def _of_few_sentences(study: Study) -> str:
     else:
         why = "intervals and tests over so few are a guess, figures too."
     return f"Everything here rests on {count} sentence{'s' * (count > 1)}: {why}"
+
+
+def _of_choices(study: Study, results: Sequence[Result]) -> str:
+    """Return a caution on systems that one of the metrics compared chose or trained."""
+    compared = {result.metric for result in results}
+    judged: dict[str, list[str]] = {}
+    for system, metric in study.settings.choices:
+        if metric in compared and system not in judged.setdefault(metric, []):
+            judged[metric].append(system)
+    return " ".join(
+        f"{listed(systems)}: chosen or trained by {metric}, which may therefore score them too "
+        f"high. The figures of {metric} are not of independent outputs; compare without them, too."
+        for metric, systems in judged.items()
+    )
 
 
 def _of_few_labels(labels: LabelComparison | None) -> str:

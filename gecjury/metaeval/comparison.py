@@ -43,6 +43,7 @@ from gecjury.metaeval.result import (
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
+    GapAgreement,
     IntervalsAndTests,
     PairwiseAgreement,
     WindowAgreement,
@@ -61,6 +62,7 @@ from gecjury.metaeval.uncertainty import (
 )
 from gecjury.runtime import Bar, Runtime
 from gecjury.scoring import registry
+from gecjury.scoring.options import is_own_file
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
@@ -274,6 +276,7 @@ class Trial:
             decisions=decisions(study, tables),
             windows=tuple(_windows(study, results)) if study.settings.windows else (),
             pairwise=tuple(_pairwise(study, tables, views)) if study.settings.pairwise else (),
+            gaps=tuple(_gaps(study, tables, views)) if study.settings.pairwise else (),
             audits=tuple(judges_audits(study, tables, results, ceilings)),
             biases=measure_biases(study, views, tables, runtime),
             drift=measure_drift(study, views, tables, earlier),
@@ -493,8 +496,12 @@ def _check_grouping(study: Study, views: Sequence[View]) -> None:
 
 
 def _check_audit(study: Study, views: Sequence[View]) -> None:
-    """Refuse an audit without judged pairs, and systems of a judge's family that are not there."""
+    """Refuse an audit without judged pairs, and named systems and metrics that are not there."""
     benchmark, settings = study.benchmark, study.settings
+    for name, metric in settings.choices:
+        known_name(f"system of {benchmark.name} (--chosen-by)", name, benchmark.corpus.names)
+        if not is_own_file(metric):
+            known_name("metric (--chosen-by)", metric, registry.metric_names())
     for name in settings.own_systems:
         known_name(f"system of {benchmark.name} (--own-systems)", name, benchmark.corpus.names)
     option = "--audit" if settings.audit else "--drift-from" if settings.drift_from else ""
@@ -649,3 +656,15 @@ def _pairwise(
                     names = study.benchmark.corpus.names
                 label = table.signature.label
                 yield PairwiseAgreement(label, view, by, names, accuracy, counts)
+
+
+def _gaps(
+    study: Study, tables: Sequence[ScoreTable], views: Sequence[View]
+) -> Iterator[GapAgreement]:
+    for table in tables:
+        for view in (view for view in views if study.benchmark.rankings.get(view)):
+            accuracy, counts = study.by_rank_gap(table, view)
+            present = np.flatnonzero(counts)
+            gaps = tuple((present + 1).tolist())
+            label = table.signature.label
+            yield GapAgreement(label, view, gaps, accuracy[present], counts[present])

@@ -127,6 +127,27 @@ class PairwiseAgreement:
     pairs: IntArray
 
 
+@dataclass(frozen=True)
+class GapAgreement:
+    """Sentence-level agreement of one metric by the difference that the annotators saw.
+
+    Attributes:
+        metric: its label.
+        human: the judgments.
+        gaps: differences of the ranks that an annotator gave to two corrections in one ranking;
+            the largest stands for all from it on.
+        accuracy: share of the pairs of each gap that the metric orders as the annotator did, shape
+            (gaps,), 0 to 1.
+        pairs: number of pairs of each gap.
+    """
+
+    metric: str
+    human: View
+    gaps: tuple[int, ...]
+    accuracy: FloatArray
+    pairs: IntArray
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
     """Metrics of any family against a benchmark's human judgments.
@@ -148,6 +169,7 @@ class Comparison:
         decisions: corrections kept by their scores; none where nothing says which are good.
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
+        gaps: agreement by the difference in rank that annotators saw, with `pairwise`.
         audits: the audits of the metrics that audit themselves.
         biases: preferences that people do not share, of the metrics that are audited.
         drift: changes of scores since an earlier run, where asked for.
@@ -170,6 +192,7 @@ class Comparison:
     decisions: tuple[Decided, ...]
     windows: tuple[WindowAgreement, ...]
     pairwise: tuple[PairwiseAgreement, ...]
+    gaps: tuple[GapAgreement, ...]
     audits: tuple[Audit, ...]
     biases: tuple[Bias, ...]
     drift: tuple[Drift, ...]

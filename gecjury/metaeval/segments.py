@@ -31,9 +31,11 @@ from gecjury.stats.grouped import (
     GroupBy,
     GroupedPairs,
     accuracy_with_ties,
+    difference_sums,
     group_correlations,
     group_taus,
     grouped_pairs,
+    pearson_of_differences,
 )
 from gecjury.stats.preferences import calibrated_sums, pair_outcomes
 
@@ -52,6 +54,8 @@ class SegmentAgreement:
         acc_exact: pairwise accuracy with only equal scores as ties.
         kendall: τ-b; groups without a defined value are left out, as for r.
         pearson: r; NaN for rankings, whose ranks are no measurements.
+        pdp: Pearson's r of the differences between every two corrections of a group, over all
+            groups at once (DiIanni and Deutsch 2025); NaN for rankings.
         groups: groups with a pair.
         pairs: pairs of all groups.
         tied_share: share of the pairs that the metric ties within `epsilon`.
@@ -64,6 +68,7 @@ class SegmentAgreement:
     acc_exact: float = math.nan
     kendall: float = math.nan
     pearson: float = math.nan
+    pdp: float = math.nan
     groups: int = 0
     pairs: int = 0
     tied_share: float = math.nan
@@ -101,6 +106,7 @@ class Segments:
             acc_exact=exact.accuracy,
             kendall=mean_of_known(self._taus()),
             pearson=mean_of_known(self._pearsons()),
+            pdp=self._pdp(),
             groups=len(np.unique(self.pairs.group)),
             pairs=len(wanted),
             tied_share=best.tied_share,
@@ -116,17 +122,18 @@ class Segments:
 
         Returns:
             By statistic one value a draw, NaN where a draw does not define it. `acc_eq`, with ε
-            chosen anew, `acc_exact`, `kendall` and `pearson` where a group is of one source;
+            chosen anew, `acc_exact`, `kendall`, `pearson` and `pdp` where a group is of one source;
             otherwise, since pairs then multiply, `pearson` alone.
         """
         if self.source is not None:
             # Where a group is of one source, a draw repeats groups whole, and their values stay.
-            weights = counts[:, self.source]
+            weights, sums = counts[:, self.source], self._difference_sums()
             return {
                 "acc_eq": self._accuracy_draws(counts, self.source),
                 "acc_exact": weighted_means(self._exact(), weights),
                 "kendall": weighted_means(self._taus(), weights),
                 "pearson": weighted_means(self._pearsons(), weights),
+                **({"pdp": pearson_of_differences(sums, weights)} if sums is not None else {}),
             }
         if self.rated is None:
             return {}
@@ -147,6 +154,14 @@ class Segments:
         if self.rated is None:
             return np.full(self._groups, np.nan)
         return group_correlations(*self.rated, self.grouping, "pearson")
+
+    def _difference_sums(self) -> FloatArray | None:
+        """Return `difference_sums` of the groups; None for rankings."""
+        return None if self.rated is None else difference_sums(*self.rated, self.grouping)
+
+    def _pdp(self) -> float:
+        sums = self._difference_sums()
+        return math.nan if sums is None else float(pearson_of_differences(sums)[0])
 
     def _taus(self) -> FloatArray:
         """Return τ-b of every group, by its number; NaN where either side ties all."""

@@ -59,6 +59,7 @@ class Settings:
             people it prefers the correction with more edits, and the longer one.
         own_systems: systems made from a judge's own model family, for its bias towards them
             (default: those that the package knows by the model's name).
+        chosen_by: a system that was chosen or trained by a metric, which a caution then says.
         drift_from: also the change of scores since an earlier run, whose score files (-o) are in
             DIR; nothing is scored for it.
         sentinels: also metrics that must fail: regressions that see the source, the correction, its
@@ -91,6 +92,7 @@ class Settings:
     credit: tuple[CreditKind, ...] | None = option(None, metavar="KIND", several=True)
     audit: bool = False
     own_systems: tuple[str, ...] = option((), metavar="SYSTEM", several=True)
+    chosen_by: tuple[str, ...] = option((), metavar="SYSTEM=METRIC", several=True)
     drift_from: str | None = option(None, metavar="DIR")
     sentinels: bool = False
     good: float | None = option(None, metavar="R")
@@ -127,6 +129,11 @@ class Settings:
                 f"--good {self.good:g} with --level {self.level}: it is for whole corrections; "
                 "take --level sentence or all"
             )
+        for choice, (system, metric) in zip(self.chosen_by, self.choices, strict=True):
+            if not system or not metric:
+                raise OptionError(
+                    f"--chosen-by {choice!r:.60}: expected SYSTEM=METRIC, e.g. T5=errant"
+                )
         if self.credit and self.level not in ("edit", "all"):
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")
 
@@ -150,6 +157,12 @@ class Settings:
     def statistic_option(self) -> str:
         """The statistic as it is written on the command line, for messages."""
         return f"--statistic {self.statistic.replace('_', '-')}"
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """The systems of `chosen_by`, each with the name of its metric."""
+        pairs = (one.rpartition("=") for one in self.chosen_by)
+        return [(system, metric) for system, _, metric in pairs]
 
     def views(self, chosen: View, known: Sequence[View]) -> tuple[View, ...]:
         """Return the views to be compared with.

@@ -54,6 +54,7 @@ from gecjury.stats.soft_accuracy import (
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # of which draws differ
+LARGEST_GAP = 4  # of ranks; larger ones are counted with it
 
 Agreement = TypeVar("Agreement")
 
@@ -561,6 +562,22 @@ class Study:
             for pairs in self.parts(view)
         )
         return pair_table(parts, size=size, ties=self.settings.ties)
+
+    def by_rank_gap(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
+        """Return accuracy and number of judged pairs by the difference of the annotator's ranks.
+
+        Returns:
+            Of the gaps 1 to `LARGEST_GAP` (larger ones included in the last), each of that shape;
+            NaN where there is no pair.
+        """
+        parts = (
+            (gap, gap, pairs.preference, *self.sides(view, table, pairs))
+            for pairs in self.parts(view)
+            for gap in [np.minimum(np.abs(pairs.first_rank - pairs.second_rank), LARGEST_GAP)]
+        )
+        # Both labels of a pair are its gap, so that the diagonal holds everything.
+        accuracy, counts = pair_table(parts, size=LARGEST_GAP + 1, ties=self.settings.ties)
+        return accuracy.diagonal()[1:], counts.diagonal()[1:]
 
 
 def mean_by_rater(raters: Mapping[str, FloatArray]) -> FloatArray:

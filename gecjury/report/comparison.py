@@ -25,7 +25,7 @@ from gecjury.metaeval.result import (
 )
 from gecjury.metaeval.segments import Segmented, SegmentLevel
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result
+from gecjury.metaeval.study import LARGEST_GAP, Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.figure import HEADINGS
@@ -74,6 +74,8 @@ def tables(comparison: Comparison) -> list[Table]:
     if comparison.settings.windows:
         parts.append(_window_table(comparison))
     parts += _pairwise_tables(comparison)
+    if comparison.gaps:
+        parts.append(_gap_table(comparison))
     return parts
 
 
@@ -164,6 +166,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         record["windows"] = [vars(window) for window in comparison.windows]
     if settings.pairwise:
         record["pairwise"] = [vars(grid) for grid in comparison.pairwise]
+        record["rank_gaps"] = [vars(row) for row in comparison.gaps]
     return {**record, "verdict": verdict(plain(record))}
 
 
@@ -704,20 +707,20 @@ def _rating_table(comparison: Comparison) -> Table:
 def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
     """Return a table of accuracy with ties and correlations by group."""
     keys = ["metric", "family", "human", "acc_eq", "epsilon", "acc_exact", "kendall"]
-    keys += ["pearson"] if segments.humans == "ratings" else []
+    keys += ["pearson", "pdp"] if segments.humans == "ratings" else []
     keys += ["groups", "pairs", "tied", "human_tied", "missing"]
     rows = []
     for row in segments.rows:
         record = {"human": row.human, **_agreed(row)}
         for key in ("tied", "human_tied"):
             record[key] = 100 * record[f"{key}_share"]
-        # An interval of acc ε=0 would make the table wider than a terminal; JSON has it.
-        shown = {key: ends for key, ends in row.intervals.items() if key != "acc_exact"}
+        # Intervals of acc ε=0 and PDP would make the table wider than a terminal; JSON has it.
+        shown = {k: ends for k, ends in row.intervals.items() if k not in ("acc_exact", "pdp")}
         rows.append(_with_intervals(record, shown))
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
     table = Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
-    essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pairs")
-    return _for_people(table, essential, "acc_eq")
+    essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pdp")
+    return _for_people(table, (*essential, "pairs"), "acc_eq")
 
 
 def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
@@ -829,6 +832,34 @@ def _window_table(comparison: Comparison) -> Table:
     notes = [] if comparison.windows else [f"a window holds 4 or 8 systems; here are {systems}"]
     title = "Windows of systems adjacent in the human ranking, best first"
     return Table(columns, [vars(window) for window in comparison.windows], title, notes)
+
+
+def _gap_table(comparison: Comparison) -> Table:
+    """Return a table of accuracy by the difference in rank that annotators saw."""
+    rows = [
+        {
+            "metric": row.metric,
+            "human": row.human,
+            **dict(zip(map(str, row.gaps), row.accuracy.tolist(), strict=True)),
+        }
+        for row in comparison.gaps
+    ]
+    gaps = sorted({gap for row in comparison.gaps for gap in row.gaps})
+    headings = {gap: f"{gap}+" if gap == LARGEST_GAP else str(gap) for gap in gaps}
+    notes = [
+        f"pairs scored ({row.human}): "
+        + ", ".join(
+            f"{headings[gap]}: {number(int(count))}"
+            for gap, count in zip(row.gaps, row.pairs, strict=True)
+        )
+        for row in {row.human: row for row in comparison.gaps}.values()
+    ]
+    columns = [
+        Column("metric"),
+        Column("human"),
+        *(Column(str(gap), heading) for gap, heading in headings.items()),
+    ]
+    return Table(columns, rows, "Sentence accuracy by difference of the annotator's ranks", notes)
 
 
 def _pairwise_tables(comparison: Comparison) -> Iterator[Table]:

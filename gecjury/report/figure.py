@@ -14,7 +14,7 @@ STATISTICS: Mapping[str, Sequence[str]] = {
     "sentence": (*SENTENCE_STATISTICS, "tied_share"),
     "edit": EDIT_STATISTICS,
     "rating": ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman"),
-    "segment": ("acc_eq", "acc_exact", "kendall", "pearson", "epsilon"),
+    "segment": ("acc_eq", "acc_exact", "kendall", "pearson", "pdp", "epsilon"),
     "label": ("auc",),
 }
 """Statistics by level, in the order in which tables show them."""
@@ -43,6 +43,7 @@ HEADINGS: Mapping[str, str] = {
     "system_spearman": "ρ sys",
     "epsilon": "ε",
     "acc_exact": "acc ε=0",
+    "pdp": "PDP",
 }
 """How tables and pages head the columns that are not called by their keys."""
 _Entry = tuple[tuple[str, str, str, str], Mapping[str, Any], int | None, int]

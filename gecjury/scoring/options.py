@@ -93,8 +93,17 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 
 def split_options(text: str) -> list[str]:
-    r"""Split `option=value,option=value`, in which `\,` is a comma inside a value."""
-    return re.split(r"(?<!\\),", text) if text else []
+    r"""Split `option=value,option=value`; `\,` and commas in brackets stand inside a value."""
+    return re.split(r"(?<!\\),(?![^\[\]]*\])", text) if text else []
+
+
+def nested(value: str) -> str | None:
+    """Return the metric that an option's value names in brackets; None for any other value.
+
+    `edit-verdict[model=NAME,tries=2]` is the metric `edit-verdict:model=NAME,tries=2`.
+    """
+    name, bracket, rest = value.partition("[")
+    return f"{name}:{rest[:-1]}" if name and bracket and rest.endswith("]") else None
 
 
 def short_names(labels: Iterable[str]) -> dict[str, str]:
@@ -138,6 +147,8 @@ def _with_settings(name: str, settings: Sequence[str]) -> str:
 
 def _last_part(setting: str) -> str:
     key, _, value = setting.partition("=")
+    if nested(value):
+        return setting
     last = re.split(r"[/\\](?!,)", value.rstrip("/"))[-1]
     return f"{key}={last}"
 

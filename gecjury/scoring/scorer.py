@@ -213,6 +213,11 @@ class Scorer(ABC):
         raise OptionError(f"{self.name}: its corpus score cannot be put together from parts")
 
     @property
+    def asks(self) -> bool:
+        """True if scoring asks a language model."""
+        return self.family == "judges"
+
+    @property
     def loaded_models(self) -> tuple[str, ...]:
         """The models that scoring loads, defaults included: folders, or names of the hub.
 

@@ -13,6 +13,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import (
     pearson,
+    pearson_of_sums,
     pearsons,
     signs,
     spearman,
@@ -56,6 +57,56 @@ def group_correlations(
     both = ~(np.isnan(human) | np.isnan(metric))
     rows = (_rows(table, group_by) for table in (human, metric, both.astype(np.float64)))
     return _MEASURES[measure](*rows)
+
+
+def difference_sums(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> FloatArray:
+    """Return the sums of each group from which `pearson_of_differences` follows.
+
+    Over every two of n outputs the products of differences, (h − h′)·(m − m′), sum up to n times
+    the products of deviations from the group's mean.
+
+    Args:
+        human: ratings, systems × sentences, NaN where there is none.
+        metric: scores, likewise.
+        group_by: the grouping, a `GroupBy`.
+
+    Returns:
+        Sums of h·m, h² and m² over the pairs' differences, 3 × groups; 0 without a pair.
+    """
+    h, m = (_rows(table, group_by) for table in (human, metric))
+    both = ~(np.isnan(h) | np.isnan(m))
+    size = both.sum(axis=1, keepdims=True)
+    deviations = []
+    for values in (h, m):
+        # From the lowest of the group, so that equal values differ from their mean by exactly 0.
+        lowest = np.where(both, values, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+        raised = np.where(both, values - np.where(np.isfinite(lowest), lowest, 0.0), 0.0)
+        means = raised.sum(axis=1, keepdims=True) / np.maximum(size, 1)
+        deviations.append(np.where(both, raised - means, 0.0))
+    x, y = deviations
+    sums: FloatArray = size[:, 0] * np.stack([x * y, x * x, y * y]).sum(axis=2)
+    return sums
+
+
+def pearson_of_differences(sums: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return Pairwise Difference Pearson (PDP; DiIanni and Deutsch 2025).
+
+    Pearson's r of the differences of ratings and of scores, over every two outputs of a group and
+    all groups together. A large difference counts more than a small one. Each pair is taken in
+    both directions, so that the order of the systems does not matter.
+
+    Args:
+        sums: of `difference_sums`, 3 × groups.
+        weights: count of each group in each draw, draws × groups; None: each once.
+
+    Returns:
+        Between −1 and 1, higher is better, shape (draws,) or (1,); NaN where either side ties all.
+    """
+    total = sums.sum(axis=1)[:, None] if weights is None else sums @ weights.T
+    # The sums of all differences are 0, whatever the number of pairs.
+    nothing = np.zeros(1)
+    r = pearson_of_sums(np.ones(1), nothing, nothing, total[1], total[2], total[0])
+    return np.where((total[1] > 0) & (total[2] > 0), r, np.nan)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,14 @@ from gecjury.scoring.error_types import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option
-from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.counts import defined_mean, precision_recall_f
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.rank import Rank
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.studies.system_tests import scores_without
 
 _CANDIDATES = 200
+_MEASURES = ("precision", "recall", "score")
 _BY_TYPE = "By error type"
 # What the page shows where nothing else was asked for.
 _USUAL_LEVEL: TypeLevel = 2
@@ -69,6 +70,7 @@ class Score(Study):
     Attributes:
         sentences: print every sentence's score.
         by_type: also counts by error type: 1 operation (M, R, U), 2 category, 3 both.
+        macro: also macro averages of precision, recall and F, over sentences and error types.
         worst: the N sentences that cost most, by system.
     """
 
@@ -77,6 +79,7 @@ class Score(Study):
     page: ClassVar[bool] = True
     sentences: bool = False
     by_type: TypeLevel | None = None
+    macro: bool = False
     worst: int | None = option(None, metavar="N", least=1, most=10_000)
 
     def run(self, work: Work) -> Result:
@@ -84,10 +87,12 @@ class Score(Study):
 
         The records of table `rows` are one a metric and system: `score`, `precision` and `recall`
         where the metric has them, and where they are asked for `sentences` and `by_type` (counts,
-        precision, recall and F0.5 by error type). Table `worst` has the sentences that cost most.
+        precision, recall and F0.5 by error type) and `macro` (`macro_records`). Table `worst` has
+        the sentences that cost most.
 
         Raises:
-            OptionError: counts by error type are asked for, and no metric has them.
+            OptionError: counts by error type or macro averages are asked for, and no metric has
+                them.
         """
         tables = work.scores()
         counts = [type_records(table, self.by_type) if self.by_type else [] for table in tables]
@@ -96,10 +101,18 @@ class Score(Study):
             raise OptionError(
                 "--by-type: none of the metrics named counts error types; errant does"
             )
+        averages = [
+            macro_records(table, self.by_type or _USUAL_LEVEL) if self.macro else []
+            for table in tables
+        ]
+        if self.macro and not any(averages):
+            raise OptionError(
+                "--macro: none of the metrics named has precision and recall; errant does"
+            )
         # JSON has what is asked for in the records themselves; people see it in tables of its own.
         rows = [
-            self._row(table, number, row, records)
-            for table, records in zip(tables, counts, strict=True)
+            self._row(table, number, row, records, means)
+            for table, records, means in zip(tables, counts, averages, strict=True)
             for number, row in enumerate(table.rows())
         ]
         notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
@@ -114,6 +127,8 @@ class Score(Study):
         if self.by_type:
             records = [record for of_metric in counts for record in of_metric]
             shown.append(_type_table(records))
+        if self.macro:
+            shown.append(_macro_table([record for of_metric in averages for record in of_metric]))
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
@@ -194,9 +209,18 @@ class Score(Study):
         number: int,
         row: dict[str, Any],
         counts: Sequence[dict[str, Any]],
+        averages: Sequence[dict[str, Any]],
     ) -> dict[str, Any]:
         if self.sentences:
             row["sentences"] = table.sentences[number].tolist()
+        if valid := table.statistics.details.get("valid", {}).get(row["system"]):
+            row["valid"] = valid
+        if averages:
+            row["macro"] = {
+                record["over"]: {key: record[key] for key in (*_MEASURES, "units")}
+                for record in averages
+                if record["system"] == row["system"]
+            }
         about = ("system", "metric", "type")
         by_type = {
             record["type"]: {key: value for key, value in record.items() if key not in about}
@@ -238,6 +262,56 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
                 }
             )
     return records
+
+
+def macro_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
+    """Return macro averages of precision, recall and F, each 0 to 1, higher is better.
+
+    Over `sentences` they are means of the sentence scores. Over `types`, F is the mean of every
+    type's F; precision is of the types that the system proposes, recall of those that the
+    reference has, since elsewhere they are not defined.
+
+    Args:
+        table: scores of a metric; there are no records where it has no precision and recall.
+        level: how finely types are told apart.
+
+    Returns:
+        A record for each system and `over`, with the number of sentences or types (`units`).
+    """
+    means = table.by_sentence.mean()
+    if means.precision is None or means.recall is None:
+        return []
+    beta = float(table.signature.settings.get("beta") or 0.0)
+    label, types = table.signature.label, type_records(table, level)
+    records = []
+    for number, system in enumerate(table.systems):
+        of_system = [row for row in types if row["system"] == system]
+        values = (means.precision[number], means.recall[number], means.score[number])
+        units = int(np.count_nonzero(~np.isnan(table.sentences[number])))
+        by_unit = {"sentences": (*map(float, values), units)}
+        if of_system:
+            tp, fp, fn = (
+                np.array([row[k] for row in of_system], float) for k in ("tp", "fp", "fn")
+            )
+            precision, recall, f = precision_recall_f(tp, fp, fn, beta=beta)
+            by_unit["types"] = (
+                float(defined_mean(np.where(tp + fp != 0, precision, np.nan), 0)),
+                float(defined_mean(np.where(tp + fn != 0, recall, np.nan), 0)),
+                float(f.mean()),
+                len(of_system),
+            )
+        records += [
+            {"system": system, "metric": label, "over": over}
+            | dict(zip((*_MEASURES, "units"), averages, strict=True))
+            for over, averages in by_unit.items()
+        ]
+    return records
+
+
+def _macro_table(records: Sequence[Record]) -> Table:
+    columns = [Column(key) for key in ("system", "metric", "over")]
+    columns += [Column(key, digits=4) for key in ("score", "precision", "recall")]
+    return Table([*columns, Column("units")], records, "Macro averages", name="macro")
 
 
 def _type_table(records: Sequence[Record]) -> Table:

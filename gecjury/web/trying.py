@@ -120,7 +120,7 @@ def open_desk(
         InputError: a file that is no comparison, or no folder.
     """
     for scorer in load_all(list(metrics)) if metrics else ():
-        if scorer.family == "judges":
+        if scorer.asks:
             raise OptionError(
                 f"-m {scorer.name}: asks a server for every text; score with `gecjury score`, "
                 "which counts the cost first (--dry-run)"

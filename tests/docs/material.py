@@ -24,6 +24,7 @@ OUTPUTS = {
     "system_preds/one/out1": "careful", "system_preds/two/out2": "fluent",
 }  # fmt: skip
 JUDGED = ["source,correction,score,reason", "My uncle drive .,My uncle drives .,5,Right."]
+VERDICTS = ["sentence,system,start,end,correction,valid", "1,system,0,1,The,right"]
 REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0}
 
 
@@ -47,6 +48,7 @@ def lay(folder: Path) -> None:
     write(folder / "free.txt", ["changes", "gleu"])
     write(folder / "two.txt", ["changes", "green"])
     write(folder / "judged.csv", JUDGED)
+    write(folder / "verdicts.csv", VERDICTS)
     write(folder / "teacher.txt", prompt_text("pointwise").splitlines())
     score_dataset(
         folder / "pairs",

@@ -11,7 +11,9 @@ import pytest
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.errors import OptionError
 from gecjury.metaeval.cautions import Caution, cautions
+from gecjury.metaeval.comparison import check
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study, SystemAgreement
 from gecjury.stats.preferences import PreferenceAgreement
@@ -198,3 +200,26 @@ def test_few_sentences_are_told() -> None:
     assert any("rests on 1 sentence: one cannot be resampled" in text for text in texts[1])
     assert any("rests on 3 sentences: intervals and tests" in text for text in texts[3])
     assert not any("rests on" in text and "sentence" in text for text in texts[20])
+
+
+def test_systems_that_a_metric_chose_are_told_where_it_is_compared() -> None:
+    chosen = Settings(chosen_by=("s1=gleu", "s=2=gleu", "s3=some"))
+    # A system's name may hold an equals sign; `some` is not compared.
+    assert chosen.choices == [("s1", "gleu"), ("s=2", "gleu"), ("s3", "some")]
+    text = told(study(25), *BASIC, settings=chosen)["Chosen by a metric"]
+    assert text.startswith("s1 and s=2: chosen or trained by gleu, which may")
+    assert "s3" not in text
+    with pytest.raises(OptionError, match="'s1': expected SYSTEM=METRIC"):
+        Settings(chosen_by=("s1",))
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ("missing=gleu", r"unknown system of sample \(--chosen-by\) 'missing'"),
+        ("fluent=glue", r"unknown metric \(--chosen-by\) 'glue': did you mean gleu"),
+    ],
+)
+def test_a_choice_that_names_nothing_is_refused(choice: str, words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        check("sample", ["gleu"], Settings(chosen_by=(choice,)))

@@ -117,6 +117,13 @@ def test_windows_and_pairwise(capsys: pytest.CaptureFixture[str]) -> None:
     assert by_system["accuracy"][0][1] == by_system["accuracy"][1][0]
     total = sum(sum(row) for row in by_system["pairs"]) / 2
     assert total == found["rows"][0]["sentence"]["pairs"]
+    (gaps,) = found["rank_gaps"]
+    assert (gaps["metric"], gaps["human"]) == ("green", "edit")
+    assert gaps["gaps"] == [1, 2, 3, 4][: len(gaps["gaps"])]
+    # The same pairs, parted by the gap: their accuracies average to that of the sentence level.
+    assert sum(gaps["pairs"]) == total
+    right = sum(a * n for a, n in zip(gaps["accuracy"], gaps["pairs"], strict=True))
+    assert right / total == pytest.approx(found["rows"][0]["sentence"]["accuracy"])
 
 
 @pytest.mark.parametrize(

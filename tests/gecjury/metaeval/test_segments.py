@@ -139,7 +139,7 @@ def test_draws_equal_recomputation(grouping: GroupBy) -> None:
     counts = np.array([np.bincount(row, minlength=9) for row in lines], dtype=float)
     drawn = rated_segments(own, ratings, scores, grouping).resampled(counts)
     assert set(drawn) == (
-        {"acc_eq", "acc_exact", "kendall", "pearson"} if grouping == "item" else {"pearson"}
+        {"acc_eq", "acc_exact", "kendall", "pearson", "pdp"} if grouping == "item" else {"pearson"}
     )
     for number, rows in enumerate(lines):
         texts = {
@@ -195,6 +195,21 @@ def test_rankings_by_hand() -> None:
     tau = 2 / math.sqrt(6)
     assert drawn["kendall"] == pytest.approx([(tau - 1) / 2, tau, (3 * tau - 2) / 5])
     assert np.isnan(drawn["pearson"]).all()
+
+
+def test_accuracy_by_the_gap_that_an_annotator_saw() -> None:
+    far = benchmark(
+        {"A": ("a",), "B": ("b",), "C": ("c",), "D": ("d",)},
+        rankings={
+            "sentence": (RankedItem("0", 0, "x", tuple((n,) for n in "ABCD"), (1, 2, 4, 9)),)
+        },
+    )
+    table = scored(far, np.array([[0.9], [0.5], [0.7], [0.5]]))
+    accuracy, pairs = Study(far).by_rank_gap(table, "sentence")
+    # Gap 1: A over B, right. 2: B over C, wrong. 3: A over C, right. 4 and more: A over D and C
+    # over D right, B and D tied, which counts one half: 2.5 of 3.
+    assert accuracy == pytest.approx([1, 0, 1, 2.5 / 3])
+    assert pairs.tolist() == [1, 1, 1, 3]
 
 
 def test_ranked_pairs_that_are_not_scored() -> None:

@@ -18,8 +18,10 @@ import scipy.stats
 from gecjury.stats.grouped import (
     GroupBy,
     accuracy_with_ties,
+    difference_sums,
     group_correlations,
     grouped_pairs,
+    pearson_of_differences,
 )
 from gecjury.stats.preferences import PreferenceAgreement
 
@@ -156,3 +158,22 @@ def test_published_regression_example() -> None:
     assert found.epsilon == 1
     exact = accuracy(human, metric, "system", calibrated=False)
     assert exact.accuracy == pytest.approx(0.4666666666666667, abs=1e-9)
+
+
+def test_pairwise_difference_pearson_takes_all_groups_at_once() -> None:
+    # Systems × sources. The first source's differences are −1, −3, −2 in rating and −.2, −.1, .1
+    # in score: products .2 + .3 − .2 = .3, squares 14 and .06. The second source's one pair has
+    # −2 and −.4: .8, 4 and .16. The third has one output, and no pair.
+    human = np.array([[1.0, 3.0, 2.0], [2.0, 5.0, np.nan], [4.0, np.nan, np.nan]])
+    metric = np.array([[0.1, 0.4, 0.5], [0.3, 0.8, 0.9], [0.2, 0.7, np.nan]])
+    sums = difference_sums(human, metric, "item")
+    assert sums == pytest.approx(np.array([[0.3, 0.8, 0], [14, 4, 0], [0.06, 0.16, 0]]))
+    # 1.1 / √(18 · .22); the first source twice: 1.4 / √(32 · .28).
+    drawn = pearson_of_differences(sums, np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]]))
+    assert drawn == pytest.approx([1.1 / 3.96**0.5, 1.4 / 8.96**0.5])
+    assert pearson_of_differences(sums) == pytest.approx([1.1 / 3.96**0.5])
+    # All outputs in one group: it is Pearson's r.
+    together = pearson_of_differences(difference_sums(human, metric, "none"))
+    assert together == pytest.approx(group_correlations(human, metric, "none"))
+    constant = np.full((3, 3), 0.1)
+    assert np.isnan(pearson_of_differences(difference_sums(human, constant, "item"))).all()
