@@ -41,13 +41,17 @@ _SECTIONS = {
 }
 
 
-def tasks_page(compared: TaskComparison, made: Sequence[tuple[str, str]] = ()) -> str:
+def tasks_page(
+    compared: TaskComparison, made: Sequence[tuple[str, str]] = (), *, title: str = ""
+) -> str:
     """Return the comparison as one page to read and share.
 
     Args:
         compared: the comparison.
         made: facts on how it was made, each with its name.
+        title: of the page; by default the numbers of metrics and tasks.
     """
+    title = title or f"{len(compared.averages)} metrics against people, {len(compared.tasks)} tasks"
     names = short_names(average.metric for average in compared.averages)
     sentences = [shortly(text, names) for text in tasks_verdict(compared)]
     content = {
@@ -61,8 +65,8 @@ def tasks_page(compared: TaskComparison, made: Sequence[tuple[str, str]] = ()) -
     return render_page(
         "page",
         kicker="metric comparison over benchmarks",
-        title=f"{len(compared.averages)} metrics over {len(compared.tasks)} tasks",
-        heading=f"{len(compared.averages)} metrics against people, {len(compared.tasks)} tasks",
+        title=title,
+        heading=title,
         scripted=True,
         lead=sentences[0],
         contrast=sentences[1:],

@@ -14,7 +14,6 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
-from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
@@ -199,27 +198,10 @@ def test_document_and_verdict() -> None:
     assert "The best of each family" in families
 
 
-def folder(place: Path, benchmark: Benchmark) -> str:
-    """Write a benchmark of one's own, as `docs/guides/data.md` describes it."""
-    (place / "outputs").mkdir(parents=True)
-    corpus: Corpus = benchmark.corpus
-    (place / "source.txt").write_text("\n".join(corpus.sources) + "\n", encoding="utf-8")
-    for name, version in corpus.systems.items():
-        text = "\n".join(version.lines) + "\n"
-        (place / "outputs" / f"{name}.txt").write_text(text, encoding="utf-8")
-    rows = ["sentence,system_a,system_b,preference"]
-    a, b, c = corpus.names[:3]
-    for line in range(1, len(corpus) + 1):
-        rows += [f"{line},{a},{b},a", f"{line},{b},{c},{'ab'[line % 2]}"]
-    (place / "judgments.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return str(place)
-
-
 def test_command_keeps_scores_by_benchmark_and_writes_a_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, own_benchmark: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scores, page = tmp_path / "scores", tmp_path / "page.html"
-    own = folder(tmp_path / "own", SECOND)
+    scores, page, own = tmp_path / "scores", tmp_path / "page.html", own_benchmark
     words = ["compare", "sample", own, "-m", "changes", "-m", "green", "-q", "-o", str(scores)]
     words += ["--resamples", "40", "--limit", "30"]
     assert main([*words, "--html", str(page), "--format", "json"]) == 0
