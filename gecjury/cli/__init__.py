@@ -34,7 +34,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "metrics": "every metric: name, family, what it needs, signature",
     },
     "compare": {
-        "compare": "try metrics against the human judgments of a benchmark",
+        "compare": "try metrics against the human judgments of a benchmark, or of several",
+        "study": "one answer over many benchmarks: a file in, a page out",
         "power": "how many sentences, systems or judgments tell a difference",
         "maege": "try metrics against chains of one annotator's edits, whose order is known",
         "attack": "damage corrections and see which metrics prefer the damaged text",

@@ -36,11 +36,10 @@ from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.errors import OptionError
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
     from gecjury.report.result import Result
     from gecjury.scoring.given_scores import GivenScores
-    from gecjury.studies.study import Study
+    from gecjury.studies.study import Read, Study
 
 STUDIES = {
     "score": "gecjury.studies.score:Score",
@@ -117,7 +116,7 @@ def declare(parser: CommandParser) -> None:
     parser.needs = study.needs
     parser.epilog = study.epilog
     # Commands of files alone never look for benchmark data, and have no --data.
-    if study.takes in ("benchmark", "either", "m2"):
+    if study.takes in ("benchmark", "benchmarks", "either", "m2"):
         parser.needs += ("data",)
     if study.what:
         parser.add_argument("metrics", metavar="METRIC", nargs=1, help=study.what)
@@ -125,6 +124,8 @@ def declare(parser: CommandParser) -> None:
         add_options(parser, _FILES[study.takes][0])
     elif study.takes == "benchmark":
         parser.add_argument("inputs", metavar="benchmark", nargs=1, help=study.data)
+    elif study.takes == "benchmarks":
+        parser.add_argument("inputs", metavar="benchmark", nargs="+", help=study.data)
     elif study.takes in ("either", "m2"):
         parser.add_argument("inputs", metavar=study.data_name, nargs="+", help=study.data)
     if study.takes == "either":
@@ -135,7 +136,7 @@ def declare(parser: CommandParser) -> None:
         add_metrics(parser, study.metrics)
     # What a study is about comes before how its data is chosen and its result kept.
     add_options(parser, study)
-    if study.takes in ("benchmark", "sample"):
+    if study.takes in ("benchmark", "benchmarks", "sample"):
         add_options(parser, Selection)
     if study.keeps:
         more = "; of a dataset the folder of its rows' scores" if datasets else ""
@@ -269,11 +270,13 @@ def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
     return [GivenScores(file=name) for name in args.inputs]
 
 
-def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark | None:
+def _data(args: argparse.Namespace, study: Study) -> Read:
     if study.takes in _FILES:
         return _FILES[study.takes][1](args)
-    if study.takes in ("benchmark", "sample"):
-        name = args.inputs[0] if study.takes == "benchmark" else "sample"
+    if study.takes == "benchmarks" and len(args.inputs) > 1:
+        return tuple(named_benchmark(args, name, study.view) for name in args.inputs)
+    if study.takes in ("benchmark", "benchmarks", "sample"):
+        name = "sample" if study.takes == "sample" else args.inputs[0]
         return named_benchmark(args, name, study.view)
     if study.takes == "m2":
         named = args.lang or args.tokens or args.fold or args.tagger

@@ -10,7 +10,7 @@ asked. Nothing here prints or reads options.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,9 +21,9 @@ from gecjury.benchmarks.annotators import annotator_kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
-from gecjury.errors import InputError, OptionError, known_name
+from gecjury.errors import GecjuryError, InputError, OptionError, known_name
 from gecjury.metaeval.audit.biases import measure_biases
-from gecjury.metaeval.audit.drift import measure_drift, read_earlier
+from gecjury.metaeval.audit.drift import EarlierRun, measure_drift, read_earlier
 from gecjury.metaeval.audit.judges import judges_audits
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
@@ -149,8 +149,18 @@ class Trial:
         scorers: Sequence[Metric],
         settings: Settings | None = None,
         runtime: Runtime | None = None,
+        *,
+        absent: dict[Scorer, str] | None = None,
     ) -> Trial:
         """Load what is named, and refuse what cannot be compared; arguments as of `compare`.
+
+        Args:
+            benchmark: as of `compare`.
+            scorers: as of `compare`.
+            settings: as of `compare`.
+            runtime: as of `compare`.
+            absent: receives the metrics that lack what they need, each with the reason, in the
+                place of a refusal.
 
         Raises:
             OptionError: a setting that the benchmark or a metric does not allow.
@@ -184,8 +194,14 @@ class Trial:
         if settings.resampling.over != "none":
             points = len(benchmark.corpus) + len(benchmark.corpus.names)
             check_resamples(settings.resampling.resamples, points)
-        for metric in scored:
-            _check_metric(metric, study)
+        for metric in tuple(scored):
+            try:
+                _check_metric(metric, study)
+            except InputError as error:
+                if absent is None or not isinstance(metric, Scorer):
+                    raise
+                absent[metric] = str(error)
+                scored.remove(metric)
         _check_statistic(study, views)
         _check_grouping(study, views)
         _check_audit(study, views)
@@ -203,30 +219,37 @@ class Trial:
             self.edits, benchmark, runtime
         )
 
-    def compare(self, score_files: str | Path | None = None) -> Comparison:
+    def compare(
+        self, score_files: str | Path | None = None, *, failed: dict[Scorer, str] | None = None
+    ) -> Comparison:
         """Score the systems and compare the scores with people's judgments.
 
         Args:
             score_files: a folder; scores that its files hold are read, the others added.
+            failed: receives the metrics that could not score, each with the error, in the place of
+                an exception; one is raised where all failed.
 
         Raises:
             InputError: nothing was both judged and scored, or a score file is damaged.
             OutputError: a score file cannot be written.
         """
-        study, views, runtime = self.study, self.views, self.runtime
         # Scoring may take hours: what can be refused is refused before it begins.
         if score_files is not None:
             check_writable(score_files)
-        earlier = read_earlier(study, self.scored, runtime)
+        earlier = read_earlier(self.study, self.scored, self.runtime)
+        made = self._tables(score_files, failed)
         # Settled: a difference of rounding must not be a preference anywhere below.
-        tables = tuple(
-            (
-                metric
-                if isinstance(metric, ScoreTable)
-                else score_with_files(metric, study.benchmark.corpus, score_files, runtime)
-            ).settled()
-            for metric in self.scored
-        )
+        tables = tuple(table.settled() for table in made)
+        return self._without(failed or {})._compare(tables, earlier, score_files)
+
+    def _compare(
+        self,
+        tables: tuple[ScoreTable, ...],
+        earlier: Sequence[EarlierRun],
+        score_files: str | Path | None,
+    ) -> Comparison:
+        """Compare finished scores of `scored` with people's judgments."""
+        study, views, runtime = self.study, self.views, self.runtime
         # Intervals and tests need all metrics at once, so results are first made without them.
         tracked = runtime.track(tables, "agreement with people", len(tables))
         plain = [result for table in tracked for result in study.evaluate(table, views)]
@@ -296,6 +319,30 @@ class Trial:
             ),
         )
 
+    def _tables(
+        self, score_files: str | Path | None, failed: dict[Scorer, str] | None
+    ) -> list[ScoreTable]:
+        """Return the metrics' scores; arguments as of `compare`."""
+        tables = []
+        for metric in self.scored:
+            if isinstance(metric, ScoreTable):
+                tables.append(metric)
+                continue
+            corpus = self.study.benchmark.corpus
+            try:
+                tables.append(score_with_files(metric, corpus, score_files, self.runtime))
+            except GecjuryError as error:
+                if failed is None or len(failed) + 1 == len(self.scored):
+                    raise
+                failed[metric] = str(error)
+        return tables
+
+    def _without(self, failed: Mapping[Scorer, str]) -> Trial:
+        """Return the trial without the metrics that failed."""
+        chosen = tuple(pair for pair in self.edits.chosen if pair[0] not in failed)
+        scored = tuple(metric for metric in self.scored if metric not in failed)
+        return replace(self, scored=scored, edits=replace(self.edits, chosen=chosen))
+
 
 _Row = Row[Any] | EditResult
 
@@ -353,7 +400,7 @@ def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
             (settings.windows, "--windows"),
             (settings.pairwise, "--pairwise"),
             (settings.grouping == "system", "--grouping system"),
-            (settings.statistic != "pearson", settings.statistic_option),
+            (settings.statistic != "pearson" and not settings.preset, settings.statistic_option),
             (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
             (how.over == "systems", "--resample systems"),
         ),
@@ -573,6 +620,12 @@ def _resampled(
         drawn=count * len(SYSTEM_STATISTICS) * settings.resampling.resamples,
         tests=tests,
         differences=tuple(differences),
+        draws={
+            (level, view): drawn
+            for view in views
+            for level in DRAWN_LEVELS
+            if (drawn := measured.usual_draws(view, level)) is not None
+        },
     )
     return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), uncertainty
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gecjury.arrays import FloatArray, IntArray
@@ -22,7 +22,7 @@ from gecjury.metaeval.ratings import Rated
 from gecjury.metaeval.segments import SegmentLevel
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
-from gecjury.metaeval.uncertainty import Difference, Significance
+from gecjury.metaeval.uncertainty import Difference, Drawn, DrawnLevel, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 
@@ -74,6 +74,7 @@ class IntervalsAndTests:
         tests: by view the tests between the metrics, at system and at sentence level; none for a
             single metric.
         differences: between the metrics, with paired intervals; none for a single metric.
+        draws: statistics of the metrics and of chance on every draw, by level and view.
     """
 
     human_resampled: Mapping[View, bool]
@@ -81,6 +82,7 @@ class IntervalsAndTests:
     drawn: int
     tests: Mapping[View, tuple[Significance, ...]]
     differences: tuple[Difference, ...] = ()
+    draws: Mapping[tuple[DrawnLevel, View], Drawn] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from gecjury.benchmarks.table import View
@@ -24,6 +24,16 @@ Level = Literal["system", "sentence", "edit", "all"]
 ClusterTest = Literal["perm-systems", "perm-both"]
 """Units that a test swaps between two metrics: whole systems, which asks of other systems
 as well, or single cells, which asks of other sentences by these systems."""
+Preset = Literal["wmt", "seeda"]
+"""Sets of statistics that others published with; see `PRESETS`."""
+PRESETS: Mapping[Preset, Mapping[str, str]] = {
+    "wmt": {"statistic": "spa", "grouping": "item"},
+    "seeda": {"ties": "official"},
+}
+"""The settings of each preset that differ from the defaults.
+
+wmt: soft pairwise accuracy and acc_eq, as the metrics tasks of WMT (Freitag et al. 2024); seeda:
+Pearson's r, and the accuracy with the tie rule of SEEDA's script (Kobayashi et al. 2024)."""
 CreditKind = Literal["counts", "any", "share", "leave-one-out", "add-one", "shapley"]
 """How metrics credit single edits, see `gecjury.metaeval.edits.credit`."""
 
@@ -69,6 +79,8 @@ class Settings:
             of whole corrections need no bound).
         limit: compare on N of the judged sentences, drawn by the seed; all of them where there are
             no more.
+        preset: statistics as others publish them: wmt (SPA and acc_eq) or seeda (r, and the
+            accuracy with official ties).
 
     Raises:
         OptionError: a value that there is none of, or two that exclude each other.
@@ -97,10 +109,12 @@ class Settings:
     sentinels: bool = False
     good: float | None = option(None, metavar="R")
     limit: int | None = option(None, metavar="N", least=1)
+    preset: Preset | None = None
 
     def __post_init__(self) -> None:
         """Refuse, before any file is read, settings that no benchmark could serve."""
         check(self)
+        self._take_preset()
         if self.shuffles and self.aggregate != "trueskill":
             raise OptionError(
                 f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "
@@ -137,10 +151,29 @@ class Settings:
         if self.credit and self.level not in ("edit", "all"):
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")
 
+    def _take_preset(self) -> None:
+        """Give the settings of the preset their values.
+
+        Raises:
+            OptionError: one of them has another value.
+        """
+        usual = {one.name: one.default for one in fields(self)}
+        for name, value in PRESETS[self.preset].items() if self.preset else ():
+            if getattr(self, name) not in (value, usual[name]):
+                raise OptionError(
+                    f"--{name} {getattr(self, name)} with --preset {self.preset}, which takes "
+                    f"{value}; leave one of them out"
+                )
+            # The groups are of the segment level, and the tests' statistic of the system level.
+            absent = {"grouping": ("system", "edit"), "statistic": ("sentence", "edit")}
+            if self.level not in absent.get(name, ()):
+                object.__setattr__(self, name, value)
+
     def _check_tests(self) -> None:
         """Refuse settings of the tests at system level where none is made, or none of that kind."""
         cluster_test = f"--cluster-test {self.cluster_test}"
-        asked = [self.statistic_option] if self.statistic != "pearson" else []
+        chosen = self.statistic != "pearson" and self.preset is None
+        asked = [self.statistic_option] if chosen else []
         asked += [cluster_test] if self.cluster_test != "perm-systems" else []
         if asked and (self.resampling.over == "none" or self.level in ("sentence", "edit")):
             raise OptionError(

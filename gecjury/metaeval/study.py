@@ -10,7 +10,15 @@ from typing import Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, FloatArray, Int32Array, IntArray, blocks, settled
+from gecjury.arrays import (
+    BLOCK,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    blocks,
+    draw_weights,
+    settled,
+)
 from gecjury.benchmarks.annotators import (
     AnnotatorAgreement,
     annotator_agreement,
@@ -148,11 +156,14 @@ class Study:
         benchmark: corpus, judgments and human scores.
         settings: settings of the comparison.
         rounded: metrics rounded to the levels of a judge, which stand among the chance tables.
+        sentence_draws: resampled sentences, draws × sentences, where benchmarks that share sources
+            draw them together; None to draw them by the seed.
     """
 
     benchmark: Benchmark
     settings: Settings = field(default_factory=Settings)
     rounded: tuple[ScoreTable, ...] = ()
+    sentence_draws: IntArray | None = field(default=None, repr=False, compare=False)
 
     def human_kind(self, view: View) -> str:
         """Return the human column in use, such as `trueskill`.
@@ -508,7 +519,10 @@ class Study:
         how = self.settings.resampling
         if not how.draws_sentences:
             return None
-        return sentence_counts(len(self.benchmark.corpus), how.resamples, self.settings.seed)
+        lines = len(self.benchmark.corpus)
+        if self.sentence_draws is not None:
+            return draw_weights(self.sentence_draws, lines)
+        return sentence_counts(lines, how.resamples, self.settings.seed)
 
     def row(
         self,

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
 from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.resampled import (
@@ -152,7 +152,11 @@ class Uncertainty:
     def _drawn_among(self, judged: IntArray | None) -> Resampled:
         corpus, how = self.study.benchmark.corpus, self._how
         seed, names = self.study.settings.seed, corpus.names
-        return make_resampled(how.over, how.resamples, len(corpus), len(names), seed, judged)
+        draws = make_resampled(how.over, how.resamples, len(corpus), len(names), seed, judged)
+        shared = self.study.sentence_draws
+        if shared is None or draws.sentences is None:
+            return draws
+        return replace(draws, sentences=shared, counts=draw_weights(shared, len(corpus)))
 
     def draws_of(self, view: View, over: Over) -> Resampled:
         """Return the draws over the named dimension alone, of systems that humans scored."""
@@ -211,6 +215,17 @@ class Uncertainty:
             }
             for number in range(len(self.entries))
         ]
+
+    def usual_draws(self, view: View, level: DrawnLevel) -> Drawn | None:
+        """Return every metric's statistics on the draws of the settings.
+
+        Where there are too few systems to draw from, sentences alone are drawn; None where neither
+        varies.
+        """
+        for over in dict.fromkeys((self._how.over, "sentences")):
+            if self._has_draws(view, over, level):
+                return self.drawn(view, level, over)
+        return None
 
     def drawn(self, view: View, level: DrawnLevel, over: Over) -> Drawn:
         """Return every metric's statistics on every draw over the named dimension."""

@@ -20,7 +20,7 @@ from gecjury.stats.resampling import PERMUTATIONS
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
 """The statistics that tests between metrics compare at system level; SPA has a test of its own."""
 
-_STATISTICS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+MEASURES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "pearson": pearsons,
     "spearman": spearmans,
     "kendall": taus,
@@ -177,7 +177,7 @@ def perm_both(
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
         where a correlation is not defined.
     """
-    measure = _STATISTICS[statistic]
+    measure = MEASURES[statistic]
     row, size = human[None], len(cells)
     if human.size < 3:
         return np.full(size, np.nan), np.full((size, size), np.nan)
@@ -232,7 +232,7 @@ def perm_systems(
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
         where a correlation is not defined.
     """
-    measure = _STATISTICS[statistic]
+    measure = MEASURES[statistic]
     size, systems = scores.shape
     if systems < 3:
         return np.full(size, np.nan), np.full((size, size), np.nan)

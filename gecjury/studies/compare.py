@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -17,17 +17,22 @@ from gecjury.metaeval import comparison as metaeval
 from gecjury.metaeval.effort import effort, told
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
 from gecjury.report.comparison import document, tables
 from gecjury.report.figure import figures_of
 from gecjury.report.result import Result, Table
 from gecjury.report.tables import plain
+from gecjury.report.tasks import task_document, task_tables, tasks_verdict
 from gecjury.report.words import family_contrast
+from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Plan
-from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.settings import option
+from gecjury.studies.study import Data, Need, Read, Study, Takes, Work, function_of, loaded
 from gecjury.wording import number, shortly
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.corpus.language import Language
 
 _MOST_PAIRED = 200  # systems whose pairs make a table that somebody can use
 _REFERENCE_BASED = ("green", "gleu")
@@ -66,11 +71,32 @@ class Compared(Result):
         return repr(self.comparison)
 
 
+@dataclass(frozen=True, repr=False)
+class ComparedTasks(Result):
+    """Metrics against people over several benchmarks.
+
+    Attributes:
+        comparison: the figures, typed.
+    """
+
+    comparison: TaskComparison = field(kw_only=True)
+
+    def document(self) -> dict[str, Any]:
+        """Return what JSON shows; docs/reference/statistics.md explains its keys."""
+        return task_document(self.comparison)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Compare(Settings, Study):
-    """Metrics of any family tried against the human judgments of a benchmark."""
+    """Metrics of any family tried against the human judgments of one benchmark or several.
 
-    takes: ClassVar[Takes] = "benchmark"
+    Attributes:
+        weights: with several benchmarks: the weight of a task, or of all tasks of a benchmark, in
+            the average; they sum to 1 (default: equal).
+    """
+
+    weights: Mapping[str, str] | None = option(None, metavar="TASK=W", several=True)
+    takes: ClassVar[Takes] = "benchmarks"
     data: ClassVar[str] = (
         "seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], swedish-oestling, "
         "autojqe[-test], aqua-{en,uk}, pevdata, sample, or a folder or .toml file of your own"
@@ -83,8 +109,21 @@ class Compare(Settings, Study):
         """The judgments that the benchmark is loaded with."""
         return None if self.human == "both" else self.human
 
+    def read(self, data: Data, runtime: Runtime, language: Language | None = None) -> Read:
+        """Return the data itself, or the benchmarks that are named."""
+        if data is None or isinstance(data, str) or not isinstance(data, Sequence):
+            return super().read(data, runtime, language)
+        read = tuple(one if not isinstance(one, str) else loaded(one) for one in data)
+        benchmarks = cast("tuple[Benchmark, ...]", read)
+        return benchmarks if len(benchmarks) != 1 else benchmarks[0]
+
     def check(self, work: Work) -> None:
-        """Refuse what the benchmark or a metric does not allow."""
+        """Refuse what a benchmark or a metric does not allow."""
+        if len(work.benchmarks) > 1:
+            self._tasks(work)
+            return
+        if self.weights:
+            raise OptionError("--weights: one benchmark is named; name several, or leave it out")
         systems = len(work.corpus.names)
         if self.pairwise and systems > _MOST_PAIRED:
             raise OptionError(
@@ -96,15 +135,27 @@ class Compare(Settings, Study):
 
     def plans(self, work: Work) -> list[Plan]:
         """Return what the metrics would ask for every level that is compared."""
+        if len(work.benchmarks) > 1:
+            return self._tasks(work).plans()
         return metaeval.plans(self._benchmark(work), work.scorers, self, runtime=work.runtime)
 
     def warning(self, work: Work) -> str:
         """Return how long the comparison will take, where that is minutes."""
-        text = told(effort(self._benchmark(work), len(work.scorers), self))
-        return f"gecjury: {text}" if text else ""
+        texts = [told(effort(one, len(work.scorers), self)) for one in work.benchmarks]
+        lines = [
+            f"gecjury: {one.name}: {text}" if len(texts) > 1 else f"gecjury: {text}"
+            for one, text in zip(work.benchmarks, texts, strict=True)
+            if text
+        ]
+        return "\n".join(lines)
 
-    def run(self, work: Work) -> Compared:
-        """Score the benchmark's systems and hold the scores against people's judgments."""
+    def run(self, work: Work) -> Result:
+        """Score the benchmarks' systems and hold the scores against people's judgments."""
+        if len(work.benchmarks) > 1:
+            tasks = self._tasks(work).compare(work.folder)
+            shown = tuple(task_tables(tasks))
+            status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
+            return ComparedTasks(shown, {}, (), status, verdict=sentences, comparison=tasks)
         comparison = metaeval.compare(
             self._benchmark(work),
             work.scorers,
@@ -123,11 +174,18 @@ class Compare(Settings, Study):
         """Return a comparison as one page to read and share."""
         from gecjury.report.page.page import comparison_page
 
+        if isinstance(result, ComparedTasks):
+            from gecjury.report.page.tasks import tasks_page
+
+            return tasks_page(result.comparison)
         return comparison_page(cast(Compared, result).comparison)
+
+    def _tasks(self, work: Work) -> TaskTrial:
+        return TaskTrial.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
 
     def _benchmark(self, work: Work) -> Benchmark:
         if work.benchmark is None:
-            raise OptionError("a comparison needs human judgments: name a benchmark")
+            raise OptionError("a comparison needs human judgments: name a benchmark or more")
         return work.benchmark
 
 
@@ -169,7 +227,7 @@ class Demo(Compare):
         What the families reach is said last.
         """
         with _replayed(work) as replayed:
-            result = super().run(replayed)
+            result = cast(Compared, super().run(replayed))
         names = result.short_names()
         contrast = family_contrast(plain(result.document()))
         families = tuple(shortly(sentence, names) for sentence in contrast)

@@ -27,15 +27,26 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
     from gecjury.corpus.language import Language
 
-Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str] | None"
+Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark] | None"
 """The data of a study: texts, a benchmark, or names: of a benchmark, or as the study says; None
 for scores alone."""
+
+Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...] | None"
+"""Data as they were read: several benchmarks where a study takes them."""
 
 Metrics: TypeAlias = Metric | Sequence[Metric]
 """One metric or several: by name with options as on the command line, loaded, or one's own."""
 
 Takes = Literal[
-    "files", "files or dataset", "two outputs", "sentence", "benchmark", "either", "sample", "m2"
+    "files",
+    "files or dataset",
+    "two outputs",
+    "sentence",
+    "benchmark",
+    "benchmarks",
+    "either",
+    "sample",
+    "m2",
 ]
 """Positional arguments of a command."""
 
@@ -48,7 +59,7 @@ class Work:
     """The data, metrics and runtime of a study.
 
     Attributes:
-        data: a corpus or a benchmark; None where scores made elsewhere are all there is.
+        data: a corpus, a benchmark or several; None where scores made elsewhere are all there is.
         scorers: the metrics, each once.
         runtime: device, workers, caches and the like.
         folder: where score files are read and kept; None for nowhere.
@@ -57,7 +68,7 @@ class Work:
         further: reads another benchmark as the first was read.
     """
 
-    data: Corpus | Benchmark | None
+    data: Read
     scorers: tuple[Scorer, ...]
     runtime: Runtime
     folder: str | Path | None = None
@@ -69,7 +80,7 @@ class Work:
     def of(
         cls,
         study: Study,
-        data: Data | Callable[[], Corpus | Benchmark | None],
+        data: Data | Callable[[], Read],
         metrics: Metrics,
         runtime: Runtime,
         folder: str | Path | None = None,
@@ -97,7 +108,8 @@ class Work:
         typed = {one: scorer for one, scorer in loaded_metrics.items() if isinstance(one, str)}
         scorers = dict.fromkeys(loaded_metrics.values())
         if not inputs and isinstance(data, str | Sequence):
-            inputs = (data,) if isinstance(data, str) else data
+            names = (data,) if isinstance(data, str) else data
+            inputs = [name if isinstance(name, str) else name.name for name in names]
         # Read last: a benchmark may take seconds, and a wrong metric should not wait for it.
         texts = data() if callable(data) else study.read(data, runtime)
         return cls(texts, tuple(scorers), runtime, folder, tuple(inputs), typed)
@@ -132,12 +144,21 @@ class Work:
         """
         if self.data is None:
             raise OptionError("no texts: give a corpus, a benchmark, or a benchmark's name")
-        return self.data if isinstance(self.data, Corpus) else self.data.corpus
+        if isinstance(self.data, Corpus):
+            return self.data
+        return self.data[0].corpus if isinstance(self.data, tuple) else self.data.corpus
 
     @property
     def benchmark(self) -> Benchmark | None:
-        """The benchmark; None for plain texts."""
-        return None if isinstance(self.data, Corpus) else self.data
+        """The only benchmark; None for plain texts, and for several."""
+        return None if isinstance(self.data, Corpus | tuple) else self.data
+
+    @property
+    def benchmarks(self) -> tuple[Benchmark, ...]:
+        """The benchmarks; none for plain texts."""
+        if isinstance(self.data, tuple):
+            return self.data
+        return () if self.benchmark is None else (self.benchmark,)
 
     def scores(self) -> tuple[ScoreTable, ...]:
         """Score the texts with every metric, reading and writing the folder's score files.
@@ -216,9 +237,7 @@ class Study(ABC):
             scorer.check_new_texts(self.new_texts)
         return scorer
 
-    def read(
-        self, data: Data, runtime: Runtime, language: Language | None = None
-    ) -> Corpus | Benchmark | None:
+    def read(self, data: Data, runtime: Runtime, language: Language | None = None) -> Read:
         """Return the data itself, or what is named.
 
         Args:

@@ -39,3 +39,23 @@ def registered(
     yield register
     monkeypatch.undo()
     registry.outside_metrics.cache_clear()
+
+
+@pytest.fixture
+def own_benchmark(tmp_path: Path) -> str:
+    """A folder with half of the sample's sentences and judgments of one's own, no references."""
+    from gecjury.benchmarks.load import load_benchmark
+
+    corpus = load_benchmark("sample").corpus
+    corpus = corpus.take(range(len(corpus) // 2, len(corpus)))
+    folder = tmp_path / "own"
+    (folder / "outputs").mkdir(parents=True)
+    (folder / "source.txt").write_text("\n".join(corpus.sources) + "\n", encoding="utf-8")
+    for name, version in corpus.systems.items():
+        text = "\n".join(version.lines) + "\n"
+        (folder / "outputs" / f"{name}.txt").write_text(text, encoding="utf-8")
+    rows, (a, b, c, d) = ["sentence,system_a,system_b,preference"], corpus.names[:4]
+    for line in range(1, len(corpus) + 1):
+        rows += [f"{line},{a},{b},a", f"{line},{b},{c},{'ab'[line % 2]}", f"{line},{c},{d},a"]
+    (folder / "judgments.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return str(folder)

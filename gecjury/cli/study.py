@@ -1,0 +1,119 @@
+"""`gecjury study`: a comparison over several benchmarks from a file, as one page."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from gecjury.cli.inputs import named_benchmark, present_names, print_plans, runtime_from
+from gecjury.cli.parsers import CommandParser
+from gecjury.cli.streams import tell
+from gecjury.errors import InputError, known_name
+from gecjury.settings import options_of, settings_from
+from gecjury.textfiles import read_text, write_text
+
+_KEYS = ("title", "benchmarks", "metrics", "settings", "weights")
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the file, the folder and the shared options of judges and models."""
+    parser.needs = ("texts", "judges", "plans", "data")
+    parser.add_argument("file", metavar="STUDY", help="a .toml file: benchmarks, metrics, settings")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="receives index.html, study.json and the scores, which a second run reads",
+    )
+    parser.set_defaults(systems=None, references=None, unknown_systems=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare as the file says, and write the page and the figures."""
+    from gecjury.report.page.tasks import tasks_page
+    from gecjury.report.tables import to_json
+    from gecjury.scoring.score_files import check_writable
+    from gecjury.studies.compare import Compare, ComparedTasks
+    from gecjury.studies.study import Work
+
+    record = read_study(args.file)
+    settings = settings_from(Compare, {**record["settings"], "weights": record["weights"]})
+    names = [str(name) for name in record["benchmarks"]]
+    work = Work.of(
+        settings,
+        lambda: tuple(named_benchmark(args, name, settings.view) for name in names),
+        present_names(record["metrics"]),
+        runtime_from(args),
+        Path(args.output, "scores"),
+        names,
+    )
+    settings.check(work)
+    if work.runtime.dry_run:
+        print_plans(settings.plans(work))
+        return 0
+    check_writable(args.output)
+    start = time.perf_counter()
+    result = settings.run(work)
+    assert isinstance(result, ComparedTasks)  # of two benchmarks or more
+    made = {
+        "command": f"gecjury study {args.file} -o {args.output}",
+        "seconds": f"{time.perf_counter() - start:.0f}",
+    }
+    page = tasks_page(result.comparison, [*made.items()], title=record["title"])
+    write_text(Path(args.output, "study.json"), to_json({**result.document(), "made": made}) + "\n")
+    write_text(Path(args.output, "index.html"), page)
+    for sentence in result.sentences():
+        tell(sentence)
+    tell(f"page: {Path(args.output, 'index.html').absolute()}")
+    return result.status
+
+
+def read_study(path: str) -> dict[str, Any]:
+    """Return a study file's tables, with the values of settings as options take them.
+
+    Raises:
+        InputError: the file cannot be read, lacks benchmarks or metrics, or has a value of another
+            type.
+        OptionError: an unknown key; names the nearest one.
+    """
+    from gecjury.studies.compare import Compare
+
+    try:
+        record = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: no TOML: {error}") from None
+    for key in record:
+        known_name(f"key of {path}", key, _KEYS)
+    usual: dict[str, Any] = {"title": "", "settings": {}, "weights": {}}
+    record = {**usual, **record}
+    for key, least in (("benchmarks", 2), ("metrics", 1)):
+        names = record.get(key, [])
+        texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        if not texts or len(names) < least:
+            raise InputError(f"{path}: {key} = {names!r:.60}; expected {least} or more names")
+    for key, kind in (("title", str), ("settings", dict), ("weights", dict)):
+        if not isinstance(record[key], kind):
+            expected = "a text" if kind is str else "a table"
+            raise InputError(f"{path}: {key} = {record[key]!r:.60}; expected {expected}")
+    for name, weight in record["weights"].items():
+        if not isinstance(weight, int | float):
+            raise InputError(f"{path}: weights.{name} = {weight!r:.60}; expected a number")
+    options = {one.name.replace("_", "-"): one for one in options_of(Compare)}
+    del options["weights"]
+    settings = {}
+    for key, value in record["settings"].items():
+        known = options[known_name(f"setting of {path}", key.replace("_", "-"), [*options])]
+        values = value if known.many and isinstance(value, list) else [value]
+        kinds: tuple[type, ...] = (int, float) if known.kind is float else (known.kind,)
+        if any(type(one) not in kinds for one in values) or known.many > isinstance(value, list):
+            expected = f"{'a list of ' * known.many}{known.kind.__name__}"
+            raise InputError(f"{path}: settings.{key} = {value!r:.60}; expected {expected}")
+        # Choices are typed with dashes, as on the command line.
+        if known.choices and isinstance(value, str) and value not in known.choices:
+            value = value.replace("-", "_")
+        settings[known.name] = value
+    return {**record, "settings": settings, "weights": record["weights"] or None}

@@ -1,0 +1,1 @@
+"""Metrics against people over several benchmarks: tasks, their averages, and tests over them."""

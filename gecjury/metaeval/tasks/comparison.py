@@ -1,0 +1,725 @@
+"""Metrics compared over several benchmarks: one table of metric × task, its averages and tests.
+
+A task is a benchmark, a kind of human judgments and a level. Each benchmark is compared by `Trial`
+as if it stood alone; here the comparisons are put together, as in the metrics tasks of WMT
+(Freitag et al. 2024): a weighted average over tasks, and a paired permutation test over all tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.table import View
+from gecjury.errors import GecjuryError, InputError, OptionError, known_name
+from gecjury.metaeval.comparison import Trial
+from gecjury.metaeval.ratings import rated_points
+from gecjury.metaeval.result import Comparison
+from gecjury.metaeval.segments import Segmented
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.tasks.swaps import (
+    LEAST_UNITS,
+    CorrelationSwaps,
+    Judged,
+    Swaps,
+    judged_swaps,
+    soft_swaps,
+)
+from gecjury.metaeval.uncertainty import DrawnLevel
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
+from gecjury.stats.bootstrap import Interval, draws_within, interval
+from gecjury.stats.correlation import signs
+from gecjury.stats.permutation import cluster_ranks, holm, symmetric, tail_p
+
+_LEAST = 3  # systems, for a correlation
+_SHARED = 0.1  # of the smaller benchmark's sources, from which two belong together
+_PERMUTATIONS = 2000  # beyond which `tail_p` goes on by a normal curve
+
+State = Literal["scored", "not applicable", "missing"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A benchmark, a kind of human judgments and a level, with the statistic compared there.
+
+    Attributes:
+        benchmark: its name.
+        human: the view of the judgments.
+        level: `system` or `sentence`.
+        statistic: `pearson`, `spa`, ... or `accuracy` and `acc_eq`.
+        views: number of views of the benchmark that are compared.
+        group: number of the group of benchmarks that share sources or systems.
+        weight: its share of the average; the weights sum to 1.
+    """
+
+    benchmark: str
+    human: View
+    level: str
+    statistic: str
+    views: int = 1
+    group: int = 0
+    weight: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The task as `--weights` names it: `gjg15:system`, `seeda:edit:system`."""
+        view = [self.human] if self.views > 1 else []
+        return ":".join([self.benchmark, *view, self.level])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A metric in a task.
+
+    Attributes:
+        value: the statistic; NaN where there is none.
+        ci95: its interval; None without resampling.
+        state: `missing` where the metric failed or its statistic is not defined.
+        reason: why there is no value.
+    """
+
+    value: float = math.nan
+    ci95: Interval | None = None
+    state: State = "scored"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Average:
+    """A metric over all tasks.
+
+    Attributes:
+        metric: its label.
+        family: its family.
+        value: weighted average over the tasks that it has; NaN without any.
+        ci95: interval of that average; None without resampling.
+        tasks: number of tasks that it has.
+        comparable: whether it has every task, so that its average can be set beside others.
+        shared: average over the tasks that every metric has.
+        shared_ci95: interval of that average.
+        cluster: significance cluster over these tasks, 1 is best; None without tests.
+    """
+
+    metric: str
+    family: str
+    value: float
+    ci95: Interval | None
+    tasks: int
+    comparable: bool
+    shared: float
+    shared_ci95: Interval | None
+    cluster: int | None
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """Two metrics compared over the tasks that both have.
+
+    Attributes:
+        first: label of a metric.
+        second: label of another.
+        tasks: number of tasks.
+        difference: the first's average less the second's.
+        ci95: its interval, paired.
+        p: two-sided; NaN where nothing could be tested.
+        adjusted: p after Holm's correction over all pairs.
+    """
+
+    first: str
+    second: str
+    tasks: int
+    difference: float
+    ci95: Interval | None
+    p: float
+    adjusted: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TaskComparison:
+    """Metrics of any family against people over several benchmarks.
+
+    Attributes:
+        settings: settings of the comparison.
+        tasks: the tasks; their weights sum to 1.
+        cells: by metric, in the order of the averages, a cell a task.
+        averages: one a metric, in the order in which they were named.
+        tests: every pair of metrics; none without resampling.
+        comparisons: by the benchmark's name; without those that failed altogether.
+        groups: names of the benchmarks of each group.
+    """
+
+    settings: Settings
+    tasks: tuple[Task, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    averages: tuple[Average, ...]
+    tests: tuple[PairTest, ...]
+    comparisons: Mapping[str, Comparison]
+    groups: tuple[tuple[str, ...], ...]
+
+    @property
+    def incomplete(self) -> bool:
+        """True if a metric failed in a task, or scores are missing."""
+        failed = any(cell.state == "missing" for row in self.cells for cell in row)
+        return failed or any(one.incomplete for one in self.comparisons.values())
+
+    def __repr__(self) -> str:
+        """Return a line on what was compared."""
+        return f"<TaskComparison of {len(self.averages)} metrics over {len(self.tasks)} tasks>"
+
+
+@dataclass(frozen=True)
+class TaskTrial:
+    """Trials of several benchmarks that passed every check that needs no scores.
+
+    Attributes:
+        scorers: the metrics.
+        trials: by the benchmark's name.
+        absent: by the benchmark's name the metrics that lack what they need, with the reason.
+        tasks: the tasks.
+        groups: names of the benchmarks of each group.
+        settings: settings of the comparison.
+    """
+
+    scorers: tuple[Scorer, ...]
+    trials: Mapping[str, Trial]
+    absent: Mapping[str, Mapping[Scorer, str]]
+    tasks: tuple[Task, ...]
+    groups: tuple[tuple[str, ...], ...]
+    settings: Settings = field(default_factory=Settings)
+
+    @classmethod
+    def of(
+        cls,
+        benchmarks: Sequence[Benchmark],
+        scorers: Sequence[Scorer],
+        settings: Settings,
+        runtime: Runtime,
+        weights: Mapping[str, str] | None = None,
+    ) -> TaskTrial:
+        """Refuse, before any scoring, what cannot be compared.
+
+        Args:
+            benchmarks: two or more.
+            scorers: the metrics.
+            settings: settings of every comparison.
+            runtime: device, workers and the like; what was spent counts over all benchmarks.
+            weights: by task, or by benchmark for all of its tasks together, a number; tasks that
+                none names have 0. None for equal weights.
+
+        Raises:
+            OptionError: two benchmarks are the same data, or the weights name no task or do not sum
+                to 1.
+            InputError: a benchmark without judgments of whole corrections, or no metric can be
+                computed on it.
+        """
+        _refuse_same(benchmarks)
+        trials: dict[str, Trial] = {}
+        absent: dict[str, dict[Scorer, str]] = {}
+        tasks: list[Task] = []
+        for benchmark in benchmarks:
+            name, missing = benchmark.name, dict[Scorer, str]()
+            if benchmark.edits_alone or settings.level == "edit":
+                raise InputError(
+                    f"{name}: tasks are of systems and of sentences, and here single edits alone "
+                    "are compared; compare them by `gecjury compare` with one benchmark"
+                )
+            here = settings
+            if settings.drift_from is not None:
+                here = replace(settings, drift_from=str(Path(settings.drift_from) / name))
+            trial = Trial.of(benchmark, scorers, here, runtime, absent=missing)
+            if not trial.scored:
+                raise InputError(
+                    f"{name}: no metric can be computed; {next(iter(missing.values()))}"
+                )
+            of_benchmark = list(_tasks(trial))
+            if not of_benchmark:
+                raise InputError(
+                    f"{name}: no task at level {settings.level}: it has neither three systems with "
+                    "human scores nor judged pairs of corrections; leave it out"
+                )
+            trials[name], absent[name] = trial, missing
+            tasks += of_benchmark
+        # Of the sentences that --limit has drawn.
+        groups, draws = _grouped([one.study.benchmark for one in trials.values()], settings)
+        number = {name: place for place, names in enumerate(groups) for name in names}
+        tasks = [replace(task, group=number[task.benchmark]) for task in tasks]
+        trials |= {
+            name: replace(trials[name], study=replace(trials[name].study, sentence_draws=shared))
+            for name, shared in draws.items()
+        }
+        return cls(tuple(scorers), trials, absent, _weighted(tasks, weights), groups, settings)
+
+    def plans(self) -> list[Plan]:
+        """Return what `compare` would ask of paid services, without asking."""
+        return [plan for trial in self.trials.values() for plan in trial.plans()]
+
+    def compare(self, score_files: str | Path | None = None) -> TaskComparison:
+        """Compare on every benchmark, and put the comparisons together.
+
+        Args:
+            score_files: a folder, with a folder of score files for each benchmark.
+
+        Raises:
+            GecjuryError: every benchmark failed.
+        """
+        comparisons: dict[str, Comparison] = {}
+        reasons: dict[str, dict[Scorer, str]] = {}
+        for name, trial in self.trials.items():
+            failed: dict[Scorer, str] = {}
+            folder = None if score_files is None else Path(score_files) / name
+            try:
+                comparisons[name] = trial.compare(folder, failed=failed)
+            except GecjuryError as error:
+                # The other benchmarks go on; where none does, the last error stands for all.
+                if not comparisons and len(reasons) + 1 == len(self.trials):
+                    raise
+                failed |= {s: str(error) for s in self.scorers if s not in failed}
+            reasons[name] = failed
+        return _Together(self, comparisons, reasons).result()
+
+
+def _refuse_same(benchmarks: Sequence[Benchmark]) -> None:
+    """Refuse two benchmarks of one name, or of the same texts."""
+    texts: dict[object, str] = {}
+    for benchmark in benchmarks:
+        corpus, name = benchmark.corpus, benchmark.name
+        if name in texts.values():
+            raise OptionError(f"{name}: two benchmarks have this name; name each benchmark once")
+        key = corpus.source_print, frozenset(corpus.system_prints.values())
+        if key in texts:
+            raise OptionError(
+                f"{texts[key]} and {name} hold the same sources and outputs; two tasks of the same "
+                "data would count it twice: leave one of them out"
+            )
+        texts[key] = name
+
+
+def _grouped(
+    benchmarks: Sequence[Benchmark], settings: Settings
+) -> tuple[tuple[tuple[str, ...], ...], dict[str, IntArray]]:
+    """Return groups of benchmarks that share sources or systems, and draws of shared sources.
+
+    Sources that the same benchmarks of a group hold are drawn together, so that a source stands in
+    a draw as often for each of them.
+    """
+    keys = {one.name: _source_keys(one) for one in benchmarks}
+    systems = {one.name: (one.places, frozenset(one.corpus.names)) for one in benchmarks}
+    groups: list[set[str]] = []
+    for name in keys:
+        near = [
+            group
+            for group in groups
+            if any(
+                len(set(keys[name]) & set(keys[other]))
+                >= _SHARED * min(len(keys[name]), len(keys[other]))
+                or (systems[name] == systems[other] and not systems[name][0])
+                for other in group
+            )
+        ]
+        groups = [group for group in groups if group not in near] + [{name}.union(*near)]
+    ordered = tuple(tuple(name for name in keys if name in group) for group in groups)
+    draws: dict[str, IntArray] = {}
+    for group in ordered if settings.resampling.draws_sentences else ():
+        held = {name: set(keys[name]) for name in group}
+        if sum(map(len, held.values())) == len(set().union(*held.values())):
+            continue  # they share no source: each draws its own
+        # The seed of a part is the place of its first source among all, whoever holds it.
+        order = {key: place for place, key in enumerate(sorted(set().union(*held.values())))}
+        for name in group:
+            rows: dict[tuple[str, ...], list[int]] = {}
+            for row, key in sorted(enumerate(keys[name]), key=lambda pair: order[pair[1]]):
+                rows.setdefault(tuple(n for n in group if key in held[n]), []).append(row)
+            parts = []
+            for places in rows.values():
+                rng = np.random.default_rng([settings.seed, 11, order[keys[name][places[0]]]])
+                one_part = np.zeros(len(places), dtype=np.int64)
+                drawn = draws_within(one_part, settings.resampling.resamples, rng)
+                parts.append(np.array(places)[drawn])
+            draws[name] = np.sort(np.concatenate(parts, axis=1), axis=1)
+    return ordered, draws
+
+
+def _source_keys(benchmark: Benchmark) -> list[tuple[str, int]]:
+    """Return each source without its blanks, with how often it stood before."""
+    seen: dict[str, int] = {}
+    keys = []
+    for source in benchmark.corpus.sources:
+        text = "".join(source.split())
+        keys.append((text, seen.get(text, 0)))
+        seen[text] = seen.get(text, 0) + 1
+    return keys
+
+
+def _tasks(trial: Trial) -> Iterator[Task]:
+    """Yield the tasks of a benchmark."""
+    study, views = trial.study, trial.views
+    settings, benchmark = study.settings, study.benchmark
+    for view in views:
+        task = Task(benchmark.name, view, "system", settings.statistic, len(views))
+        scored = np.count_nonzero(~np.isnan(study.human(view)))
+        if settings.level != "sentence" and not benchmark.places and scored >= _LEAST:
+            yield task
+        ranked = benchmark.rankings.get(view)
+        if settings.level != "system" and (ranked or benchmark.rated):
+            by_group = settings.grouping is not None or not ranked
+            yield replace(task, level="sentence", statistic="acc_eq" if by_group else "accuracy")
+
+
+def _weighted(tasks: Sequence[Task], weights: Mapping[str, str] | None) -> tuple[Task, ...]:
+    """Return the tasks with weights that sum to 1.
+
+    Raises:
+        OptionError: a weight is no number, names no task, or they do not sum to 1.
+    """
+    if not weights:
+        return tuple(replace(task, weight=1 / len(tasks)) for task in tasks)
+    names = list(dict.fromkeys(name for task in tasks for name in (task.benchmark, task.name)))
+    total, shares = 0.0, dict.fromkeys([task.name for task in tasks], 0.0)
+    for name, text in weights.items():
+        known_name("task of --weights", name, names)
+        try:
+            weight = float(text)
+        except ValueError:
+            weight = math.nan
+        if not 0 <= weight <= 1:
+            raise OptionError(f"--weights {name}={text}: expected a number between 0 and 1")
+        members = [task for task in tasks if name in (task.name, task.benchmark)]
+        for task in members:
+            shares[task.name] += weight / len(members)
+        total += weight
+    if abs(total - 1) > 1e-6:
+        raise OptionError(f"--weights: they sum to {total:g}; expected 1")
+    return tuple(replace(task, weight=shares[task.name]) for task in tasks)
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Finished comparisons, to be put together.
+
+    Attributes:
+        trial: what was compared.
+        comparisons: by the benchmark's name.
+        failed: by the benchmark's name the metrics that failed, with the reason.
+    """
+
+    trial: TaskTrial
+    comparisons: Mapping[str, Comparison]
+    failed: Mapping[str, Mapping[Scorer, str]]
+
+    def result(self) -> TaskComparison:
+        """Return tables, averages and tests."""
+        trial, scorers = self.trial, self.trial.scorers
+        cells = tuple(tuple(self._cell(scorer, task) for task in trial.tasks) for scorer in scorers)
+        values = np.array([[cell.value for cell in row] for row in cells])
+        weights = np.array([task.weight for task in trial.tasks])
+        labels = [self._label(scorer) for scorer in scorers]
+        draws = self._draws()
+        # What every metric has is what all of them can be ranked by.
+        scored = ~np.isnan(values)
+        common = scored[scored.any(axis=1)].all(axis=0)
+        tests, clusters = self._tests(values, weights, common, draws, [name for name, _ in labels])
+        averages = []
+        for row, (label, family) in enumerate(labels):
+            own = scored[row]
+            bounds = [
+                None if draws is None else self._bounds(draws[:, row], _shares(weights, chosen))
+                for chosen in (own, common)
+            ]
+            averages.append(
+                Average(
+                    label,
+                    family,
+                    _mean(values[row], weights, own),
+                    bounds[0],
+                    int(own.sum()),
+                    bool(own.all()),
+                    _mean(values[row], weights, common),
+                    bounds[1],
+                    clusters[row],
+                )
+            )
+        return TaskComparison(
+            settings=trial.settings,
+            tasks=trial.tasks,
+            cells=cells,
+            averages=tuple(averages),
+            tests=tests,
+            comparisons=self.comparisons,
+            groups=trial.groups,
+        )
+
+    def _bounds(self, draws: FloatArray, shares: FloatArray) -> Interval | None:
+        """Return the interval of a weighted mean over tasks.
+
+        Args:
+            draws: tasks × (1 + B): the figure in the way of the draws, and on every draw.
+            shares: weights of the tasks; all NaN for no interval.
+        """
+        if np.isnan(shares).any():
+            return None
+        total, tasks = np.zeros(draws.shape[1]), self.trial.tasks
+        for group in {task.group for task in tasks}:
+            rows = [k for k, task in enumerate(tasks) if task.group == group and shares[k] > 0]
+            part = shares[rows] @ draws[rows]
+            # Draws that do not define every task of the group are replaced by those that do.
+            defined = part[1:][~np.isnan(part[1:])]
+            if rows and not len(defined):
+                return None
+            total[0] += part[0]
+            total[1:] += np.resize(defined, len(total) - 1) if rows else 0.0
+        how = self.trial.settings.resampling
+        return interval(total[1:], how.confidence, float(total[0]))[0]
+
+    def _place(self, scorer: Scorer, benchmark: str) -> int | None:
+        """Return the place of a metric among those compared on a benchmark; None if it is not."""
+        absent, failed = self.trial.absent[benchmark], self.failed[benchmark]
+        if benchmark not in self.comparisons or scorer in absent or scorer in failed:
+            return None
+        compared = [s for s in self.trial.scorers if s not in absent and s not in failed]
+        return compared.index(scorer)
+
+    def _label(self, scorer: Scorer) -> tuple[str, str]:
+        """Return label and family of a metric."""
+        for name, comparison in self.comparisons.items():
+            place = self._place(scorer, name)
+            if place is not None:
+                about = comparison.tables[place].signature
+                return about.label, about.family
+        return scorer.name, scorer.family
+
+    def _cell(self, scorer: Scorer, task: Task) -> Cell:
+        place = self._place(scorer, task.benchmark)
+        if place is None:
+            absent = self.trial.absent[task.benchmark].get(scorer)
+            if absent is not None:
+                return Cell(state="not applicable", reason=absent)
+            return Cell(state="missing", reason=self.failed[task.benchmark][scorer])
+        comparison = self.comparisons[task.benchmark]
+        ci95: Interval | None
+        if task.statistic == "acc_eq":
+            row = _segments(comparison, task)[place]
+            value, ci95 = row.agreement.acc_eq, row.intervals.get("acc_eq")
+        else:
+            result = [r for r in comparison.results if r.view == task.human][place]
+            if task.level == "system":
+                value = float(getattr(result.system, task.statistic))
+                ci95 = result.system.ci95.get(task.statistic)
+            else:
+                value = math.nan if result.sentence is None else result.sentence.accuracy
+                ci95 = result.sentence_ci95.get("accuracy")
+        if math.isnan(value):
+            return Cell(state="missing", reason=f"{task.statistic} is not defined for its scores")
+        return Cell(float(value), ci95)
+
+    def _draws(self) -> FloatArray | None:
+        """Return every statistic in the way of the draws and on every draw; None without draws.
+
+        Draws of one group are of the same sources and systems. Those of two groups are independent,
+        for which their order is changed: equal sizes and seeds would have drawn the same places.
+
+        Returns:
+            Tasks × metrics × (1 + B).
+        """
+        how, tasks, scorers = self.trial.settings.resampling, self.trial.tasks, self.trial.scorers
+        if how.over == "none":
+            return None
+        drawn = np.full((len(tasks), len(scorers), 1 + how.resamples), np.nan)
+        for column, task in enumerate(tasks):
+            rng = np.random.default_rng([self.trial.settings.seed, 12, task.group])
+            order = rng.permutation(how.resamples)
+            for row, scorer in enumerate(scorers):
+                place = self._place(scorer, task.benchmark)
+                values = None if place is None else self._drawn(task, place)
+                if values is not None:
+                    # What no draw changes has one value for all.
+                    each = np.broadcast_to(values[1], how.resamples)
+                    drawn[column, row] = [values[0], *each[order]]
+        return drawn
+
+    def _drawn(self, task: Task, place: int) -> tuple[float, FloatArray] | None:
+        """Return a metric's statistic and its values on every draw; None without draws."""
+        comparison = self.comparisons[task.benchmark]
+        if task.statistic == "acc_eq":
+            row = _segments(comparison, task)[place]
+            return (row.agreement.acc_eq, row.drawn["acc_eq"]) if row.drawn else None
+        level: DrawnLevel = "system" if task.level == "system" else "sentence"
+        draws = comparison.uncertainty.draws if comparison.uncertainty else {}
+        if (of_level := draws.get((level, task.human))) is None:
+            return None
+        name = task.statistic
+        return float(of_level.observed[name][place]), of_level.values[name][place]
+
+    def _tests(
+        self,
+        values: FloatArray,
+        weights: FloatArray,
+        common: BoolArray,
+        draws: FloatArray | None,
+        labels: Sequence[str],
+    ) -> tuple[tuple[PairTest, ...], list[int | None]]:
+        """Return tests of every pair, and the clusters over the tasks that all metrics have."""
+        count = len(values)
+        duels = list(combinations(range(count), 2))
+        if draws is None or not duels:
+            return (), [None] * count
+        swaps = _Swapped(self)
+        p, ranked = np.full((2, len(duels)), np.nan)
+        shared = [~np.isnan(values[i] + values[j]) for i, j in duels]
+        for place, (i, j) in enumerate(duels):
+            nulls = swaps.nulls(i, j)
+            p[place] = _p(nulls, _shares(weights, shared[place]))
+            ranked[place] = _p(nulls, _shares(weights, common & shared[place]))
+        level = self.trial.settings.resampling.level
+        means = np.array([_mean(row, weights, common) for row in values])
+        clusters = cluster_ranks(means, symmetric(count, duels, holm(ranked)), level)
+        tests = tuple(
+            PairTest(
+                labels[i],
+                labels[j],
+                int(both.sum()),
+                _mean(values[i], weights, both) - _mean(values[j], weights, both),
+                self._bounds(draws[:, i] - draws[:, j], _shares(weights, both)),
+                float(raw),
+                float(adjusted),
+            )
+            for (i, j), both, raw, adjusted in zip(duels, shared, p, holm(p), strict=True)
+        )
+        return tests, clusters
+
+
+@dataclass(frozen=True)
+class _Swapped:
+    """Permuted differences of two metrics in every task."""
+
+    together: _Together
+    _kept: dict[str, _JudgedTask] = field(default_factory=dict)
+
+    def nulls(self, one: int, two: int) -> FloatArray:
+        """Return observed and permuted differences, tasks × (1 + K); NaN where not tested."""
+        trial = self.together.trial
+        gaps = np.full((len(trial.tasks), 1 + _PERMUTATIONS), np.nan)
+        flips: dict[tuple[int, str], BoolArray] = {}
+        for row, task in enumerate(trial.tasks):
+            units = self._units(task)
+            places = [
+                self.together._place(trial.scorers[side], task.benchmark) for side in (one, two)
+            ]
+            if None in places:
+                continue
+            swaps = self._swaps(task, *(place for place in places if place is not None))
+            # A unit of a group is swapped in all of its tasks at once.
+            missing = [unit for unit in units if (task.group, unit) not in flips]
+            rng = np.random.default_rng([trial.settings.seed, 13, task.group, len(flips)])
+            drawn = rng.integers(2, size=(_PERMUTATIONS, len(missing))).astype(np.bool_)
+            flips |= {(task.group, unit): drawn[:, k] for k, unit in enumerate(missing)}
+            swapped = np.stack([flips[task.group, unit] for unit in units], axis=1)
+            gaps[row] = [swaps.observed(), *swaps.gaps(swapped)]
+        return gaps
+
+    def _by_source(self, task: Task) -> bool:
+        """Return whether sources are swapped, for want of systems."""
+        benchmark = self.together.comparisons[task.benchmark].benchmark
+        few = benchmark.places or len(benchmark.corpus.names) < LEAST_UNITS
+        return few and task.level == "sentence"
+
+    def _units(self, task: Task) -> list[str]:
+        """Return the names of what is swapped: systems, or sources."""
+        benchmark = self.together.comparisons[task.benchmark].benchmark
+        if not self._by_source(task):
+            return list(benchmark.corpus.names)
+        return [f"{text} {times}" for text, times in _source_keys(benchmark)]
+
+    def _swaps(self, task: Task, one: int, two: int) -> Swaps:
+        """Return a task with two of the metrics that were compared on its benchmark."""
+        comparison = self.together.comparisons[task.benchmark]
+        study, tables = comparison.study, comparison.tables
+        if task.statistic == "spa":
+            wanted = study.human_differences(task.human)
+            assert wanted is not None  # `Trial` has refused the statistic otherwise
+            return soft_swaps(wanted, tables[one].sentences, tables[two].sentences)
+        if task.level == "system":
+            results = [r for r in comparison.results if r.view == task.human]
+            scores = np.stack([results[one].scores, results[two].scores])
+            return CorrelationSwaps(study.human(task.human), scores, task.statistic)
+        if task.name not in self._kept:
+            self._kept[task.name] = self._judged(task)
+        judged, sides = self._kept[task.name]
+        return judged_swaps(judged, sides[one], sides[two])
+
+    def _judged(self, task: Task) -> _JudgedTask:
+        """Return the judged pairs of a task, and every metric's scores of both sides."""
+        comparison = self.together.comparisons[task.benchmark]
+        study, tables = comparison.study, comparison.tables
+        benchmark, names = study.benchmark, study.benchmark.corpus.names
+        by_group, view = task.statistic == "acc_eq", task.human
+        if by_group and benchmark.rated:
+            # Of a correction that several systems made the first counts, as at the segment level.
+            ratings = list(benchmark.rated.values())[-1]
+            points = rated_points(benchmark.corpus, ratings, np.zeros(ratings.shape))
+            human = np.where(points.scored, points.human, np.nan)
+            first, second = np.triu_indices(len(names), 1)
+            pair, group = np.nonzero(~np.isnan(human[first] + human[second]))
+            first, second = first[pair], second[pair]
+            preference = signs(human[first, group], human[second, group]).astype(np.int64)
+            at = (first, group), (second, group)
+            sides = [(t.sentences[at[0]], t.sentences[at[1]]) for t in tables]
+            source = group
+        else:
+            pairs = study.pairs(view)
+            if by_group:
+                pairs = expand_pairs(benchmark.rankings[view], names, "unexpanded")
+            preference, first, second = pairs.preference, pairs.first, pairs.second
+            source, group = pairs.sentence, pairs.item
+            sides = [study.sides(view, table, pairs) for table in tables]
+        units, size = (first, second), len(names)
+        if self._by_source(task):
+            units, size = (source, source), len(benchmark.corpus)
+        ties = "calibrated" if by_group else study.settings.ties
+        return Judged(preference, *units, size, group, ties, by_group), sides
+
+
+_JudgedTask = tuple[Judged, list[tuple[FloatArray, FloatArray]]]
+
+
+def _segments(comparison: Comparison, task: Task) -> list[Segmented]:
+    """Return the rows of a task at the segment level, metrics first, in their order."""
+    segments = comparison.segments
+    assert segments is not None  # `_tasks` names the statistic where the level is compared
+    human = list(comparison.benchmark.rated)[-1] if segments.humans == "ratings" else task.human
+    return [row for row in segments.rows if row.human == human]
+
+
+def _shares(weights: FloatArray, chosen: BoolArray) -> FloatArray:
+    """Return the weights of the chosen tasks, which sum to 1; NaN where they are all 0."""
+    held = np.where(chosen, weights, 0.0)
+    total = float(held.sum())
+    return held / total if total > 0 else np.full(len(weights), np.nan)
+
+
+def _mean(values: FloatArray, weights: FloatArray, chosen: BoolArray) -> float:
+    """Return the weighted mean over the chosen tasks; NaN without any."""
+    return float(np.where(chosen, values, 0.0) @ _shares(weights, chosen))
+
+
+def _p(gaps: FloatArray, shares: FloatArray) -> float:
+    """Return two-sided p of a weighted mean of differences.
+
+    Args:
+        gaps: observed and permuted differences, tasks × (1 + K).
+        shares: weights of the tasks, 0 for those that take no part.
+    """
+    if np.isnan(shares).any():
+        return math.nan
+    total = shares[shares > 0] @ gaps[shares > 0]
+    return float(tail_p(total[1:, None], total[:1], exact=False)[0])

@@ -1,0 +1,250 @@
+"""Differences of two metrics' statistics when systems are swapped between the metrics.
+
+Under the null hypothesis the errors of two metrics on a system are exchangeable, so a permutation
+swaps whole systems, in all tasks of a group at once. Correlations are computed from the swapped
+system scores. An accuracy has pairs whose two sides then come from different metrics; both metrics
+are measured in standard deviations from the mean of each sentence, so that their scores can be
+compared.
+
+Location and, for correlations, unit of a metric are estimated from the same few systems, so that
+the errors of U systems look smaller than they are. Differences of the two metrics are scaled by
+√(U/(U − 1)), or √(U/(U − 2)), to restore the level; `tests/gecjury/metaeval/tasks` measures it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.stats.counts import defined_mean, ratio
+from gecjury.stats.permutation import MEASURES, standardise
+from gecjury.stats.preferences import TieRule, outcomes_by_pair, pair_outcomes
+from gecjury.stats.soft_accuracy import Differences, normal_confidence
+
+LEAST_UNITS = 4
+"""Systems from which swaps of systems are enough for a test; with fewer, sources are swapped."""
+
+
+class Swaps(Protocol):
+    """Two metrics in one task, with the units that can be swapped between them."""
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+
+    def observed(self) -> float:
+        """Return the first metric's statistic less the second's."""
+
+    def gaps(self, swapped: BoolArray) -> FloatArray:
+        """Return that difference after swaps, shape (K,).
+
+        Args:
+            swapped: K × units.
+        """
+
+
+@dataclass(frozen=True)
+class CorrelationSwaps:
+    """A correlation of system scores with human ones.
+
+    Attributes:
+        human: shape (S,), NaN for systems that nobody judged.
+        scores: of both metrics, 2 × S, NaN where not scored.
+        statistic: one of `gecjury.stats.permutation.MEASURES`.
+    """
+
+    human: FloatArray
+    scores: FloatArray
+    statistic: str
+
+    @property
+    def units(self) -> int:
+        """Number of systems."""
+        return len(self.human)
+
+    def gaps(self, swapped: BoolArray) -> FloatArray:
+        """Return differences of the correlations, see `Swaps.gaps`."""
+        one, two = self._standard
+        count = one.size
+        half = (one - two) / 2 * math.sqrt(count / max(count - 2, 1))
+        turned = np.where(swapped[:, self._judged], -half, half)
+        middle = np.broadcast_to((one + two) / 2, turned.shape)
+        return self._difference(middle + turned, middle - turned)
+
+    def observed(self) -> float:
+        """Return the difference of the correlations."""
+        one, two = self._standard
+        return float(self._difference(one[None], two[None])[0])
+
+    @property
+    def _judged(self) -> BoolArray:
+        return ~np.isnan(self.human + self.scores.sum(axis=0))
+
+    @property
+    def _standard(self) -> tuple[FloatArray, FloatArray]:
+        one, two = (standardise(row[self._judged]) for row in self.scores)
+        return one, two
+
+    def _difference(self, one: FloatArray, two: FloatArray) -> FloatArray:
+        human = np.broadcast_to(self.human[self._judged], one.shape)
+        measure = MEASURES[self.statistic]
+        # A permutation that leaves a metric constant shows no difference.
+        return np.nan_to_num(measure(human, one) - measure(human, two))
+
+
+@dataclass(frozen=True)
+class PairSwaps:
+    """An accuracy: a ratio of sums over judged pairs, by the two units and the two metrics.
+
+    Attributes:
+        units: number of units.
+        first: unit of the first side, shape (cells,).
+        second: unit of the second side.
+        right: sums of agreement, 4 × cells: both sides by the first metric, the second side by the
+            second metric, the first side by it, both sides by it.
+        used: sums of weights, likewise.
+    """
+
+    units: int
+    first: IntArray
+    second: IntArray
+    right: FloatArray
+    used: FloatArray
+
+    def observed(self) -> float:
+        """Return the difference of the accuracies."""
+        return float(self.gaps(np.zeros((1, self.units), dtype=np.bool_))[0])
+
+    def gaps(self, swapped: BoolArray) -> FloatArray:
+        """Return differences of the accuracies, see `Swaps.gaps`."""
+        cells, parts = np.arange(len(self.first)), []
+        for rows in blocks(len(swapped), max(len(cells), 1), BLOCK):
+            metric = 2 * swapped[rows][:, self.first] + swapped[rows][:, self.second]
+            one, two = (
+                ratio(self.right[who, cells].sum(axis=1), self.used[who, cells].sum(axis=1), np.nan)
+                for who in (metric, 3 - metric)
+            )
+            parts.append(np.nan_to_num(one - two))
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judged pairs of corrections.
+
+    Attributes:
+        preference: +1 where people preferred the first, −1 the second, 0 neither.
+        first: unit of the first side: its system, or its source where sources are swapped.
+        second: unit of the second side.
+        units: number of units.
+        group: the sentence or ranking of each pair.
+        ties: the tie rule of the metrics.
+        by_group: whether groups count alike, as in acc_eq, or pairs.
+    """
+
+    preference: IntArray
+    first: IntArray
+    second: IntArray
+    units: int
+    group: IntArray
+    ties: TieRule
+    by_group: bool = False
+
+
+def judged_swaps(judged: Judged, one: Sequence[FloatArray], two: Sequence[FloatArray]) -> PairSwaps:
+    """Return an accuracy of two metrics under swaps, over the pairs that both scored.
+
+    Args:
+        judged: the pairs.
+        one: a metric's scores of the first and of the second sides, each of shape (pairs,).
+        two: the other metric's.
+    """
+    kept = ~np.isnan(np.sum([*one, *two], axis=0))
+    wanted, group, size = judged.preference[kept], judged.group[kept], judged.units
+    units = np.stack([judged.first[kept], judged.second[kept]])
+    raw = [[side[kept] for side in metric] for metric in (one, two)]
+    scaled = [_from_group_means(sides, group) for sides in raw]
+    # Pairs within one metric keep its own scores and ties: these are the observed outcomes.
+    cross = _apart(scaled, units, size)
+    weight = np.ones(len(wanted))
+    if judged.by_group:
+        _, place, sizes = np.unique(group, return_inverse=True, return_counts=True)
+        weight = 1 / sizes[place]
+    cell, at = np.unique(units[0] * size + units[1], return_inverse=True)
+    right, used = np.zeros((2, 4, len(cell)))
+    combinations = [raw[0], (cross[0][0], cross[1][1]), (cross[1][0], cross[0][1]), raw[1]]
+    for row, (first, second) in enumerate(combinations):
+        outcomes = pair_outcomes(
+            wanted, first, second, ties=judged.ties, groups=group if judged.by_group else None
+        )
+        agreement, _, counted = outcomes_by_pair(outcomes)
+        right[row] = np.bincount(at, agreement * weight, minlength=len(cell))
+        used[row] = np.bincount(at, counted * weight, minlength=len(cell))
+    return PairSwaps(size, cell // size, cell % size, right, used)
+
+
+def soft_swaps(wanted: Differences, one: FloatArray, two: FloatArray) -> PairSwaps:
+    """Return soft pairwise accuracy of two metrics under swaps of systems.
+
+    Args:
+        wanted: human differences.
+        one: a metric's scores, systems × sentences.
+        two: the other metric's.
+    """
+    size, places = len(one), wanted.compared
+    first, second = (side[places] for side in np.triu_indices(size, 1))
+    both = ~np.isnan(one + two)
+    human = wanted.take(places)
+    judged = np.where(both[first].T & both[second].T, human, np.nan)
+    whole = np.ones((1, len(judged)))
+
+    def confidence(x: FloatArray, y: FloatArray) -> FloatArray:
+        gaps = np.where(np.isnan(judged), np.nan, (x[first] - y[second]).T)
+        return normal_confidence(gaps, whole)[0]
+
+    scaled = [standardise(table - defined_mean(table, 0)) for table in (one, two)]
+    means = [np.nan_to_num(defined_mean(table, 1))[:, None] for table in scaled]
+    more = (means[0] - means[1]) * (_widened(size) - 1) / 2
+    x, y = scaled[0] + more, scaled[1] - more
+    sure = normal_confidence(judged, whole)[0]
+    confidences = (confidence(one, one), confidence(x, y), confidence(y, x), confidence(two, two))
+    gaps = np.abs(sure - np.stack(confidences))
+    used = (~np.isnan(gaps)).astype(np.float64)
+    return PairSwaps(size, first, second, np.where(used > 0, 1 - gaps, 0.0), used)
+
+
+def _widened(units: int) -> float:
+    """Return the factor by which differences of U units' means exceed those seen."""
+    return math.sqrt(units / max(units - 1, 1))
+
+
+def _from_group_means(sides: Sequence[FloatArray], group: IntArray) -> list[FloatArray]:
+    """Return scores less the mean of their group, in standard deviations."""
+    if not len(group):
+        return [*sides]
+    both, at = np.concatenate(sides), np.concatenate([group, group])
+    means = ratio(np.bincount(at, both), np.bincount(at), 0.0)
+    first, second = standardise((both - means[at]).reshape(2, -1))
+    return [first, second]
+
+
+def _apart(
+    scaled: Sequence[Sequence[FloatArray]], units: IntArray, size: int
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return both metrics' scores with the differences of their units' means widened."""
+    at = units.ravel()
+    count = np.bincount(at, minlength=size)
+    one, two = (
+        ratio(np.bincount(at, np.concatenate(sides), minlength=size), count, 0.0)
+        for sides in scaled
+    )
+    more = (one - two) * (_widened(int(np.count_nonzero(count))) - 1) / 2
+    return [
+        (sides[0] + sign * more[units[0]], sides[1] + sign * more[units[1]])
+        for sides, sign in zip(scaled, (1, -1), strict=True)
+    ]

@@ -1,0 +1,224 @@
+"""The page of a comparison over several benchmarks: heat map, averages, tests, every table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from gecjury.metaeval.tasks.comparison import TaskComparison
+from gecjury.report.comparison import document as comparison_document
+from gecjury.report.figure import Figure, figures_of
+from gecjury.report.page.markup import render, render_page
+from gecjury.report.page.page import Section, card, signed_papers
+from gecjury.report.page.pictures import picture
+from gecjury.report.page.svg import intervals
+from gecjury.report.page.tables import (
+    Cell,
+    PageTable,
+    family_table,
+    headings,
+    measure_cell,
+    significance_table,
+)
+from gecjury.report.tables import plain
+from gecjury.report.tasks import absences, best_first, task_document, tasks_verdict
+from gecjury.report.words import VIEWS, Statement, views_of
+from gecjury.runtime import __version__
+from gecjury.scoring.options import short_names
+from gecjury.wording import number, shortly
+
+_SHADES = 5
+_SECTIONS = {
+    "summary": ("Summary", "In one minute"),
+    "tasks": ("Tasks", "Every metric in every task"),
+    "tests": ("Tests", "Which averages are told apart"),
+    "benchmarks": ("Benchmarks", "Each benchmark"),
+    "settings": ("Settings", "How it was made"),
+}
+
+
+def tasks_page(
+    compared: TaskComparison, made: Sequence[tuple[str, str]] = (), *, title: str = ""
+) -> str:
+    """Return the comparison as one page to read and share.
+
+    Args:
+        compared: the comparison.
+        made: facts on how it was made, each with its name.
+        title: of the page; by default the numbers of metrics and tasks.
+    """
+    title = title or f"{len(compared.averages)} metrics against people, {len(compared.tasks)} tasks"
+    names = short_names(average.metric for average in compared.averages)
+    sentences = [shortly(text, names) for text in tasks_verdict(compared)]
+    content = {
+        "summary": _summary(compared, names, sentences),
+        "tasks": _heat_map(compared, names),
+        "tests": _tests(compared, names),
+        "benchmarks": _benchmarks(compared),
+        "settings": _settings(compared, made),
+    }
+    record = plain(task_document(compared))
+    return render_page(
+        "page",
+        kicker="metric comparison over benchmarks",
+        title=title,
+        heading=title,
+        scripted=True,
+        lead=sentences[0],
+        contrast=sentences[1:],
+        facts=[*compared.comparisons],
+        sample=any(one.benchmark.sample for one in compared.comparisons.values()),
+        sections=[
+            Section(key, *_SECTIONS[key], part) for key, part in content.items() if part is not None
+        ],
+        footer=f"Made by gecjury {__version__}.",
+        # The page shows the comparisons; `compare --format json` has them as numbers.
+        numbers=render("numbers", numbers={k: v for k, v in record.items() if k != "comparisons"}),
+    )
+
+
+def _summary(compared: TaskComparison, names: dict[str, str], sentences: Sequence[str]) -> Markup:
+    plots = []
+    for title, shared in (("Average over the shared tasks", True), ("Own tasks", False)):
+        figures = [
+            Figure(
+                "average",
+                "",
+                names.get(one.metric, one.metric),
+                one.family,
+                "average",
+                one.shared if shared else one.value,
+                *(one.shared_ci95 if shared else one.ci95) or (),
+            )
+            for one in best_first(compared.averages)
+        ]
+        words = "with intervals" if compared.tests else ""
+        plots.append((title, words, picture(intervals(figures, title), "average", title)))
+        if all(one.comparable for one in compared.averages):
+            break
+    cards = [card("The answer", [Statement("Over all tasks", text) for text in sentences])]
+    if missing := absences(compared):
+        texts = [Statement("Absent", shortly(text, names)) for text in missing]
+        cards.append(card("Read with care", texts, careful=True))
+    return render("summary", overviews=plots, terms={}, cards=cards, glossary={})
+
+
+def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
+    """Return metric × task, shaded by the place of a metric between the task's worst and best."""
+    values = np.array([[cell.value for cell in row] for row in compared.cells])
+    with np.errstate(all="ignore"):
+        low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+    order = {one.metric: place for place, one in enumerate(compared.averages)}
+    rows = []
+    for average in best_first(compared.averages):
+        row = compared.cells[order[average.metric]]
+        cells = [measure_cell(average.shared), Cell(f"{average.tasks}", "n")]
+        for column, cell in enumerate(row):
+            if cell.state != "scored":
+                cells.append(Cell("n/a" if cell.state == "not applicable" else "missing", ""))
+                continue
+            spread = float(high[column] - low[column])
+            share = (cell.value - low[column]) / spread if spread > 0 else 1.0
+            shade = math.ceil(share * _SHADES)
+            cells.append(Cell(number(cell.value, 2), f"hi{shade}" if shade else ""))
+        rows.append((names.get(average.metric, average.metric), cells))
+    head = headings(["metric"], ["average", "tasks", *(task.name for task in compared.tasks)])
+    table = PageTable("Metrics by task", "heat", head, rows)
+    note = (
+        "A cell is the statistic of the task, the darker the nearer to the best metric there; the "
+        "average is over the tasks that every metric has."
+    )
+    weights = [
+        (
+            task.name,
+            [
+                Cell(task.statistic, ""),
+                measure_cell(task.weight),
+                Cell(", ".join(compared.groups[task.group]), ""),
+            ],
+        )
+        for task in compared.tasks
+    ]
+    head = [("task", ""), ("statistic", ""), ("weight", "n"), ("group", "")]
+    listed = [table, PageTable("Tasks", "metrics", head, weights, heading="Tasks")]
+    return render("tabled", note=note, terms={}, listed=listed, folded="")
+
+
+def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
+    if not compared.tests:
+        return None
+    ranked = best_first(compared.averages)
+    place = {one.metric: row for row, one in enumerate(ranked)}
+    adjusted: list[list[float | None]] = [[None] * len(ranked) for _ in ranked]
+    rows = []
+    for test in compared.tests:
+        i, j = place[test.first], place[test.second]
+        adjusted[i][j] = adjusted[j][i] = None if math.isnan(test.adjusted) else test.adjusted
+        cells = [
+            Cell(names.get(test.second, test.second), ""),
+            measure_cell(test.difference, test.ci95),
+            measure_cell(test.p),
+            measure_cell(test.adjusted),
+            measure_cell(test.tasks),
+        ]
+        rows.append((names.get(test.first, test.first), cells))
+    record: dict[str, Any] = {
+        "metrics": [names.get(one.metric, one.metric) for one in ranked],
+        "values": [one.shared for one in ranked],
+        "clusters": [one.cluster for one in ranked],
+        "adjusted": adjusted,
+        "statistic": "average",
+        "test": "systems swapped in all tasks",
+        "level": "tasks",
+    }
+    level = compared.settings.resampling.level
+    head = [("metric", ""), ("other", ""), *headings((), ["difference", "p", "p (Holm)", "tasks"])]
+    listed = [
+        significance_table(record, "", level),
+        PageTable("Differences", "sortable metrics", head, rows, heading="Differences"),
+    ]
+    note = "Each pair is tested over the tasks that both have; the clusters over those of all."
+    return render("tabled", note=note, terms={}, listed=listed, folded="All differences")
+
+
+def _benchmarks(compared: TaskComparison) -> Markup:
+    parts = []
+    for name, comparison in compared.comparisons.items():
+        record = plain(comparison_document(comparison))
+        figures, views = figures_of(record), views_of(record)
+        listed = []
+        for view in views:
+            heading = VIEWS[view].capitalize() if len(views) > 1 else ""
+            table = family_table(record, figures, view)
+            listed.append(PageTable(**{**vars(table), "heading": heading}))
+        note = " ".join(record["verdict"])
+        parts.append(render("tabled", note=note, terms={}, listed=listed, folded=name))
+    return Markup("").join(parts)
+
+
+def _settings(compared: TaskComparison, made: Sequence[tuple[str, str]]) -> Markup:
+    settings, how = compared.settings, compared.settings.resampling
+    facts = [
+        ("preset", settings.preset or ""),
+        ("system scores", settings.aggregate),
+        ("ties", settings.ties),
+        ("intervals", f"{how.confidence:.0%} bootstrap, {how.over}, {how.resamples} resamples"),
+        ("seed", str(settings.seed)),
+        ("program", f"gecjury {__version__}"),
+        *made,
+    ]
+    signatures = dict.fromkeys(
+        str(table.signature) for one in compared.comparisons.values() for table in one.tables
+    )
+    citations = dict.fromkeys(one.benchmark.citation for one in compared.comparisons.values())
+    return render(
+        "settings",
+        facts=[(name, fact) for name, fact in facts if fact],
+        notes=(),
+        signatures=signed_papers(signatures),
+        citation=" ".join(citations),
+    )

@@ -1,0 +1,196 @@
+"""A comparison over several benchmarks as tables, as sentences and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
+from gecjury.report.comparison import document as comparison_document
+from gecjury.report.figure import HEADINGS
+from gecjury.report.result import Column, Table
+from gecjury.report.words import FAMILY_NAMES
+from gecjury.wording import listed, number
+
+_ABSENT = {"not applicable": "n/a", "missing": "missing"}
+
+
+def task_tables(compared: TaskComparison) -> list[Table]:
+    """Return the tables: metric × task, tests between metrics, and the tasks."""
+    return [_main_table(compared), _test_table(compared), _task_table(compared)]
+
+
+def task_document(compared: TaskComparison) -> dict[str, Any]:
+    """Return the comparison as JSON has it; docs/reference/statistics.md explains its keys."""
+    cells = dict(zip(_labels(compared), compared.cells, strict=True))
+    rows = [
+        {**_record(average), "tasks": dict(zip(_names(compared), map(_cell, row), strict=True))}
+        for average, row in zip(compared.averages, cells.values(), strict=True)
+    ]
+    return {
+        "tasks": [_task(compared, place) for place in range(len(compared.tasks))],
+        "average": rows,
+        "tests": [vars(test) for test in compared.tests],
+        "groups": compared.groups,
+        "notes": absences(compared),
+        "verdict": tasks_verdict(compared),
+        "comparisons": {
+            name: comparison_document(one) for name, one in compared.comparisons.items()
+        },
+    }
+
+
+def tasks_verdict(compared: TaskComparison) -> list[str]:
+    """Return what leads over all tasks, what tests tell apart from it, and the best by family."""
+    ranked = best_first(compared.averages)
+    ranked = [average for average in ranked if not math.isnan(average.shared)]
+    if not ranked:
+        return ["No task has figures of all metrics, so that they cannot be ranked together."]
+    best, *others = ranked
+    shared = _shared_tasks(compared)
+    held = len({task.benchmark for task in shared})
+    where = f"{len(shared)} task{'s' * (len(shared) != 1)} of {held} benchmark{'s' * (held != 1)}"
+    sentences = [f"{best.metric} has the highest average over {where}: {number(best.shared)}."]
+    if compared.tests and others:
+        tested = {frozenset((test.first, test.second)): test for test in compared.tests}
+        level = compared.settings.resampling.level
+        near = [
+            other.metric
+            for other in others
+            if not tested[frozenset((best.metric, other.metric))].adjusted <= level
+        ]
+        clear = [other.metric for other in others if other.metric not in near]
+        parts = [f"it is significantly ahead of {listed(clear)}"] if clear else []
+        parts += [f"it is not told apart from {listed(near)}"] if near else []
+        sentences.append(f"Tested over the tasks that two metrics share, {' and '.join(parts)}.")
+    leaders: dict[str, Average] = {}
+    for average in ranked:
+        leaders.setdefault(average.family, average)
+    if len(leaders) > 1:
+        parts = [
+            f"{one.metric} ({FAMILY_NAMES.get(family, family)}, {number(one.shared)})"
+            for family, one in leaders.items()
+        ]
+        sentences.append(f"The best of each family: {listed(parts)}.")
+    return sentences
+
+
+def absences(compared: TaskComparison) -> list[str]:
+    """Return why cells have no value: a line a metric, reason and benchmark."""
+    reasons: dict[tuple[str, str, str], list[str]] = {}
+    for average, row in zip(compared.averages, compared.cells, strict=True):
+        for task, cell in zip(compared.tasks, row, strict=True):
+            if cell.state != "scored":
+                key = (average.metric, cell.state, cell.reason)
+                reasons.setdefault(key, []).append(task.name)
+    return [
+        f"{metric}: {state} in {listed(names)}: {reason}"
+        for (metric, state, reason), names in reasons.items()
+    ]
+
+
+def best_first(averages: Sequence[Average]) -> list[Average]:
+    """Return averages by that over the tasks that every metric has, the best first."""
+
+    def place(average: Average) -> tuple[bool, float, float]:
+        values = (average.shared, average.value)
+        shared, value = (-math.inf if math.isnan(v) else v for v in values)
+        return math.isnan(average.shared), -shared, -value
+
+    return sorted(averages, key=place)
+
+
+def _names(compared: TaskComparison) -> list[str]:
+    return [task.name for task in compared.tasks]
+
+
+def _labels(compared: TaskComparison) -> list[str]:
+    return [average.metric for average in compared.averages]
+
+
+def _shared_tasks(compared: TaskComparison) -> list[Task]:
+    """Return the tasks that every metric with a figure has."""
+    rows = [
+        row for row, average in zip(compared.cells, compared.averages, strict=True) if average.tasks
+    ]
+    return [
+        task
+        for task, column in zip(compared.tasks, zip(*rows, strict=True), strict=True)
+        if all(cell.state == "scored" for cell in column)
+    ]
+
+
+def _record(average: Average) -> dict[str, Any]:
+    record = {**vars(average), "average": average.value}
+    del record["value"], record["tasks"]
+    return record
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {key: value for key, value in vars(cell).items() if key != "reason" or value}
+
+
+def _task(compared: TaskComparison, place: int) -> dict[str, Any]:
+    task = compared.tasks[place]
+    record = {"task": task.name, **vars(task)}
+    del record["views"]
+    if (comparison := compared.comparisons.get(task.benchmark)) is not None:
+        corpus = comparison.benchmark.corpus
+        record |= {"systems": len(corpus.names), "sentences": len(corpus)}
+    return record
+
+
+def _main_table(compared: TaskComparison) -> Table:
+    names = _names(compared)
+    by_label = dict(zip(_labels(compared), compared.cells, strict=True))
+    incomplete = not all(average.comparable for average in compared.averages)
+    rows = []
+    for average in best_first(compared.averages):
+        row: dict[str, Any] = {**_record(average), "average_ci": average.ci95}
+        row["shared_ci"] = average.shared_ci95
+        row["tasks"] = f"{average.tasks} of {len(names)}"
+        for name, cell in zip(names, by_label[average.metric], strict=True):
+            row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
+        rows.append(row)
+    columns = [Column("metric"), Column("family")]
+    columns += [Column("shared", interval="shared_ci")] if incomplete else []
+    columns.append(Column("average", interval="average_ci"))
+    notes = []
+    if incomplete:
+        columns.append(Column("tasks"))
+        notes.append(
+            "average: over the metric's own tasks, not comparable where some are absent; shared: "
+            "over the tasks that every metric has, by which the rows are sorted"
+        )
+    columns.append(Column("cluster", "cl"))
+    columns += [Column(name) for name in names]
+    if compared.tests:
+        how = compared.settings.resampling
+        notes.append(
+            f"[low, high]: {how.confidence:.0%} bootstrap; cl: clusters that tests tell apart over "
+            "the shared tasks (systems swapped in all tasks at once, Holm-corrected), 1 is best"
+        )
+    together = [listed(list(group)) for group in compared.groups if len(group) > 1]
+    notes += [f"{names} share sources or systems: resampled together" for names in together]
+    title = f"{len(names)} tasks of {len(compared.comparisons)} benchmarks"
+    return Table(columns, rows, title, [*notes, *absences(compared)], "average")
+
+
+def _test_table(compared: TaskComparison) -> Table:
+    rows = [{**vars(test), "difference_ci": test.ci95} for test in compared.tests]
+    columns = [Column("first"), Column("second")]
+    columns += [Column("difference", interval="difference_ci"), Column("p", p_value=True)]
+    columns += [Column("adjusted", "p (Holm)", p_value=True), Column("tasks")]
+    return Table(columns if rows else (), rows, "Tests over the tasks that both have", (), "tests")
+
+
+def _task_table(compared: TaskComparison) -> Table:
+    rows = [_task(compared, place) for place in range(len(compared.tasks))]
+    columns = [Column("task"), Column("statistic", value=_statistic), Column("weight")]
+    columns += [Column("systems"), Column("sentences")]
+    return Table(columns, rows, "Tasks", (), "tasks")
+
+
+def _statistic(row: Any) -> str:
+    return HEADINGS.get(row["statistic"], row["statistic"])

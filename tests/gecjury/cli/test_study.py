@@ -1,0 +1,96 @@
+"""`gecjury study`: a file in, one page and the figures out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+from gecjury.cli.study import read_study
+from gecjury.errors import InputError, OptionError
+
+
+def written(place: Path, text: str) -> str:
+    path = place / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_study_writes_its_page_and_figures_and_keeps_scores(
+    tmp_path: Path, own_benchmark: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = written(
+        tmp_path,
+        f"""title = "Which one"
+        benchmarks = ["sample", "{own_benchmark}"]
+        metrics = ["green", "changes"]
+        [settings]
+        resamples = 40
+        cluster-test = "perm-systems"
+        [weights]
+        sample = 1
+        """,
+    )
+    folder = tmp_path / "results"
+    assert main(["study", study, "-o", str(folder), "-q"]) == 0
+    told = capsys.readouterr().err
+    assert "has the highest average over" in told
+    record = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    assert [task["weight"] for task in record["tasks"]] == [0.5, 0.5, 0, 0]
+    assert record["made"]["command"].startswith("gecjury study")
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "<h1>Which one</h1>" in page
+    assert "gecjury study" in page
+    kept = sorted((folder / "scores").rglob("*.json"))
+    assert len(kept) == 3
+    times = [path.stat().st_mtime_ns for path in kept]
+    assert main(["study", study, "-o", str(folder), "-q"]) == 0
+    assert [path.stat().st_mtime_ns for path in kept] == times
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('metric = ["green"]', "unknown key of .* 'metric': did you mean metrics"),
+        ("[settings]\nresample-over = 1", "unknown setting of .* 'resample-over'"),
+    ],
+)
+def test_unknown_keys_are_refused_with_the_nearest(tmp_path: Path, text: str, message: str) -> None:
+    known = 'benchmarks = ["sample", "jfleg"]\nmetrics = ["green"]\n'
+    text = text if text.startswith("metric ") else known + text
+    with pytest.raises(OptionError, match=message):
+        read_study(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('metrics = "green"', "metrics = 'green'; expected 1 or more names"),
+        ("metrics = []", r"metrics = \[\]; expected 1 or more names"),
+        ('metrics = ["green"]\ntitle = 3', "title = 3; expected a text"),
+        ('metrics = ["green"]\nsettings = 3', "settings = 3; expected a table"),
+        ('metrics = ["green"]\n[settings]\nseed = "one"', "settings.seed = 'one'; expected int"),
+        ('metrics = ["green"]\n[settings]\naudit = 1', "settings.audit = 1; expected bool"),
+        ('metrics = ["green"]\n[settings]\ncredit = "any"', "expected a list of str"),
+        ('metrics = ["green"]\n[weights]\nsample = "a"', "weights.sample = 'a'; expected a number"),
+        ("metrics = [", "no TOML"),
+    ],
+)
+def test_values_of_another_kind_are_refused(tmp_path: Path, more: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_study(written(tmp_path, f'benchmarks = ["sample", "jfleg"]\n{more}\n'))
+
+
+def test_a_study_needs_two_benchmarks(tmp_path: Path) -> None:
+    path = written(tmp_path, 'benchmarks = ["sample"]\nmetrics = ["green"]\n')
+    with pytest.raises(InputError, match="expected 2 or more names"):
+        read_study(path)
+
+
+def test_the_example_is_a_study() -> None:
+    example = Path(__file__).parents[3] / "docs" / "examples" / "study-english.toml"
+    record = read_study(str(example))
+    assert record["settings"] == {"preset": "wmt"}
+    assert len(record["benchmarks"]) > 5

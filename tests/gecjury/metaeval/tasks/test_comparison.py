@@ -1,0 +1,228 @@
+"""Comparisons over several benchmarks: tasks, weights, groups, absent cells, averages and tests."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.cli import main
+from gecjury.errors import InputError, OptionError
+from gecjury.metaeval.comparison import compare
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
+from gecjury.report.tasks import absences, task_document, tasks_verdict
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.compare import Compare
+from gecjury.studies.compare import compare as compare_study
+
+FEW = Resampling(resamples=40, permutations=100)
+SAMPLE = load_benchmark("sample")
+LINES = len(SAMPLE.corpus)
+
+
+def part(name: str, rows: range, **changes: Any) -> Benchmark:
+    """Return some sentences of the sample as a benchmark of its own."""
+    return replace(SAMPLE.take(rows), name=name, **changes)
+
+
+FIRST, SECOND = part("first", range(LINES // 2)), part("second", range(LINES // 2, LINES))
+
+
+def trial(
+    benchmarks: list[Benchmark],
+    metrics: tuple[str, ...] = ("green", "changes"),
+    weights: dict[str, str] | None = None,
+    **settings: Any,
+) -> TaskTrial:
+    how = Settings(**{"resampling": FEW, **settings})
+    return TaskTrial.of(benchmarks, [load(name) for name in metrics], how, Runtime(), weights)
+
+
+def without_references(benchmark: Benchmark) -> Benchmark:
+    return replace(benchmark, corpus=replace(benchmark.corpus, references=()))
+
+
+def test_each_benchmark_is_compared_as_if_it_stood_alone() -> None:
+    together = trial([FIRST, SECOND]).compare()
+    alone = compare(SECOND, ["green", "changes"], Settings(resampling=FEW))
+    assert together.comparisons["second"].rows()[0]["pearson"] == alone.rows()[0]["pearson"]
+    row = together.cells[0]
+    assert [task.name for task in together.tasks] == [
+        "first:system", "first:sentence", "second:system", "second:sentence",
+    ]  # fmt: skip
+    assert row[2].value == alone.results[0].system.pearson
+    sentence = alone.results[0].sentence
+    assert sentence is not None
+    assert row[3].value == sentence.accuracy
+
+
+def test_the_average_is_the_mean_of_the_tasks() -> None:
+    compared = trial([FIRST, SECOND]).compare()
+    values = [cell.value for cell in compared.cells[0]]
+    average = compared.averages[0]
+    assert average.value == pytest.approx(sum(values) / 4)
+    assert average.shared == average.value
+    assert average.comparable
+    assert average.ci95 is not None
+    assert average.ci95[0] <= average.value <= average.ci95[1]
+
+
+def test_weights_name_tasks_or_whole_benchmarks() -> None:
+    """.6 for the two tasks of `first` together is .3 for each; `second:system` is not named."""
+    weights = {"first": "0.6", "second:sentence": "0.4"}
+    compared = trial([FIRST, SECOND], weights=weights).compare()
+    assert [task.weight for task in compared.tasks] == pytest.approx([0.3, 0.3, 0, 0.4])
+    values = np.array([cell.value for cell in compared.cells[1]])
+    assert compared.averages[1].value == pytest.approx(values @ [0.3, 0.3, 0, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"frist": "1"}, "unknown task of --weights 'frist': did you mean first"),
+        ({"first": "0.5", "second": "0.4"}, "--weights: they sum to 0.9; expected 1"),
+        ({"first": "-1", "second": "2"}, "--weights first=-1: expected a number between 0 and 1"),
+        ({"first": "all"}, "--weights first=all: expected a number between 0 and 1"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(weights: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        trial([FIRST, SECOND], weights=weights)
+
+
+def test_the_same_data_are_refused_under_one_name_or_two() -> None:
+    with pytest.raises(OptionError, match="first: two benchmarks have this name"):
+        trial([FIRST, FIRST])
+    with pytest.raises(OptionError, match="first and copy hold the same sources and outputs"):
+        trial([FIRST, replace(FIRST, name="copy")])
+
+
+def test_a_benchmark_without_judgments_is_refused() -> None:
+    unknown = {
+        view: {kind: dict.fromkeys(column, math.nan) for kind, column in kinds.items()}
+        for view, kinds in SECOND.human.items()
+    }
+    nothing = replace(SECOND, rankings={}, human=unknown)
+    with pytest.raises(InputError, match="second: no task at level all"):
+        trial([FIRST, nothing])
+
+
+def test_a_metric_that_lacks_references_is_not_applicable() -> None:
+    compared = trial([FIRST, without_references(SECOND)], ("green", "changes", "gleu")).compare()
+    green, changes, _ = compared.averages
+    assert [cell.state for cell in compared.cells[0]] == ["scored"] * 2 + ["not applicable"] * 2
+    assert (green.tasks, green.comparable) == (2, False)
+    assert changes.comparable
+    # Ranked by the two tasks that all have; tested over the tasks that two have.
+    first = np.mean([cell.value for cell in compared.cells[1][:2]])
+    assert changes.shared == pytest.approx(first)
+    assert {test.tasks for test in compared.tests} == {2}
+    assert not compared.incomplete
+    assert any("green: not applicable in second:system" in line for line in absences(compared))
+
+
+def test_a_metric_that_fails_on_one_benchmark_is_missing_there() -> None:
+    refused = set(SECOND.corpus.sources)
+
+    def touchy(source: str, hypothesis: str) -> float:
+        if source in refused:
+            raise ValueError("no such text")
+        return float(len(hypothesis))
+
+    how = Settings(resampling=FEW)
+    scorers = [load("green"), load("changes"), load(touchy)]
+    compared = TaskTrial.of([FIRST, SECOND], scorers, how, Runtime()).compare()
+    assert [cell.state for cell in compared.cells[2]] == ["scored"] * 2 + ["missing"] * 2
+    assert "no such text" in compared.cells[2][3].reason
+    assert compared.incomplete
+    assert compared.averages[0].tasks == 4
+
+
+def test_benchmarks_that_share_sources_are_drawn_together() -> None:
+    """The second half of `whole` are the sources of `second`, each as often in every draw."""
+    other = replace(
+        SECOND, corpus=SECOND.corpus.with_systems([*SECOND.corpus.names][:4]), name="others"
+    )
+    trials = trial([SAMPLE, other]).trials
+    assert trial([SAMPLE, other]).groups == (("sample", "others"),)
+    whole, half = (trials[name].study.drawn_counts for name in ("sample", "others"))
+    assert whole is not None
+    assert half is not None
+    assert (whole[:, LINES // 2 :] == half).all()
+    assert (whole.sum(axis=1) == LINES).all()
+
+
+def test_benchmarks_of_other_sources_and_systems_keep_their_draws() -> None:
+    names = list(SECOND.corpus.names)
+    other = replace(SECOND, corpus=SECOND.corpus.with_systems(names[:4]))
+    both = trial([FIRST, other])
+    assert both.groups == (("first",), ("second",))
+    assert both.trials["first"].study.sentence_draws is None
+
+
+def test_the_preset_of_wmt_takes_soft_accuracy_and_ties() -> None:
+    compared = trial([FIRST, SECOND], preset="wmt", resampling=Resampling(over="none")).compare()
+    assert [task.statistic for task in compared.tasks] == ["spa", "acc_eq"] * 2
+    assert compared.tests == ()
+    assert compared.averages[0].ci95 is None
+
+
+def test_a_preset_and_another_value_exclude_each_other() -> None:
+    assert Settings(preset="seeda").ties == "official"
+    with pytest.raises(OptionError, match="--ties loss with --preset seeda, which takes official"):
+        Settings(preset="seeda", ties="loss")
+
+
+def test_document_and_verdict() -> None:
+    compared = trial([FIRST, without_references(SECOND)]).compare()
+    record = task_document(compared)
+    assert [*record] == [
+        "tasks", "average", "tests", "groups", "notes", "verdict", "comparisons",
+    ]  # fmt: skip
+    assert record["comparisons"]["first"]["benchmark"] == "first"
+    assert record["tasks"][0]["weight"] == 0.25
+    assert record["average"][0]["tasks"]["second:system"]["state"] == "not applicable"
+    lead, tested, families = tasks_verdict(compared)
+    assert "has the highest average over 2 tasks of 1 benchmark:" in lead
+    assert "Tested over the tasks" in tested
+    assert "The best of each family" in families
+
+
+def test_command_keeps_scores_by_benchmark_and_writes_a_page(
+    tmp_path: Path, own_benchmark: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores, page, own = tmp_path / "scores", tmp_path / "page.html", own_benchmark
+    words = ["compare", "sample", own, "-m", "changes", "-m", "green", "-q", "-o", str(scores)]
+    words += ["--resamples", "40", "--limit", "30"]
+    assert main([*words, "--html", str(page), "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert set(record["comparisons"]) == {"sample", "own"}
+    assert record["comparisons"]["own"]["limit"]["sentences"] == 30
+    assert len(list((scores / "sample").glob("*.json"))) == 2
+    assert len(list((scores / "own").glob("*.json"))) == 1
+    text = page.read_text(encoding="utf-8")
+    assert 'class="heat"' in text
+    assert "n/a" in text
+    assert main(words) == 0
+    assert "not applicable in own:system" in capsys.readouterr().out
+
+
+def test_command_refuses_weights_of_one_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "sample", "-m", "green", "--weights", "sample=1"]) == 2
+    assert "--weights: one benchmark is named" in capsys.readouterr().err
+
+
+def test_function_takes_several_benchmarks() -> None:
+    result = compare_study([FIRST, SECOND], ["green", "changes"], Compare(resampling=FEW))
+    assert len(result.table("tasks").rows) == 4
+    assert isinstance(getattr(result, "comparison", None), TaskComparison)
