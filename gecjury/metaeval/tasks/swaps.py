@@ -83,7 +83,7 @@ class CorrelationSwaps:
 
     @property
     def _judged(self) -> BoolArray:
-        return ~np.isnan(self.human + self.scores.sum(axis=0))
+        return np.asarray(~np.isnan(self.human + self.scores.sum(axis=0)))
 
     @property
     def _standard(self) -> tuple[FloatArray, FloatArray]:
@@ -205,7 +205,7 @@ def soft_swaps(wanted: Differences, one: FloatArray, two: FloatArray) -> PairSwa
 
     def confidence(x: FloatArray, y: FloatArray) -> FloatArray:
         gaps = np.where(np.isnan(judged), np.nan, (x[first] - y[second]).T)
-        return normal_confidence(gaps, whole)[0]
+        return np.asarray(normal_confidence(gaps, whole)[0])
 
     scaled = [standardise(table - defined_mean(table, 0)) for table in (one, two)]
     means = [np.nan_to_num(defined_mean(table, 1))[:, None] for table in scaled]

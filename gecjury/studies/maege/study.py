@@ -103,7 +103,7 @@ class Maege(Study):
         """
         if data is None or isinstance(data, Corpus | Benchmark):
             return data
-        names = (data,) if isinstance(data, str) else tuple(data)
+        names = (data,) if isinstance(data, str) else tuple(map(str, data))
         return read_annotated(names, runtime, language)
 
     def check(self, work: Work) -> None:
