@@ -151,8 +151,8 @@ _SIDES: Mapping[str, Callable[[str, str], FloatArray]] = {
 def in_levels(scores: FloatArray, levels: FloatArray) -> FloatArray:
     """Return scores rounded to levels that are as frequent as those of a judge.
 
-    Scores and levels are sorted; a score gets the level of the same place. Of equal scores each
-    gets the level of the first.
+    Scores and levels are sorted; a score gets the level of the same place. Equal scores get the
+    level of their middle place.
 
     Args:
         scores: systems × sentences, NaN stays NaN.
@@ -160,9 +160,11 @@ def in_levels(scores: FloatArray, levels: FloatArray) -> FloatArray:
     """
     scored, sorted_levels = ~np.isnan(scores), np.sort(levels[~np.isnan(levels)])
     values = np.sort(scores[scored])
-    below = np.searchsorted(values, scores[scored]) / len(values)
+    first = np.searchsorted(values, scores[scored], "left")
+    last = np.searchsorted(values, scores[scored], "right") - 1
     rounded = scores.copy()
-    rounded[scored] = sorted_levels[(below * len(sorted_levels)).astype(np.int64)]
+    # Whole numbers: a place of the scores is one of the levels exactly.
+    rounded[scored] = sorted_levels[(first + last) * len(sorted_levels) // (2 * len(values))]
     return rounded
 
 

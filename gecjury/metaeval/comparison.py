@@ -62,7 +62,7 @@ from gecjury.metaeval.uncertainty import (
 )
 from gecjury.runtime import Bar, Runtime
 from gecjury.scoring import registry
-from gecjury.scoring.options import is_own_file
+from gecjury.scoring.options import is_own_file, short_names
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
@@ -357,11 +357,14 @@ def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[S
     }
     best = max(accuracies, key=lambda label: np.nan_to_num(accuracies[label]), default=None)
     table = next((table for table in tables if table.signature.label == best), None)
-    if table is None:
+    if best is None or table is None:
         return ()
+    names = short_names(judges)
     return tuple(
         sentence_table(
-            f"{best} in the levels of {judge}", table.systems, in_levels(table.sentences, levels)
+            f"{names[best]} ({names[judge]} levels)",
+            table.systems,
+            in_levels(table.sentences, levels),
         )
         for judge, levels in judges.items()
         if levels is not None

@@ -70,7 +70,7 @@ def test_scores_take_levels_as_often_as_the_judge_does() -> None:
     assert in_levels(scores, levels).tolist() == [[5.0, 1.0], [1.0, 5.0]]
     # Equal scores stay equal, and what was not scored stays so.
     tied = np.array([[0.1, 0.1, 0.9, 0.1, NAN]])
-    assert in_levels(tied, np.array([1.0, 2.0, 3.0, 4.0])).tolist()[0][:4] == [1, 1, 4, 1]
+    assert in_levels(tied, np.array([1.0, 2.0, 3.0, 4.0])).tolist()[0][:4] == [2, 2, 4, 2]
 
 
 def test_the_best_metric_stands_in_the_levels_of_a_judge() -> None:
@@ -81,7 +81,7 @@ def test_the_best_metric_stands_in_the_levels_of_a_judge() -> None:
     study = Study(benchmark(), Settings(aggregate="mean"))
     results = [study.evaluate(table, ["edit"])[0] for table in (judge, poor, good)]
     (rounded,) = _rounded((judge, poor, good), results)
-    assert rounded.signature.label == "mine in the levels of judge"
+    assert rounded.signature.label == "mine (judge levels)"
     assert rounded.sentences.tolist() == [[5.0] * 3, [5.0] * 3, [1.0] * 3]
     assert levels_of(good) is None
     assert _rounded((judge,), results[:1]) == ()
