@@ -339,6 +339,8 @@ class Trial:
 
     def _without(self, failed: Mapping[Scorer, str]) -> Trial:
         """Return the trial without the metrics that failed."""
+        if not failed:
+            return self
         chosen = tuple(pair for pair in self.edits.chosen if pair[0] not in failed)
         scored = tuple(metric for metric in self.scored if metric not in failed)
         return replace(self, scored=scored, edits=replace(self.edits, chosen=chosen))

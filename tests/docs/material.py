@@ -45,6 +45,8 @@ def lay(folder: Path) -> None:
     _lay_dataset(folder, sources, texts)
     _lay_benchmark(folder / "mine", sources, texts)
     _lay_tables(folder, sources, texts)
+    study = ['benchmarks = ["sample", "mine"]', 'metrics = ["green", "changes"]']
+    write(folder / "study.toml", [*study, "[settings]", "resamples = 50"])
     write(folder / "free.txt", ["changes", "gleu"])
     write(folder / "two.txt", ["changes", "green"])
     write(folder / "judged.csv", JUDGED)
