@@ -61,9 +61,10 @@ def tasks_verdict(compared: TaskComparison) -> list[str]:
             if not tested[frozenset((best.metric, other.metric))].adjusted <= level
         ]
         clear = [other.metric for other in others if other.metric not in near]
-        parts = [f"it is significantly ahead of {listed(clear)}"] if clear else []
-        parts += [f"it is not told apart from {listed(near)}"] if near else []
-        sentences.append(f"Tested over the tasks that two metrics share, {' and '.join(parts)}.")
+        parts = [f"significantly ahead of {listed(clear)}"] if clear else []
+        parts += [f"not told apart from {listed(near)}"] if near else []
+        told = "; it is ".join(parts)
+        sentences.append(f"Tested over the tasks that two metrics share, it is {told}.")
     leaders: dict[str, Average] = {}
     for average in ranked:
         leaders.setdefault(average.family, average)
@@ -77,16 +78,21 @@ def tasks_verdict(compared: TaskComparison) -> list[str]:
 
 
 def absences(compared: TaskComparison) -> list[str]:
-    """Return why cells have no value: a line a metric, reason and benchmark."""
-    reasons: dict[tuple[str, str, str], list[str]] = {}
+    """Return why cells have no value: a line a reason, with its metrics and tasks."""
+    tasks_of: dict[tuple[str, str, str], list[str]] = {}
     for average, row in zip(compared.averages, compared.cells, strict=True):
         for task, cell in zip(compared.tasks, row, strict=True):
             if cell.state != "scored":
                 key = (average.metric, cell.state, cell.reason)
-                reasons.setdefault(key, []).append(task.name)
+                tasks_of.setdefault(key, []).append(task.name)
+    # Metrics that lack the same thing stand in one line.
+    metrics_of: dict[tuple[str, str, str], list[str]] = {}
+    for (metric, state, reason), names in tasks_of.items():
+        lacks = reason.removeprefix(f"{metric.partition(':')[0]} ")
+        metrics_of.setdefault((state, listed(names), lacks), []).append(metric)
     return [
-        f"{metric}: {state} in {listed(names)}: {reason}"
-        for (metric, state, reason), names in reasons.items()
+        f"{listed(metrics)}: {state} in {names}: {reason}"
+        for (state, names, reason), metrics in metrics_of.items()
     ]
 
 

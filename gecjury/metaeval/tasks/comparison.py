@@ -44,7 +44,7 @@ from gecjury.stats.permutation import cluster_ranks, holm, symmetric, tail_p
 
 _LEAST = 3  # systems, for a correlation
 _SHARED = 0.1  # of the smaller benchmark's sources, from which two belong together
-_PERMUTATIONS = 2000  # beyond which `tail_p` goes on by a normal curve
+_PERMUTATIONS = 10_000  # beyond which `tail_p` goes on by a normal curve
 
 State = Literal["scored", "not applicable", "missing"]
 

@@ -195,7 +195,7 @@ def _benchmarks(compared: TaskComparison) -> Markup:
             heading = VIEWS[view].capitalize() if len(views) > 1 else ""
             table = family_table(record, figures, view)
             listed.append(PageTable(**{**vars(table), "heading": heading}))
-        note = " ".join(record["verdict"])
+        note = f"{name}: {' '.join(record['verdict'])}"
         parts.append(render("tabled", note=note, terms={}, listed=listed, folded=name))
     return Markup("").join(parts)
 
