@@ -77,7 +77,7 @@ def write(parts: Path, out: Path) -> None:
         (docs / path).write_text(relinked(text, homes.get(path, f"docs/{path}"), path), "utf-8")
     # The first page lists the kinds, under a heading of its own.
     listed = _walk(entries(docs, "index.md"))
-    top = tuple(each for each in listed if re.fullmatch(r"\w+/index\.md", each.path))
+    top = tuple(each for each in listed if re.fullmatch(r"(\w+/index|\w+)\.md", each.path))
     _check_complete(docs, {each.path for each in _walk(top) if each.path})
     (docs / "llms.txt").write_text(llms_txt(top), "utf-8")
     settings = (_REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
