@@ -63,8 +63,8 @@ def tasks_verdict(compared: TaskComparison) -> list[str]:
         clear = [other.metric for other in others if other.metric not in near]
         parts = [f"significantly ahead of {listed(clear)}"] if clear else []
         parts += [f"not told apart from {listed(near)}"] if near else []
-        told = "; it is ".join(parts)
-        sentences.append(f"Tested over the tasks that two metrics share, it is {told}.")
+        outcome = "; it is ".join(parts)
+        sentences.append(f"Tested over the tasks that two metrics share, it is {outcome}.")
     leaders: dict[str, Average] = {}
     for average in ranked:
         leaders.setdefault(average.family, average)
