@@ -231,8 +231,8 @@ class TaskTrial:
             name, missing = benchmark.name, dict[Scorer, str]()
             if benchmark.edits_alone or settings.level == "edit":
                 raise InputError(
-                    f"{name}: tasks are of systems and of sentences, and here single edits alone "
-                    "are compared; compare them by `gecjury compare` with one benchmark"
+                    f"{name}: several benchmarks are compared at the levels of systems and "
+                    "sentences, not of single edits; compare single edits on one benchmark alone"
                 )
             here = settings
             if settings.drift_from is not None:

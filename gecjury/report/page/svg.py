@@ -258,7 +258,8 @@ def intervals(
     """
     # The longest name decides where the values begin; 42 units at the right hold the numbers.
     names = [cut(row.metric, 21) for row in rows]
-    left = 12 + max((text_width(name, 11) for name in names), default=0.0)
+    # Names with many wide letters are wider than the mean letter says.
+    left = 22 + max((text_width(name, 11) for name in names), default=0.0)
     top, step = 22.0, 20.0
     ends = [v for row in rows for v in (row.value, row.low, row.high)]
     bottom = top + step * len(rows) + 2
