@@ -34,7 +34,7 @@ def test_english_is_read_as_it_is() -> None:
         ("sv-SE", Language("sv", "intl", "nfc", "none")),
         ("Swedish", Language("sv", "intl", "nfc", "none")),
         ("ja", Language("ja", "ja", "nfc", "none")),
-        ("zh", Language("zh", "zh", "nfc", "none")),
+        ("zh", Language("zh", "char", "nfc", "cherrant")),
         ("th", Language("th", "char", "nfc", "none")),
         ("und", Language("und", "space", "nfc", "none")),
     ],
