@@ -66,7 +66,7 @@ def test_sentences_are_found_by_id_and_judgments_by_line(tmp_path: Path) -> None
     assert made.corpus.source_text == ("你好。", "再 见")
     assert made.corpus.sources == ("你 好 。", "再 见")
     assert made.sentence_ids == (0, 2)
-    assert made.corpus.systems["word"].lines == ("1word", "3word")
+    assert made.corpus.systems["word"].text == ("1word", "3word")
     # "没有错误" (no error) is the source; of two references the first is repeated as the third.
     assert [(v.text or v.lines) for v in made.corpus.references] == [
         ("你好。", "再见。"), ("您好。", "再会。"), ("你好。", "拜拜。"),
