@@ -200,6 +200,29 @@ def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interva
     return float(1 - within.sum() / expected)
 
 
+def ranks_alpha(items: Sequence[RankedItem]) -> float:
+    """Return Krippendorff's ordinal α of the ranks that annotators gave the same corrections.
+
+    A unit is a correction beside those that it was ranked with, since a rank among others means
+    something else. Of an annotator who ranked the same corrections again the first ranking counts.
+
+    Returns:
+        As `krippendorff_alpha`.
+    """
+    sets: dict[tuple[int, frozenset[str]], int] = {}
+    units: dict[tuple[int, str], dict[str, int]] = {}
+    for item in items:
+        names = [" ".join(sorted(group)) for group in item.groups]
+        shown = sets.setdefault((item.sentence, frozenset(names)), len(sets))
+        for name, rank in zip(names, item.ranks, strict=True):
+            units.setdefault((shown, name), {}).setdefault(item.annotator, rank)
+    # α does not depend on who gave a value, so that no row for each of many annotators is needed.
+    values = np.full((max(map(len, units.values()), default=0), len(units)), np.nan)
+    for column, ranks in enumerate(units.values()):
+        values[: len(ranks), column] = list(ranks.values())
+    return krippendorff_alpha(values, level="ordinal")
+
+
 @dataclass(frozen=True, slots=True)
 class Kappa:
     """κ of annotators, pair by pair.

@@ -72,6 +72,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "tmu-gfm": ("TMU-GFM-Dataset/",),
         "swedish-oestling": ("gec-evaluation/",),
         "autojqe": ("autoJQE/",),
+        "cgec-zh": ("RevisitCGEC/", "MuCGEC/LICENSE", "MuCGEC/data/", "CCL2022-CLTC/"),
         "aqua-en": ("AQUA/data/eval/gold_en.csv",),
         "aqua-uk": ("AQUA/data/eval/gold_ua.csv",),
         "pevdata": ("JELV/",),

@@ -7,13 +7,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
+from gecjury.benchmarks.judgments import (
+    JudgedEntries,
+    JudgmentPairs,
+    RankedItem,
+    expand_pairs,
+)
 from gecjury.errors import OptionError
 from gecjury.stats.ranking import wins_to_scores
 from gecjury.stats.trueskill import Game, Outcome, rate
@@ -46,6 +51,14 @@ def columns_of_rankings(judged: JudgedEntries) -> dict[str, dict[str, float]]:
     skills = human_trueskill(judged)
     skills[~judged.compared] = np.nan
     return human_columns(judged, skills)
+
+
+def columns_by_draws(
+    items: Sequence[RankedItem], systems: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Return `human_columns` by the procedure of the field's published columns (seed 0)."""
+    pairs = expand_pairs(items, systems)
+    return human_columns(pairs, human_trueskill_sampled(pairs, np.random.default_rng(0)))
 
 
 def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> FloatArray:

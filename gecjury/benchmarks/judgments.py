@@ -126,11 +126,13 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         systems: Collection[str],
         of_user: bool,
         unknown: Counter[str] | None,
+        rows: Mapping[tuple[str, int], int] | None,
     ):
         super().__init__()
         self.items: list[RankedItem] = []
         self._path, self._first_line, self._lines = path, first_line, lines
         self._systems, self._of_user, self._unknown = systems, of_user, unknown
+        self._rows = rows
         self._locator: xml.sax.xmlreader.Locator | None = None
         self._open: tuple[str, int, str] | None = None
         self._seen: set[str] = set()
@@ -151,6 +153,14 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 if self._of_user and line < 0:
                     remedy += f"; {FIRST_SENTENCE}"
                 self._fail(f"src-id {attrs['src-id']!r} names no sentence", remedy)
+            if self._rows is not None:
+                place = self._text(name, attrs, "doc-id"), line
+                if place not in self._rows:
+                    self._fail(
+                        f"src-id {attrs['src-id']!r} of doc-id {place[0]!r:.40} names no sentence",
+                        "expected one whose id is listed",
+                    )
+                line = self._rows[place]
             # A system may be ranked once an item: what was seen is forgotten with the item before.
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
             self._seen, self._groups, self._ranks = set(), [], []
@@ -218,6 +228,7 @@ def read_rankings(
     systems: Collection[str] = (),
     of_user: bool = False,
     unknown: Counter[str] | None = None,
+    rows: Mapping[tuple[str, int], int] | None = None,
 ) -> tuple[RankedItem, ...]:
     """Read a file of Appraise ranking results.
 
@@ -229,6 +240,8 @@ def read_rankings(
         of_user: the file is the user's, who is told how to have it read otherwise.
         unknown: counts the judgments of other systems, which are then left out; None to refuse
             them.
+        rows: row of each sentence by `doc-id` and `src-id`, where these count lines of several
+            files.
 
     Returns:
         The items in file order; items that the annotator skipped are left out.
@@ -243,7 +256,7 @@ def read_rankings(
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 
     data = read_bytes(path)
-    handler = _RankingHandler(path, first_line, lines, frozenset(systems), of_user, unknown)
+    handler = _RankingHandler(path, first_line, lines, frozenset(systems), of_user, unknown, rows)
     try:
         parse(io.BytesIO(data), handler)
     except InputError:

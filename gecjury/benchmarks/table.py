@@ -61,6 +61,7 @@ _GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
 _JFLEG = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 _TMU = ("cnn", "copy-net", "lstm", "smt", "transformer")
 _SWEDISH = ("granska", "mm", "mt", "mw", "s2")
+_CGEC_ZH = ("bart", "char", "s2e", "spm", "t5", "word")
 _SAMPLE = ("INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling")
 
 
@@ -148,6 +149,15 @@ _TABLE = [
         "(2022): Construction of a Quality Estimation Dataset for Automatic Evaluation of Japanese "
         "Grammatical Error Correction. LREC.",
         language="ja",
+    ),
+    *_rows(
+        "cgec-zh",
+        loader="cgec_zh:load_cgec_zh",
+        citation="Wang and others: Revisiting the Evaluation for Chinese Grammatical Error "
+        "Correction. https://github.com/wang136906578/RevisitCGEC.",
+        system_sets={"base": _CGEC_ZH, "all": _CGEC_ZH},
+        reference_sets=("official", "fluency"),
+        language="zh",
     ),
     *(
         row

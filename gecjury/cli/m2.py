@@ -76,7 +76,7 @@ class Retyped(Single):
     """A file whose edits are typed or extracted anew; overlapping ones are kept.
 
     Attributes:
-        tagger: embedded, none, spacy:NAME, or a spaCy model's name.
+        tagger: embedded, cherrant, none, spacy:NAME, or a spaCy model's name.
     """
 
     tagger: str = "embedded"

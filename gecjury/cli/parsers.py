@@ -42,11 +42,11 @@ class Shared:
 
     Attributes:
         lang: ISO code: sv, ja, uk, cs, ...; `und` is any other.
-        tokens: space, char, intl, ja, ja-sudachi, zh or spacy:NAME (default: the language's;
+        tokens: space, char, intl, ja, ja-sudachi, jieba, zh or spacy:NAME (default: the language's;
             English: space).
         fold: Unicode normalisation (default: nfc; English: none).
-        tagger: behind edits: embedded (English alone, and its default), none (the default of other
-            languages), or spacy:NAME.
+        tagger: behind edits: embedded (English alone, and its default), cherrant (Chinese alone,
+            and its default), none (the default of other languages), or spacy:NAME.
         format: how results are printed.
         data: folder with benchmark data.
         device: auto, cpu, cuda, cuda:N or mps.

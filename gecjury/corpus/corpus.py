@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
-from gecjury.corpus.language import ENGLISH, Language, unparted_note
+from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 
@@ -87,6 +88,7 @@ class Group:
     texts: tuple[str, ...] = ()
 
 
+_WIDTHS = " (in full-width or half-width forms alone: write them alike in both files)"
 _UNNAMED = {"source": "the source", "gold": "the M2 gold"}
 
 
@@ -162,9 +164,12 @@ class Corpus:
         """Refuse edits made for other sentences, which would make any score empty."""
         for row, (source, edited) in enumerate(zip(self.sources, sources, strict=True)):
             if source != edited and source.split() != edited.split():
+                one, other = "".join(source.split()), "".join(edited.split())
+                folded = [unicodedata.normalize("NFKC", text) for text in (one, other)]
+                widths = _WIDTHS if one != other and folded[0] == folded[1] else ""
                 raise InputError(
                     f"{name} has edits of other sentences than {self.label('source')}; the first "
-                    f"that differs is sentence {row + 1}:\n  {source}\n  {edited}"
+                    f"that differs is sentence {row + 1}{widths}:\n  {source}\n  {edited}"
                 )
 
     def __len__(self) -> int:
@@ -178,8 +183,8 @@ class Corpus:
     def remarks(self, needs: Iterable[str]) -> tuple[str, ...]:
         """Return what a user must know of these texts to read a score of them.
 
-        Told are edits of one annotator that overlap, and sources in which each line is one token,
-        as Japanese is without its language.
+        Told are edits of one annotator that overlap, sources in which each line is one token, as
+        Japanese is without its language, and Chinese that is written otherwise than its source.
 
         Args:
             needs: parts that the metric reads, of `references` and `gold`.
@@ -208,7 +213,17 @@ class Corpus:
                     )
         if unparted := unparted_note(self.sources, self.language):
             remarks.append(f"{self.label('source')}: {unparted}")
-        return tuple(remarks)
+        return (*remarks, *self._chinese_notes)
+
+    @cached_property
+    def _chinese_notes(self) -> tuple[str, ...]:
+        """Remarks on Chinese that is written otherwise than its source."""
+        if self.language.code != "zh":
+            return ()
+        versions = {f"system {name}": version for name, version in self.systems.items()}
+        versions |= {f"reference {number}": v for number, v in enumerate(self.references)}
+        lines = {self.label(role): version.lines for role, version in versions.items()}
+        return chinese_notes(lines, self.sources)
 
     def refuse_overlaps(self, metric: str) -> None:
         """Refuse references whose edits overlap, for metrics that take sentences apart at them.
@@ -406,7 +421,8 @@ def corpus_of_texts(
 def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     """Return gold edits as references, one for each annotator.
 
-    A sentence without lines of an annotator stays as it is in that annotator's reference.
+    A sentence without lines of an annotator stays as it is in that annotator's reference. In a
+    ragged block the reference is that of the first annotator instead, who saw the sentence.
 
     Args:
         blocks: one a sentence; none gives no reference.
@@ -414,10 +430,15 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     if not blocks:
         return ()
     annotators = sorted({a for block in blocks for a in block.annotators}) or [0]
+
+    def present(block: M2Sentence, annotator: int) -> int:
+        instead = block.ragged and annotator not in block.annotators
+        return block.annotators[0] if instead and block.annotators else annotator
+
     return tuple(
         Version(
-            tuple(block.text(annotator) for block in blocks),
-            tuple(block.edits(annotator) for block in blocks),
+            tuple(block.text(present(block, annotator)) for block in blocks),
+            tuple(block.edits(present(block, annotator)) for block in blocks),
             tuple(block.source for block in blocks),
         )
         for annotator in annotators

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from gecjury.corpus.corpus import Version, named_lines
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.gold import have_types, named_types, other_types
-from gecjury.corpus.language import unparted_note
+from gecjury.corpus.language import chinese_notes, script_code, unparted_note
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions, system_name
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
@@ -338,6 +338,8 @@ def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str
     if strange:
         message = f"{len(strange)} lines are in another script than their source"
         yield f"{message} ({named_lines(strange)})"
+    if script_code("\n".join(sources)) == "zh":
+        yield from chinese_notes({"": lines}, sources)
 
 
 def _plainest(text: str) -> list[str]:

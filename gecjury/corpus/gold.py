@@ -25,9 +25,9 @@ DETECTED_TYPES = frozenset({"Um", "UNK"})
 """Types of errors that were seen and not corrected: NUCLE's (the meaning is unclear), ERRANT's."""
 
 
-Scheme = Literal["errant", "plain", "universal"]
-"""By whose rules edits are typed: ERRANT's for English, by form alone (`tagger=none`), or by form
-and Universal part of speech (`tagger=spacy:NAME`)."""
+Scheme = Literal["errant", "plain", "universal", "cherrant"]
+"""By whose rules edits are typed: ERRANT's for English, by form alone (`tagger=none`), by form
+and Universal part of speech (`tagger=spacy:NAME`), or ChERRANT's for Chinese characters."""
 
 _BY_FORM = {"ORTH", "OTHER", "PUNCT", "SPACE", "SPELL", "WO"}
 # Universal parts of speech, but for PUNCT and SPACE, which are types by form.
@@ -47,14 +47,19 @@ def scheme_of(tagger: str) -> Scheme:
     """Return the scheme of the types that a tagger's edits have."""
     if tagger == "none":
         return "plain"
+    if tagger == "cherrant":
+        return "cherrant"
     return "universal" if tagger.startswith("spacy:") else "errant"
 
 
 def has_type_of(scheme: Scheme, kind: str) -> bool:
     """Return True for a type of a scheme: `M:`, `R:` or `U:` and a category, or `UNK`.
 
-    Types of ERRANT's for other languages (`R:DIACR`) are of none.
+    ChERRANT's types of characters have no category. Types of ERRANT's for other languages
+    (`R:DIACR`) are of none.
     """
+    if scheme == "cherrant":
+        return kind in ("M", "R", "S", "W", "UNK")
     operation, _, category = kind.partition(":")
     return kind == "UNK" or (operation in ("M", "R", "U") and category in _CATEGORIES[scheme])
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from gecjury.errors import OptionError, known_name, nearest
 
-TOKENS = ("space", "char", "intl", "ja", "ja-sudachi", "zh")
+TOKENS = ("space", "char", "intl", "ja", "ja-sudachi", "jieba", "zh")
 """Ways of cutting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is one more."""
 
 FOLDS = ("none", "nfc", "nfkc")
@@ -39,9 +40,10 @@ _NAMES = {
 _OWN_TOKENS = {
     **dict.fromkeys(("en", "und", "ko", "vi"), "space"),
     # Written without blanks between words.
-    **dict.fromkeys(("km", "lo", "my", "th"), "char"),
-    **{"ja": "ja", "zh": "zh"},
+    **dict.fromkeys(("km", "lo", "my", "th", "zh"), "char"),
+    "ja": "ja",
 }
+_OWN_TAGGER = {"en": "embedded", "zh": "cherrant"}
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(_NAMES)
 """English names by ISO 639 code; `und` is any other language."""
@@ -56,7 +58,7 @@ class Language:
         tokens: one of `TOKENS`, or `spacy:NAME`.
         fold: one of `FOLDS`.
         tagger: tagger behind extracted edits where a metric's own option does not say:
-            `embedded` (English), `none`, or what `tagger=` of `errant` takes.
+            `embedded` (English), `cherrant` (Chinese), `none`, or what `tagger=` of `errant` takes.
     """
 
     code: str = "en"
@@ -77,7 +79,7 @@ class Language:
     @property
     def blanks(self) -> bool:
         """True if it is written with blanks between words, as far as its tokens tell."""
-        return self.tokens not in ("char", "ja", "ja-sudachi", "zh")
+        return self.tokens not in ("char", "ja", "ja-sudachi", "jieba", "zh")
 
     def tagger_for(self, named: str) -> str:
         """Return the tagger behind edits: the one named, or the language's own for `embedded`."""
@@ -93,6 +95,8 @@ class Language:
         """
         if self.blanks:
             return line
+        if self.code == "zh" and self.tokens == "char":
+            return line.replace(" ", "")
         # A blank between two words in Latin letters or digits is one that was written.
         return _NO_BLANK.sub("", line)
 
@@ -112,9 +116,9 @@ def language_of(
     """Return a language with its defaults, or with some of them changed.
 
     Usual are: for English tokens as they come, nothing folded, the embedded tagger; for others
-    Unicode's composed form (NFC), edits without a tagger, and tokens as sacreBLEU's `intl`
-    tokeniser cuts them, by a dictionary (Japanese) or by characters (Chinese, Thai and others
-    that are written without blanks).
+    Unicode's composed form (NFC), edits without a tagger (Chinese: by ChERRANT's rules), and tokens
+    as sacreBLEU's `intl` tokeniser cuts them, by a dictionary (Japanese) or by characters (Chinese,
+    Thai and others that are written without blanks).
 
     Args:
         code: ISO 639 code (`sv`, also `sv-SE`), or `und`.
@@ -140,15 +144,16 @@ def language_of(
         plain,
         tokens or _OWN_TOKENS.get(plain, "intl"),
         fold or ("none" if english else "nfc"),
-        tagger or ("embedded" if english else "none"),
+        tagger or _OWN_TAGGER.get(plain, "none"),
     )
     known_name("folding", language.fold, FOLDS)
     if not re.fullmatch(r"spacy:\S+", language.tokens):
         known_name("way of cutting tokens (`spacy:NAME` is one more)", language.tokens, TOKENS)
-    if language.tagger == "embedded" and not english:
+    owner = next((code for code, own in _OWN_TAGGER.items() if own == language.tagger), plain)
+    if owner != plain:
         raise OptionError(
-            f"--tagger embedded is for English, and the texts are {language.name}; take none, or "
-            "spacy:NAME for an installed spaCy pipeline"
+            f"--tagger {language.tagger} is for {LANGUAGES[owner]}, and the texts are "
+            f"{language.name}; take none, or spacy:NAME for an installed spaCy pipeline"
         )
     return language
 
@@ -158,6 +163,11 @@ _UNPARTED = 12
 
 _KANA = re.compile(r"[ぁ-ヺｦ-ﾝ]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+def script_code(text: str) -> str:
+    """Return `ja` for text with kana, `zh` for text with ideographs, and "" for other text."""
+    return "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else ""
 
 
 def unparted_note(lines: Sequence[str], language: Language = ENGLISH) -> str:
@@ -179,10 +189,94 @@ def unparted_note(lines: Sequence[str], language: Language = ENGLISH) -> str:
     unparted = [line for line in longer if " " not in line and len(line.split(None, 1)) == 1]
     if 2 * len(unparted) <= len(longer):
         return ""
-    text = "\n".join(unparted)
-    code = "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else language.code
+    code = script_code("\n".join(unparted)) or language.code
     remedy = "take --tokens char" if code == language.code else f"name the language (--lang {code})"
     return (
         f"{len(unparted)} of {len(longer)} longer lines have no blank, so that each is one token: "
         f"{remedy}, or give tokenised text"
     )
+
+
+# Half-width marks whose full-width twins NFKC makes one with them.
+_HALF_WIDTH = ",!?:;()"
+_TO_FULL_WIDTH = 0xFEE0
+
+
+def chinese_notes(versions: Mapping[str, Sequence[str]], sources: Sequence[str]) -> tuple[str, ...]:
+    """Return remarks on Chinese text that is written otherwise than its source, with remedies.
+
+    Traditional characters are those that Big5 has and GB 2312 has not, simplified ones the reverse.
+
+    Args:
+        versions: texts of N lines, by the name that a remark gives them ("" for none).
+        sources: N lines.
+
+    Returns:
+        One remark at most on characters, and one on the width of punctuation.
+    """
+    scripts: list[str] = []
+    widths: list[str] = []
+    for name, lines in versions.items():
+        for number, (line, source) in enumerate(zip(lines, sources, strict=True), 1):
+            # Lines that are equal, most of a good output, have nothing to tell.
+            if line != source and not (line.isascii() and source.isascii()):
+                place = f"{name and name + ', '}line {number}"
+                if character := _other_script(line, source):
+                    scripts.append(f"{place}, {character!r}")
+                if mark := _other_width(line, source):
+                    widths.append(f"{place}, {mark!r}")
+    kinds = (
+        (
+            scripts,
+            "traditional characters where the source has simplified ones, or the reverse",
+            "convert all files to one script, for example with OpenCC",
+        ),
+        (
+            widths,
+            "half-width punctuation where the source has full-width marks, or the reverse",
+            "--fold nfkc makes them one",
+        ),
+    )
+    return tuple(
+        f"lines with {what}: {len(places)} (first: {places[0]}); metrics count them as edits: "
+        f"{remedy}"
+        for places, what, remedy in kinds
+        if places
+    )
+
+
+def _other_script(line: str, source: str) -> str:
+    """Return a new character of the script that the source does not have; "" for none."""
+    new = sorted(set(line) - set(source))
+    for script, other in (_CHARSETS, _CHARSETS[::-1]):
+        strange = [character for character in new if _is_only(character, script, other)]
+        if strange and any(_is_only(character, other, script) for character in source):
+            return "" if any(_is_only(c, script, other) for c in source) else strange[0]
+    return ""
+
+
+# Of traditional and of simplified characters.
+_CHARSETS = ("big5", "gb2312")
+
+
+@lru_cache(maxsize=50_000)
+def _is_only(character: str, charset: str, other: str) -> bool:
+    """Return True for a Chinese character of the one character set alone."""
+    return bool(_HAN.match(character)) and _encodes(character, charset) > _encodes(character, other)
+
+
+def _encodes(character: str, charset: str) -> bool:
+    try:
+        return bool(character.encode(charset))
+    except UnicodeEncodeError:
+        return False
+
+
+def _other_width(line: str, source: str) -> str:
+    """Return a mark of a line whose source has its twin of another width alone; "" for none."""
+    for half in _HALF_WIDTH:
+        full = chr(ord(half) + _TO_FULL_WIDTH)
+        for mark, twin in ((half, full), (full, half)):
+            if mark in line and mark not in source and twin in source:
+                return mark
+    return ""

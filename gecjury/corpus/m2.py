@@ -8,10 +8,15 @@ A block is an `S` line (the source), any number of `A` lines (one edit each) and
 `A -1 -1|||noop|||...` says that the annotator found nothing to correct. An annotator who has no
 line in a block that others annotated is *absent* there, which readers interpret differently:
 see `M2Sentence.annotators`.
+
+ChERRANT writes a line `T0-A1 TOKENS` above the edits of each cheapest alignment of an annotator's
+correction. The first alignment (A0) is read, the others are left out. An annotator without a line
+did not see the sentence there.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,10 +65,18 @@ class M2Annotation:
 
 @dataclass(frozen=True)
 class M2Sentence:
-    """A block of an M2 file."""
+    """A block of an M2 file.
+
+    Attributes:
+        source: the sentence, as tokens.
+        annotations: the `A` lines.
+        ragged: True in ChERRANT's files, where an annotator without a line did not see the
+            sentence.
+    """
 
     source: str
     annotations: tuple[M2Annotation, ...] = ()
+    ragged: bool = False
 
     @cached_property
     def annotators(self) -> tuple[int, ...]:
@@ -138,13 +151,13 @@ def parse_m2(
     """Parse the lines of an M2 file; see `read_m2`."""
     blocks: list[M2Sentence] = []
     source: str | None = None
-    length = 0
+    length, alignment, ragged = 0, 0, False
     annotations: list[M2Annotation] = []
 
     def close() -> None:
         nonlocal source
         if source is not None:
-            blocks.append(M2Sentence(source, tuple(annotations)))
+            blocks.append(M2Sentence(source, tuple(annotations), ragged))
         source = None
         annotations.clear()
 
@@ -153,7 +166,7 @@ def parse_m2(
         if line == "S" or line.startswith("S "):
             close()
             source = line[2:]
-            length = len(source.split())
+            length, alignment, ragged = len(source.split()), 0, False
         elif line.startswith("A "):
             where = f"{name}, line {number}"
             if source is None:
@@ -162,9 +175,13 @@ def parse_m2(
                     "every block must begin with `S ` and the source"
                 )
             annotation = _parse_annotation(line, where, length)
+            if alignment:
+                continue
             if overlaps == "reject":
                 _check_order(annotations, annotation, where)
             annotations.append(annotation)
+        elif source is not None and (target := _TARGET.match(line)):
+            alignment, ragged = int(target[1] or 0), True
         elif line.strip():
             raise InputError(
                 f"{name}, line {number}: {line[:60]!r} is neither an S line, an A line nor blank; "
@@ -176,6 +193,10 @@ def parse_m2(
     if not blocks:
         raise InputError(f"{name}: no S line found; expected at least one M2 block")
     return tuple(blocks)
+
+
+# ChERRANT's line above the edits of an annotator, with the number of the alignment.
+_TARGET = re.compile(r"T\d+(?:-A(\d{1,9}))? ")
 
 
 def format_m2(sentences: Iterable[M2Sentence]) -> str:

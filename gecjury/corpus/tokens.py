@@ -6,6 +6,7 @@
                 international tokenisation): not between digits, nor after one at a line's end
     ja          words of Japanese by fugashi with UniDic (extra `ja`)
     ja-sudachi  the same by SudachiPy, mode C
+    jieba       words of Chinese by rjieba (extra `jieba`)
     zh          Chinese characters by themselves, other text as it comes
     spacy:NAME  spaCy's tokeniser: a language's own rules (`spacy:sv`) or an installed pipeline's
 
@@ -35,6 +36,7 @@ _VERSIONS = {"char": "1", "intl": "1", "zh": "1"}
 _PACKAGES = {
     "ja": ("fugashi", "unidic-lite"),
     "ja-sudachi": ("sudachipy", "sudachidict-small"),
+    "jieba": ("rjieba",),
 }
 # What a dictionary reads at once; Sudachi's limit is 49,149 bytes of UTF-8.
 _LONGEST = 10_000
@@ -93,6 +95,7 @@ def tokeniser(name: str) -> Tokeniser:
         "intl": _international,
         "ja": _fugashi,
         "ja-sudachi": _sudachi,
+        "jieba": _jieba,
         "zh": _chinese,
     }
     cut = made.get(name, partial(_of_spacy, name))()
@@ -284,7 +287,7 @@ def _fugashi() -> Tokeniser:
 
         tagger = fugashi.Tagger()
     except (ModuleNotFoundError, RuntimeError):  # the latter without a dictionary
-        raise _no_japanese("ja") from None
+        raise _missing("ja") from None
     return lambda text: [word.surface for word in tagger(text)]
 
 
@@ -294,14 +297,26 @@ def _sudachi() -> Tokeniser:
 
         made = sudachipy.Dictionary(dict="small").create(sudachipy.SplitMode.C)
     except Exception as error:  # its own errors, and those of a missing dictionary
-        raise _no_japanese("ja-sudachi") from error
+        raise _missing("ja-sudachi") from error
     return lambda text: [word.surface() for word in made.tokenize(text)]
 
 
-def _no_japanese(name: str) -> MissingExtraError:
-    needed = " and ".join(_PACKAGES[name])
+def _jieba() -> Tokeniser:
+    try:
+        import rjieba
+    except ModuleNotFoundError:
+        raise _missing("jieba") from None
+    cut: Tokeniser = rjieba.cut
+    return cut
+
+
+def _missing(name: str) -> MissingExtraError:
+    packages = _PACKAGES[name]
+    missing = (
+        f"{' and '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
+    )
     return MissingExtraError(
-        f"--tokens {name} needs {needed}, which are not installed: {install_hint(name)}; "
+        f"--tokens {name} needs {missing}: {install_hint(name)}; "
         "`--tokens char` needs no dictionary"
     )
 

@@ -163,7 +163,7 @@ class _Run:
         self.verbal_c: list[int] = []
         for operation in run:
             i, j = operation[1] - first_o, operation[3] - first_c
-            self.common.append(_common_prefix(text_o, offsets_o[i], text_c, offsets_c[j]))
+            self.common.append(common_prefix(text_o, offsets_o[i], text_c, offsets_c[j]))
             held = operation[1] < last_o and operation[3] < last_c
             same = self.rules.alike and held and o.poses[operation[1]] == c.poses[operation[3]]
             self.reach_o.append(first_o + ends_o[0][i] if same else -1)
@@ -408,7 +408,7 @@ def _joined(lowers: Sequence[str], letters: Callable[[str], str]) -> tuple[str, 
     return "".join(parts), list(accumulate(map(len, parts), initial=0))
 
 
-def _common_prefix(left: str, i: int, right: str, j: int) -> int:
+def common_prefix(left: str, i: int, right: str, j: int) -> int:
     """Return the length of the common prefix of left[i:] and right[j:], by doubling and halving."""
     length, step = 0, 1
     most = min(len(left) - i, len(right) - j)

@@ -19,7 +19,7 @@ from gecjury.extraction.merging import (
     errant_rules,
     merge_operations,
 )
-from gecjury.extraction.parsing import LONGEST_WHOLE, Parsed, Parser
+from gecjury.extraction.parsing import LONGEST_WHOLE, Operation, Parsed, Parser
 
 # Types remembered at once, some 600 bytes each.
 _REMEMBERED = 100_000
@@ -290,13 +290,18 @@ class Extractor:
         operations = self.aligner.align(source, corrected)
         coarse = self.aligner.coarse > before or len(operations) > LONGEST_RUN
         coarse = coarse or max(len(source), len(corrected)) > LONGEST_WHOLE
-        spans = merge_operations(operations, source, corrected, self.rules)
-        types = self.typer.types(spans, source, corrected)
         edits = tuple(
             Edit(span[0], span[1], " ".join(corrected.texts[span[2] : span[3]]), kind)
-            for span, kind in zip(spans, types, strict=True)
+            for span, kind in self.divided(operations, source, corrected)
         )
         return ExtractedEdits(edits, coarse)
+
+    def divided(
+        self, operations: Sequence[Operation], source: Parsed, corrected: Parsed
+    ) -> list[tuple[Span, str]]:
+        """Return the spans of edits from left to right, with their types."""
+        spans = merge_operations(operations, source, corrected, self.rules)
+        return list(zip(spans, self.typer.types(spans, source, corrected), strict=True))
 
 
 def errant_extractor(nlp: Any) -> Extractor:

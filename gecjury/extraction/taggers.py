@@ -2,6 +2,7 @@
 
 - `embedded`, or the name of an English spaCy model: ERRANT, whose rules need Penn tags.
 - `none`: characters alone, any language (`gecjury.extraction.plain`).
+- `cherrant`: Chinese by ChERRANT's rules (`gecjury.extraction.chinese`).
 - `spacy:NAME`: any spaCy pipeline with parts of speech and lemmas of Universal Dependencies
   (`gecjury.extraction.universal`).
 """
@@ -31,6 +32,10 @@ def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
         from gecjury.extraction.plain.analyser import plain_extractor
 
         return plain_extractor()
+    if scheme == "cherrant":
+        from gecjury.extraction.chinese import chinese_extractor
+
+        return chinese_extractor()
     nlp = _loaded(tagger, pos_scheme, json.dumps(cache_parts(tagger, pos_scheme), sort_keys=True))
     if scheme == "errant":
         return errant_extractor(nlp)
@@ -55,7 +60,7 @@ def _loaded(tagger: str, pos_scheme: str, version: str) -> Any:
 def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
     """Return everything besides the text that decides an edit or its type, for caches."""
     parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
-    if scheme_of(tagger) == "plain":
+    if scheme_of(tagger) in ("plain", "cherrant"):
         return parts
     parts["spacy"] = installed_version("spaCy")
     folder = Path(tagger.removeprefix(universal.PREFIX))
@@ -87,6 +92,10 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
     installed_version("rapidfuzz")
     if scheme == "plain":
         return {"tagger": f"{plain.NAME} {plain.VERSION}"}
+    if scheme == "cherrant":
+        from gecjury.extraction.chinese import NAME, VERSION
+
+        return {"tagger": f"{NAME} {VERSION}"}
     from gecjury.extraction.universal.pipelines import pipeline_signature
 
     return pipeline_signature(tagger.removeprefix(universal.PREFIX))

@@ -1,9 +1,9 @@
 """Edit extraction in several processes: this one works too, the others answer batches of pairs.
 
 Where the system can, the others are forks of this process, made once the tagger is loaded, and
-cost nothing to start. That is so on Linux, with the embedded tagger or none, while nothing else
-runs in this process (another thread, spaCy on a GPU). Elsewhere, as in a notebook, they are plain
-child processes that load the tagger while this one works.
+cost nothing to start. That is so on Linux, with a tagger that is not a pipeline of the user's,
+while nothing else runs in this process (another thread, spaCy on a GPU). Elsewhere, as in a
+notebook, they are plain child processes that load the tagger while this one works.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _may_fork(tagger: str) -> bool:
     """Return whether a copy of this process would find all in order that a worker needs."""
     return (
         sys.platform == "linux"
-        and tagger in ("embedded", "none")
+        and tagger in ("embedded", "none", "cherrant")
         and "cupy" not in sys.modules
         and threading.active_count() == 1
         and threading.current_thread() is threading.main_thread()

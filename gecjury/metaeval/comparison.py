@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.benchmarks.annotators import annotator_kappa
+from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
@@ -660,7 +660,7 @@ def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
             items, directed = study.rankings_by_people(view), study.benchmark.directed_kappa
             between = annotator_kappa(items, directed=directed)
             within = annotator_kappa(items, within=True, directed=directed)
-            annotators[view] = Annotators(agreement, between, within)
+            annotators[view] = Annotators(agreement, between, within, ranks_alpha(items))
     return annotators
 
 

@@ -54,11 +54,14 @@ class Annotators:
             sentence-level accuracy.
         between: κ of two annotators on the corrections as they were ranked, of all systems.
         within: κ of an annotator with himself, on what he judged more than once.
+        alpha: Krippendorff's ordinal α of the ranks of corrections that several annotators ranked
+            beside the same others, of all systems; NaN where there are none.
     """
 
     agreement: AnnotatorAgreement
     between: Kappa
     within: Kappa
+    alpha: float
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "swedish-oestling": ("ostling-etal-2024-evaluation",),
     "autojqe": _JAPANESE,
     "autojqe-test": _JAPANESE,
+    "cgec-zh": ("wang-revisitcgec",),
     "aqua-en": _AQUA,
     "aqua-uk": _AQUA,
     "pevdata": ("zhan-etal-2026-jelv",),

@@ -316,7 +316,15 @@ def _annotator_notes(comparison: Comparison) -> list[str]:
     kappas = f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"
     if comparison.benchmark.directed_kappa:
         kappas += "; as published, each pair in the alphabetical order of its systems alone"
-    return [*_beside_annotators(comparison), kappas]
+    notes = [*_beside_annotators(comparison), kappas]
+    alphas = [
+        f"{number(people.alpha, 2)} ({view})"
+        for view, people in comparison.annotators.items()
+        if not math.isnan(people.alpha)
+    ]
+    if alphas:
+        notes.append(f"Krippendorff's α of ranks, over all ranked systems: {', '.join(alphas)}")
+    return notes
 
 
 def _beside_annotators(comparison: Comparison) -> list[str]:
@@ -355,13 +363,14 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
 
 
 def _kappas(people: Annotators) -> dict[str, Any]:
-    """Return κ over all ranked systems, and on the pairs compared here."""
+    """Return κ and α over all ranked systems, and κ on the pairs compared here."""
     kinds, ceiling = {"between": people.between, "within": people.within}, people.agreement
     counts = {name: sum(kappa.counts.values()) for name, kappa in kinds.items()}
     return {
         "kappa": {name: k.mean for name, k in kinds.items()} | {"ceiling": ceiling.kappa},
         "weighted": {name: kappa.weighted for name, kappa in kinds.items()},
         "comparisons": counts | {"ceiling": ceiling.pairs},
+        "alpha": people.alpha,
     }
 
 

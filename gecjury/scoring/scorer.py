@@ -29,6 +29,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import ENGLISH
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
 from gecjury.errors import GecjuryError, InputError, OptionError, failure_in
@@ -333,6 +334,11 @@ class Scorer(ABC):
         own = is_own_code(type(self))
         statistics = (self._own_statistics if own else self.statistics)(read, runtime)
         remarks = corpus.remarks(self.needs)
+        if corpus.language.code != ENGLISH.code and "embedded" in self.loaded_models:
+            remarks += (
+                f"{self.name}: the embedded encoder was trained on English, and the texts are "
+                f"{corpus.language.name}: name a multilingual encoder (encoder=FOLDER)",
+            )
         if remarks:
             statistics = replace(statistics, notes=(*statistics.notes, *remarks))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)

@@ -99,7 +99,8 @@ class Compare(Settings, Study):
     takes: ClassVar[Takes] = "benchmarks"
     data: ClassVar[str] = (
         "seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], swedish-oestling, "
-        "autojqe[-test], aqua-{en,uk}, pevdata, sample, or a folder or .toml file of your own"
+        "autojqe[-test], cgec-zh, aqua-{en,uk}, pevdata, sample, or a folder or .toml file of your "
+        "own"
     )
     keeps: ClassVar[bool] = True
     page: ClassVar[bool] = True

@@ -67,7 +67,7 @@ RULES = (
     Rule(r"--lang ja", When.NEVER, "the extra `ja`"),
     Rule(
         r"\b(seeda|gjg15|gmeg|tmu-gfm|jfleg|conll14|multiged|en-ewt|gug|geccc|ua-gec|autojqe)\b"
-        r"|\bswedish-|data (verify|path|list)",
+        r"|\bswedish-|cgec-zh|data (verify|path|list)",
         When.DATA,
         "real data",
     ),

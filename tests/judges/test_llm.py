@@ -18,6 +18,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import OptionError
 from gecjury.judges import Judge
 from gecjury.judges import judge as judge_module
@@ -810,6 +811,17 @@ def test_other_languages_are_named_and_read_as_written(model: FakeModel, runtime
     assert table.signature.extra["prompt"].startswith("sentence.v2:")
     assert table.signature.extra["lang"] == "ja"
     assert model.attempts[0].request.prompt == table.signature.extra["prompt"]
+
+
+def test_chinese_is_named_and_has_no_blanks(model: FakeModel, runtime: Runtime) -> None:
+    systems = {"a": Version(("我喝 app 咖啡。",)), "b": Version(("我喝咖啡。",))}
+    corpus = in_language(Corpus(("我渴咖啡。",), systems), language_of("zh"))
+    model.load("llm-e", model="m").statistics(corpus, runtime)
+    (prompt,) = model.prompts
+    assert "a learner of Chinese. All sentences are in Chinese." in prompt
+    # Edits are ChERRANT's: 渴 is replaced, and Latin letters stand together.
+    assert "\n我[渴→喝app]咖啡。\n" in prompt
+    assert "\n我[渴→喝]咖啡。\n" in prompt
 
 
 @pytest.mark.parametrize("protocol", ["listwise", "pointwise", "pairwise"])

@@ -12,11 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
-from gecjury.benchmarks.human_scores import human_columns, human_trueskill_sampled
-from gecjury.benchmarks.judgments import RankedItem, expand_pairs
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, ranked_groups
+from gecjury.benchmarks.human_scores import columns_by_draws
+from gecjury.benchmarks.judgments import RankedItem
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.rows import read_table
 from gecjury.errors import DataError
@@ -66,7 +64,7 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
         corpus,
         rows=rows,
         rankings={"sentence": items},
-        human={"sentence": _human(items, every)},
+        human={"sentence": columns_by_draws(items, every)},
         notes=_notes(names),
     )
 
@@ -117,12 +115,6 @@ def _read_items(path: Path, line_of: Mapping[str, int]) -> tuple[RankedItem, ...
 
 def _item(number: str, line: int, judge: str, ranks: Mapping[str, int]) -> RankedItem:
     return RankedItem(number, line, judge, tuple((n,) for n in ranks), tuple(ranks.values()))
-
-
-def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
-    """Recompute human scores from all pairs by the procedure of the field's published columns."""
-    pairs = expand_pairs(items, systems)
-    return human_columns(pairs, human_trueskill_sampled(pairs, np.random.default_rng(0), 100))
 
 
 def _notes(names: Sequence[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from gecjury.benchmarks.annotators import (
     cohen_kappa,
     doubly_judged,
     krippendorff_alpha,
+    ranks_alpha,
 )
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
@@ -72,6 +73,23 @@ def test_alpha_by_hand() -> None:
     assert krippendorff_alpha(values, level="ordinal") == pytest.approx(1 - 0.5 / 3)
     for undefined in (np.array([[1.0, NAN], [NAN, 2.0]]), np.ones((2, 3)), np.ones((2, 0))):
         assert np.isnan(krippendorff_alpha(undefined, level="interval"))
+
+
+def test_alpha_of_ranks_by_hand() -> None:
+    # Units x y z with the ranks (1, 1), (2, 3), (3, 2), whose mid-ranks are 1.5, 3.5 and 5.5.
+    # Observed: both orders of two units that are 2 apart, 4 · 2² = 16, over 6 values. Expected:
+    # eight pairs of values are 2 apart, four 4: 2 · (8 · 4 + 4 · 16) = 192 over 6 · 5.
+    items = [item("a", {"x": 1, "y": 2, "z": 3}), item("b", {"z": 2, "y": 3, "x": 1})]
+    wanted = 1 - (16 / 6) / (192 / 30)
+    assert ranks_alpha(items) == pytest.approx(wanted)
+    # A second ranking by the same person, another sentence, and other corrections count nothing.
+    items += [item("a", {"x": 3, "y": 1, "z": 1}), item("b", {"x": 1, "y": 2}, sentence=1)]
+    items += [item("c", {"x": 2, "y": 1})]
+    assert ranks_alpha(items) == pytest.approx(wanted)
+    # Two systems with one text are one correction, in whatever order they are listed.
+    shared = [item("a", {"u v": 1, "y": 2}), item("b", {"v u": 1, "y": 2})]
+    assert ranks_alpha(shared) == 1
+    assert np.isnan(ranks_alpha([]))
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,14 @@ from hypothesis import strategies as st
 from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
 from gecjury.corpus.language import ENGLISH, Language, language_of, unparted_note
 from gecjury.corpus.m2 import parse_m2
-from gecjury.corpus.tokens import folded, in_language, language_signature, tokenised
-from gecjury.errors import InputError, OptionError
+from gecjury.corpus.tokens import (
+    folded,
+    in_language,
+    language_signature,
+    tokenised,
+    tokeniser,
+)
+from gecjury.errors import InputError, MissingExtraError, OptionError
 
 
 def cut(text: str, name: str) -> str:
@@ -34,7 +41,7 @@ def test_english_is_read_as_it_is() -> None:
         ("sv-SE", Language("sv", "intl", "nfc", "none")),
         ("Swedish", Language("sv", "intl", "nfc", "none")),
         ("ja", Language("ja", "ja", "nfc", "none")),
-        ("zh", Language("zh", "zh", "nfc", "none")),
+        ("zh", Language("zh", "char", "nfc", "cherrant")),
         ("th", Language("th", "char", "nfc", "none")),
         ("und", Language("und", "space", "nfc", "none")),
     ],
@@ -85,6 +92,25 @@ def test_japanese_words_are_those_of_the_dictionary() -> None:
     pytest.importorskip("fugashi")
     assert cut("私は学生です。", "ja") == "私 は 学生 です 。"
     assert cut("私　は学生", "ja") == "私 は 学生"  # white space that was written stays a border
+
+
+def test_chinese_words_are_those_of_the_segmenter() -> None:
+    pytest.importorskip("rjieba")
+    assert cut("众所周知 工业的发展。", "jieba") == "众所周知 工业 的 发展 。"
+
+
+def test_a_segmenter_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    tokeniser.cache_clear()
+    expected = r"--tokens jieba needs rjieba, which is not installed: .*\[jieba\]'; `--tokens char`"
+    with pytest.raises(MissingExtraError, match=expected):
+        cut("我们", "jieba")
+
+
+def test_chinese_is_joined_without_blanks() -> None:
+    assert language_of("zh").joined("用 a p p 。") == "用app。"
+    assert language_of("zh", tokens="zh").joined("用 big app 。") == "用big app。"
+    assert language_of("zh", tokens="jieba").joined("我们 用 app 。") == "我们用app。"
 
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gecjury
-from gecjury.benchmarks.annotators import annotator_kappa
+from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
 from gecjury.cli import main
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.comparison import check, compare, plans
@@ -165,11 +165,14 @@ def test_annotators_have_their_kappa_beside_the_ceiling() -> None:
         "ceiling": people.agreement.kappa,
     }  # fmt: skip
     assert record["annotators"]["edit"]["comparisons"]["within"] == 0
+    assert record["annotators"]["edit"]["alpha"] == people.alpha == ranks_alpha(items)
     assert set(record["ceiling"]["edit"]) == {
         "accuracy", "decided", "with_ties", "pairs", "perfect",
     }  # fmt: skip
     (note,) = [n for n in tables(found)[0].notes if n.startswith("κ between annotators")]
     assert f"{people.between.mean:.2f} and – (edit)" in note
+    (note,) = [n for n in tables(found)[0].notes if n.startswith("Krippendorff's α of ranks")]
+    assert f"{people.alpha:.2f} (edit)".replace("0.", ".") in note.replace("0.", ".")
     assert not [n for n in tables(compared("green", level="system"))[0].notes if "κ" in n]
 
 

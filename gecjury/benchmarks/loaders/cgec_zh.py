@@ -1,0 +1,168 @@
+"""RevisitCGEC: six Chinese systems on 200 learner sentences, all ranked by five annotators.
+
+Half of the sentences are from MuCGEC, half from YACLC. RevisitCGEC contains the systems'
+corrections, the rankings and the ids of the sentences. Sources and references are looked up by id
+in the development sets of MuCGEC (Zhang et al. 2022) and of track 3 of CCL2022-CLTC (YACLC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.benchmarks.human_scores import columns_by_draws
+from gecjury.benchmarks.judgments import read_rankings
+from gecjury.corpus.corpus import Version
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import InputError
+from gecjury.textfiles import read_lines
+
+_FOLDER = "RevisitCGEC"
+_JUDGMENTS = f"{_FOLDER}/judgments.xml"
+_YACLC = "CCL2022-CLTC/datasets/track3/dev/yaclc-{}_dev.para"
+# The file of each part of the benchmark, by reference set. The outputs of both parts are joined.
+_TEXTS: Mapping[str, Mapping[str, str]] = {
+    name: {"mucgec": "MuCGEC/data/MuCGEC/MuCGEC_dev.txt", "yaclc": _YACLC.format(kind)}
+    for name, kind in (("official", "minimal"), ("fluency", "fluency"))
+}
+_PARTS = ("mucgec", "yaclc")
+
+# MuCGEC writes these in the place of a reference: "no error" and "cannot be annotated".
+# `parallel_to_m2.py` of ChERRANT makes them `noop` and `NA`, and scores no sentence that is `NA`.
+_NO_ERROR = "没有错误"
+_NO_REFERENCE = "无法标注"
+
+
+def load_cgec_zh(request: LoadRequest) -> Benchmark:
+    """Load the benchmark for `gecjury.benchmarks.load.load_benchmark`."""
+    info = request.info
+    every = info.system_sets["all"]
+    ids = {part: f"{_FOLDER}/sentence ids/{part}_ids.txt" for part in _PARTS}
+    outputs = {
+        name: [f"{_FOLDER}/system corrections/{name}.{part}.txt" for part in _PARTS]
+        for name in every
+    }
+    files = [*ids.values(), *(file for pair in outputs.values() for file in pair), _JUDGMENTS]
+    texts = {file for of_part in _TEXTS.values() for file in of_part.values()}
+    paths = request.folder.paths([*files, *sorted(texts)], wanted_by=info.name)
+
+    def sentences(name: str) -> list[tuple[str, int, list[str]]]:
+        """Return part, line and cells of each sentence, with the references of a set."""
+        return [
+            (part, line, cells)
+            for part, file in _TEXTS[name].items()
+            for line, cells in _by_id(paths[file], paths[ids[part]])
+        ]
+
+    full = sentences("official")
+    items = read_rankings(
+        paths[_JUDGMENTS],
+        first_line=0,
+        systems=every,
+        rows={(part, line): row for row, (part, line, _) in enumerate(full)},
+    )
+    # A sentence without a reference would be scored against a text that nobody wrote.
+    rows = [row for row, (_, _, cells) in enumerate(full) if _references(cells)]
+    row_of = {line: row for row, line in enumerate(rows)}
+    kept = tuple(
+        replace(item, sentence=row_of[item.sentence]) for item in items if item.sentence in row_of
+    )
+
+    def read_set(name: str) -> list[Version]:
+        of_set = sentences(name)
+        return _in_turn([_references(of_set[row][2]) for row in rows])
+
+    versions = {
+        name: Version(
+            tuple(
+                line
+                for part, file in zip(_PARTS, pair, strict=True)
+                for line in _output(paths[file], paths[ids[part]])
+            )
+        ).take(rows)
+        for name, pair in outputs.items()
+    }
+    corpus = request.corpus(
+        [full[row][2][0] for row in rows],
+        versions,
+        read_set,
+        rows=rows,
+        lines=len(full),
+        ranked=kept,
+        reference_sets={name: partial(read_set, name) for name in info.reference_sets},
+    )
+    return request.benchmark(
+        in_language(corpus, request.language),
+        rows=rows,
+        rankings={"sentence": kept},
+        human={"sentence": columns_by_draws(items, every)},
+        notes=(
+            f"{len(rows)} of {len(full)} sentences are scored, with {len(kept)} of {len(items)} "
+            "rankings: MuCGEC has no reference for the others; human scores of systems come from "
+            "all rankings",
+            "sentences have different numbers of references; where there are fewer than "
+            f"{len(corpus.references)}, they are repeated in turn",
+        ),
+    )
+
+
+def _by_id(path: Path, ids: Path) -> list[tuple[int, list[str]]]:
+    """Return the line (from 0) and the cells, source first, of the sentences that a file lists.
+
+    Args:
+        path: id, source and references, separated by tabs, one sentence a line.
+        ids: one id a line.
+
+    Raises:
+        InputError: a line lacks a cell, or an id has no line.
+    """
+    sentences: dict[str, tuple[int, list[str]]] = {}
+    for line, text in enumerate(read_lines(path)):
+        number, *cells = text.split("\t")
+        if len(cells) < 2:
+            raise InputError(
+                f"{path}, line {line + 1}: {text!r:.40}; expected an id, a source and one or more "
+                "references, separated by tabs"
+            )
+        sentences[number] = line, cells
+    listed = read_lines(ids)
+    for line, number in enumerate(listed, 1):
+        if number not in sentences:
+            raise InputError(
+                f"{ids}, line {line}: id {number!r:.40} has no source; expected an id of {path}"
+            )
+    return [sentences[number] for number in listed]
+
+
+def _references(cells: Sequence[str]) -> list[str]:
+    """Return the references among the cells of a sentence; none where annotators gave none."""
+    source, *references = cells
+    return [source if text == _NO_ERROR else text for text in references if text != _NO_REFERENCE]
+
+
+def _in_turn(references: Sequence[Sequence[str]]) -> list[Version]:
+    """Return as many versions as a sentence has references at most; others repeat theirs in turn.
+
+    Repeats change no metric that takes the best reference. Of GLEU's, which draws references, they
+    keep the frequencies nearly equal.
+    """
+    most = max(map(len, references))
+    return [Version(tuple(of[n % len(of)] for of in references)) for n in range(most)]
+
+
+def _output(path: Path, ids: Path) -> list[str]:
+    """Return a system's corrections, one for each id.
+
+    Raises:
+        InputError: there are more or fewer lines than ids.
+    """
+    lines, count = read_lines(path), len(read_lines(ids))
+    if len(lines) != count:
+        raise InputError(
+            f"{path}, line {min(len(lines), count) + 1}: {len(lines)} lines in the file; expected "
+            f"{count}, one for each id of {ids}"
+        )
+    return lines

@@ -1,0 +1,186 @@
+"""The Chinese benchmark: made-up files of the same form, and the released ones."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections import Counter
+from itertools import combinations, permutations
+from pathlib import Path
+
+import pytest
+
+from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, ranks_alpha
+from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.loaders.cgec_zh import load_cgec_zh
+from gecjury.errors import InputError
+from tests.made_up import data_folder, request
+
+SIX = ("bart", "char", "s2e", "spm", "t5", "word")
+MUCGEC = "MuCGEC/data/MuCGEC/MuCGEC_dev.txt"
+MINIMAL, FLUENCY = (
+    f"CCL2022-CLTC/datasets/track3/dev/yaclc-{kind}_dev.para" for kind in ("minimal", "fluency")
+)
+IDS = {part: f"RevisitCGEC/sentence ids/{part}_ids.txt" for part in ("mucgec", "yaclc")}
+XML = "RevisitCGEC/judgments.xml"
+# Lines are counted from 0 by src-id: MuCGEC's id 2 is line 1, YACLC's id 1 as well.
+ITEM = """<ranking-item doc-id="{0}" user="{1}" src-id="{2}" id="{3}">
+<translation system="bart char s2e" rank="1" />
+<translation system="spm t5" rank="{4}" />
+<translation system="word" rank="3" />
+</ranking-item>
+"""
+
+
+def files() -> dict[str, str]:
+    """Three sentences, of which the second has no reference; two annotators ranked each."""
+    places = (("mucgec", 1), ("mucgec", 0), ("yaclc", 1))
+    items = [
+        ITEM.format(part, user, line, number, rank)
+        for number, (part, line) in enumerate(places, 1)
+        for user, rank in (("A1", 2), ("A2", 4))
+    ]
+    outputs = {
+        f"RevisitCGEC/system corrections/{name}.{part}.txt": "".join(
+            f"{number}{'spm t5' if name in ('spm', 't5') else name}\n" for number in numbers
+        )
+        for name in SIX
+        for part, numbers in (("mucgec", (1, 2)), ("yaclc", (3,)))
+    }
+    return {
+        MUCGEC: "1\t没用\t无法标注\n2\t你好。\t没有错误\t您好。\n",
+        MINIMAL: "0\tx\ty\n1\t再 见\t再见。\t再会。\t拜拜。\n",
+        FLUENCY: "0\tx\ty\n1\t再 见\t回头见。\n",
+        IDS["mucgec"]: "2\n1\n",
+        IDS["yaclc"]: "1\n",
+        XML: f"<result>\n{''.join(items)}</result>\n",
+        **outputs,
+    }
+
+
+def test_sentences_are_found_by_id_and_judgments_by_line(tmp_path: Path) -> None:
+    folder = data_folder(tmp_path, files())
+    made = load_cgec_zh(request("cgec-zh", folder, references=("official",)))
+    assert made.corpus.names == SIX
+    # The first sentence of MuCGEC has no reference; id 1 of YACLC was written with a blank.
+    assert made.corpus.source_text == ("你好。", "再 见")
+    assert made.corpus.sources == ("你 好 。", "再 见")
+    assert made.sentence_ids == (0, 2)
+    assert made.corpus.systems["word"].text == ("1word", "3word")
+    # "没有错误" (no error) is the source; of two references the first is repeated as the third.
+    assert [(v.text or v.lines) for v in made.corpus.references] == [
+        ("你好。", "再见。"), ("您好。", "再会。"), ("你好。", "拜拜。"),
+    ]  # fmt: skip
+    items = made.rankings["sentence"]
+    assert [(i.sentence, i.annotator) for i in items] == [
+        (0, "A1"), (0, "A2"), (1, "A1"), (1, "A2"),
+    ]  # fmt: skip
+    assert items[0].groups == (("bart", "char", "s2e"), ("spm", "t5"), ("word",))
+    assert made.notes[0].startswith("2 of 3 sentences are scored, with 4 of 6 rankings")
+    # bart, char and s2e beat all others and are one text themselves. spm and t5 lose to those three
+    # and win half against word (ranks 2 and 4 against 3): (0 + 0 + 0 + .5) / 4. word loses to three
+    # and wins half against two: (0 + 0 + 0 + .5 + .5) / 5.
+    assert made.human_scores("expected-wins").tolist() == pytest.approx(
+        [1, 1, 1, 0.125, 0.125, 0.2]
+    )
+    fluent = load_cgec_zh(request("cgec-zh", folder, references=("fluency",)))
+    assert [(v.text or v.lines) for v in fluent.corpus.references] == [
+        ("你好。", "回头见。"), ("您好。", "回头见。"),
+    ]  # fmt: skip
+    assert fluent.corpus.with_references("official").references[2].text == ("你好。", "拜拜。")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        (IDS["yaclc"], "1", "7", r"yaclc_ids.txt, line 1: id '7' has no source; expected an id of"),
+        (MINIMAL, "\t再会。", "", None),
+        (MINIMAL, "0\tx\ty", "0\tx", r"yaclc-minimal_dev.para, line 1: '0\\tx'; expected an id"),
+        (
+            "RevisitCGEC/system corrections/t5.mucgec.txt", "2spm t5\n", "",
+            r"t5.mucgec.txt, line 2: 1 lines in the file; expected 2, one for each id of",
+        ),
+        (XML, 'system="word"', 'system="gpt"', r"judgments.xml, line 5: unknown system 'gpt'"),
+        (XML, 'rank="1"', 'rank="one"', r"judgments.xml, line 3: rank 'one' of .* no whole number"),
+        (XML, 'src-id="1"', 'src-id="5"', r"line 2: src-id '5' of doc-id 'mucgec' names no sent"),
+        (XML, 'doc-id="mucgec"', 'doc-id="x"', r"line 2: src-id '1' of doc-id 'x' names no sent"),
+        (XML, 'doc-id="mucgec"', "", r"line 2: <ranking-item> has no attribute 'doc-id'"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_told_with_file_and_line(
+    tmp_path: Path, name: str, old: str, new: str, message: str | None
+) -> None:
+    made = files()
+    assert old in made[name]
+    folder = data_folder(tmp_path, made | {name: made[name].replace(old, new, 1)})
+    asked = request("cgec-zh", folder, references=("official",))
+    if message is None:
+        assert len(load_cgec_zh(asked).corpus.references) == 2
+        return
+    with pytest.raises(InputError, match=message):
+        load_cgec_zh(asked)
+
+
+def test_the_released_rankings(data_dir: Path) -> None:
+    """Counts by an own walk through the files; the benchmark's paper was not at hand."""
+    made = load_benchmark("cgec-zh", data=data_dir)
+    corpus, items = made.corpus, made.rankings["sentence"]
+    # MuCGEC's id 1077 alone has "无法标注" in the place of a reference.
+    assert (len(corpus), len(items), len(corpus.references)) == (199, 995, 11)
+    assert Counter(item.annotator for item in items) == dict.fromkeys(
+        ("A1", "A2", "A3", "A4", "A5"), 199
+    )
+    assert set(range(200)) - set(made.sentence_ids) == {
+        (data_dir / IDS["mucgec"]).read_text().split().index("1077")
+    }
+    # Three of 100 MuCGEC sentences are "没有错误": their only reference is the source.
+    same = [all(v.lines[n] == s for v in corpus.references) for n, s in enumerate(corpus.sources)]
+    assert sum(same) == 3
+    # Systems that share a place gave the same text, and those that gave it share a place.
+    for item in items:
+        texts = [{corpus.systems[name].lines[item.sentence] for name in g} for g in item.groups]
+        assert all(len(text) == 1 for text in texts)
+        assert len(set.union(*texts)) == len(item.groups)
+        assert sorted(name for group in item.groups for name in group) == list(SIX)
+    # Five annotators, 199 sentences, 15 pairs of systems.
+    assert len(expand_pairs(items, SIX)) == 5 * 199 * 15
+
+
+def test_the_released_rankings_of_systems(data_dir: Path) -> None:
+    made = load_benchmark("cgec-zh", data=data_dir)
+    # Expected Wins straight from the XML: mean over opponents of wins / (wins + losses).
+    wins: Counter[tuple[str, str]] = Counter()
+    for item in ET.parse(data_dir / XML).getroot():
+        ranks = {name: int(t.attrib["rank"]) for t in item for name in t.attrib["system"].split()}
+        wins.update((a, b) for a, b in permutations(SIX, 2) if ranks[a] < ranks[b])
+    wanted = [sum(wins[a, b] / (wins[a, b] + wins[b, a]) for b in SIX if a != b) / 5 for a in SIX]
+    assert made.human_scores("expected-wins") == pytest.approx(wanted, abs=1e-12)
+    # All 5 · 200 · 15 comparisons, of which 5,501 are ties.
+    assert sum(wins.values()) == 15_000 - 5_501
+    orders = {
+        kind: [SIX[i] for i in (-made.human_scores(kind)).argsort()]
+        for kind in ("trueskill", "expected-wins")
+    }
+    assert orders["trueskill"] == ["bart", "s2e", "char", "word", "spm", "t5"]
+    assert orders["expected-wins"] == orders["trueskill"]
+
+
+def test_agreement_of_the_released_annotators(data_dir: Path) -> None:
+    items = load_benchmark("cgec-zh", data=data_dir).rankings["sentence"]
+    # An own walk: of every two annotators and every two texts, equal and decided preferences.
+    of: dict[int, dict[str, dict[tuple[str, ...], int]]] = {}
+    for item in items:
+        ranks = dict(zip(item.groups, item.ranks, strict=True))
+        of.setdefault(item.sentence, {})[item.annotator] = ranks
+    equal = decided = 0
+    for people in of.values():
+        for a, b in combinations(people.values(), 2):
+            for x, y in combinations(a, 2):
+                one, two = a[x] - a[y], b[x] - b[y]
+                pairs = len(x) * len(y) * bool(one and two)
+                decided, equal = decided + pairs, equal + pairs * (one * two > 0)
+    agreement = annotator_agreement(expand_pairs(items, SIX))
+    assert agreement.decided == decided == 15_213
+    assert agreement.accuracy == pytest.approx(equal / decided)
+    assert annotator_kappa(items).mean == pytest.approx(0.308, abs=5e-4)
+    assert ranks_alpha(items) == pytest.approx(0.515, abs=5e-4)

@@ -1,0 +1,87 @@
+"""Reference-based metrics on Chinese text: by character, without blanks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rapidfuzz")
+
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import language_of
+from gecjury.corpus.tokens import in_language
+from gecjury.refbased.green import GREEN
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable
+
+FRESH = Runtime(use_cache=False)
+
+
+def scored(metric: str | Scorer, *texts: str, language: str = "zh") -> ScoreTable:
+    """Score corrections of 他来 (她来, if none is named) against 她来了."""
+    systems = {str(number): Version((text,)) for number, text in enumerate(texts or ("她来",))}
+    corpus = Corpus(("他来",), systems, (Version(("她来了",)),))
+    return load(metric).score_corpus(in_language(corpus, language_of(language)), FRESH)
+
+
+def test_green_by_hand() -> None:
+    # Both delete 他, insert 她 and keep 来: TP 3. Nothing is over, and 了 lacks: FN 1.
+    # P = 1, R = 3/4, F1 = 2 · .75 / 1.75 = 6/7.
+    assert scored("green:n=1,beta=1").by_system.score[0] == pytest.approx(6 / 7)
+
+
+def test_gleu_by_hand() -> None:
+    # 她 and 来 are both in the reference: 2 of 2; two characters for three: exp(1 − 3/2).
+    assert scored("gleu:n=1").by_system.score[0] == pytest.approx(math.exp(-0.5))
+
+
+def test_cleme_gotoscorer_and_i_measure_by_character() -> None:
+    # One of two edits (他→她, 了 inserted) is made: between nothing and all.
+    for metric in ("cleme", "gotoscorer", "i-measure"):
+        none, half, whole = scored(metric, "他来", "她来", "她来了").by_system.score
+        assert none < half < whole, metric
+
+
+def test_uot_errant_by_a_folder_of_any_language(tiny_bert: Path) -> None:
+    table = scored(f"uot-errant:encoder={tiny_bert}")
+    assert table.statistics.details["solver"] == {"pairs": 1, "unsolved": 0}
+    assert not any("trained on English" in note for note in table.statistics.notes)
+
+
+@dataclass(frozen=True)
+class Encoded(GREEN):
+    """A metric that says to read the embedded encoder."""
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        return ("embedded",)
+
+
+def test_the_embedded_encoder_is_english() -> None:
+    (note,) = scored(Encoded()).statistics.notes
+    assert note == (
+        "green: the embedded encoder was trained on English, and the texts are Chinese: name a "
+        "multilingual encoder (encoder=FOLDER)"
+    )
+    assert not scored(Encoded(), language="en").statistics.notes
+
+
+def test_text_written_otherwise_is_told_once_with_its_place() -> None:
+    corpus = Corpus(
+        ("我爱你，好。", "他来了。"),
+        {"a": Version(("我愛你,好。", "他来了。")), "b": Version(("我爱你，好。", "他來了。"))},
+        (Version(("我爱你，好。", "他来了。")),),
+    )
+    table = GREEN().score_corpus(in_language(corpus, language_of("zh")), FRESH)
+    assert table.statistics.notes == (
+        "lines with traditional characters where the source has simplified ones, or the reverse: "
+        "2 (first: system a, line 1, '愛'); metrics count them as edits: convert all files to one "
+        "script, for example with OpenCC",
+        "lines with half-width punctuation where the source has full-width marks, or the reverse: "
+        "1 (first: system a, line 1, ','); metrics count them as edits: --fold nfkc makes them one",
+    )
