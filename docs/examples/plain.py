@@ -11,6 +11,9 @@ for line in sys.stdin:
     # The second of two quotation marks closes; an odd one is left with its blanks.
     text = re.sub(r'" ([^"]*) "', r'"\1"', text)
     text = re.sub(r" (n['’]t\b|['’](?:s|re|ve|ll|d|m)\b)", r"\1", text, flags=re.IGNORECASE)
+    # So is an apostrophe that may as well open a quotation.
+    if text.split().count("'") == 1:
+        text = re.sub(r"(?<=s) ' ", "' ", text)
     text = re.sub(r" ([.,;:!?%)\]}…]+)(?= |$|\")", r"\1", text)
     text = re.sub(r"([(\[{$£€]) ", r"\1", text)
     print(text)

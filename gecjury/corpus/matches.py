@@ -345,23 +345,39 @@ def corrected_version(
     Returns:
         A version whose marks are the spans of the matches.
     """
+
+    def place(offset: int) -> int:
+        # Folding may join characters, so that offsets are those of what is before them.
+        return len(folded(text[:offset], language.fold))
+
     counts: Counter[str] = Counter()
     lines = list(sources if language.plain else texts)
     marks: list[tuple[Mark, ...]] = [()] * len(lines)
     for row, of_line in enumerate(matches.by_line):
         if not of_line:
             continue
-        kept = _kept(of_line, texts[row], number, counts)
+        text = texts[row]
+        shown = folded(text, language.fold)
+        tokens = folded(sources[row], language.fold).split()
+        spans = _spans(shown, tokens)
+        kept = _kept(of_line, text, number, counts)
         if language.plain:
-            tokens = sources[row].split()
-            kept, new = _in_tokens(kept, texts[row], tokens, counts)
-            if any(text is not None for _, text in kept):
-                lines[row] = " ".join(new)
+            kept, new_tokens = _in_tokens(kept, text, tokens, spans, counts)
+            if any(new is not None for _, new in kept):
+                lines[row] = " ".join(new_tokens)
         else:
-            lines[row] = _written(texts[row], 0, len(texts[row]), kept)
-        marks[row] = _marks(kept, texts[row], sources[row].split(), language)
+            lines[row] = _written(text, 0, len(text), kept)
+        if shown != text:
+            kept = [
+                (match._replace(start=place(match.start), end=place(match.end)), new)
+                for match, new in kept
+            ]
+        marks[row] = tuple(
+            Mark(*_touched(match.start, match.end, *spans), match.rule, new is not None)
+            for match, new in kept
+        )
     total = sum(map(len, matches.by_line)) + matches.crossing
-    counts["go over the end of a line and are left out"] = matches.crossing
+    counts["over the end of a line, left out"] = matches.crossing
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     return Version(tuple(lines), marks=tuple(marks), note=f"{total} matches{told and ': '}{told}")
 
@@ -378,14 +394,14 @@ def _kept(matches: Sequence[Match], text: str, number: int, counts: Counter[str]
         if number and match.suggestions:
             new = match.suggestions[number - 1 if number <= len(match.suggestions) else 0]
         if new == text[match.start : match.end]:
-            counts["change nothing"] += 1
+            counts["changing nothing"] += 1
             continue
         choices.append((match, new))
     choices.sort(key=lambda choice: (choice[1] is None, choice[0].start, -choice[0].end))
     kept: list[_Choice] = []
     for match, new in choices:
         if any(match.start < other.end and other.start < match.end for other, _ in kept):
-            counts["overlap another and are left out"] += 1
+            counts["overlapping another, left out"] += 1
             continue
         if new is None:
             counts["without a suggestion (counted by errant:mode=span and mode=token)"] += 1
@@ -418,14 +434,18 @@ def _touched(start: int, end: int, starts: Sequence[int], ends: Sequence[int]) -
 
 
 def _in_tokens(
-    kept: Sequence[_Choice], text: str, tokens: list[str], counts: Counter[str]
+    kept: Sequence[_Choice],
+    text: str,
+    tokens: list[str],
+    spans: tuple[list[int], list[int]],
+    counts: Counter[str],
 ) -> tuple[list[_Choice], list[str]]:
     """Put suggestions into a tokenised line; tokens that no suggestion touches stay as they are.
 
     Returns:
         The choices that change a token or only mark, and the tokens of the corrected line.
     """
-    starts, ends = _spans(text, tokens)
+    starts, ends = spans
     groups: list[tuple[int, int, list[_Choice]]] = []
     for choice in kept:
         match, new = choice
@@ -462,30 +482,8 @@ def _in_tokens(
             low, high = min(low, starts[first]), max(high, ends[last - 1])
         new_tokens = _TOKEN.findall(_written(text, low, high, choices))
         if new_tokens == tokens[first:last]:
-            counts["change nothing"] += len(choices)
+            counts["changing nothing"] += len(choices)
             idle.update(match for match, _ in choices)
         result += [*tokens[done:first], *new_tokens]
         done = last
     return [choice for choice in kept if choice[0] not in idle], [*result, *tokens[done:]]
-
-
-def _marks(
-    kept: Sequence[_Choice], text: str, tokens: Sequence[str], language: Language
-) -> tuple[Mark, ...]:
-    """Return the spans of matches in tokens of the source."""
-
-    def place(offset: int) -> int:
-        # Folding may join characters, so that offsets are those of what is before them.
-        return len(folded(text[:offset], language.fold)) if changed else offset
-
-    plain = folded(text, language.fold)
-    changed = plain != text
-    starts, ends = _spans(plain, tokens)
-    return tuple(
-        Mark(
-            *_touched(place(match.start), place(match.end), starts, ends),
-            rule=match.rule,
-            corrected=new is not None,
-        )
-        for match, new in kept
-    )
