@@ -147,16 +147,16 @@ def read_corpus(
         texts = _checked_text(source_text, sources, labels["source"])
     checkers: dict[str, Callable[[Sequence[str]], Version]] = {}
     for first, path in outputs:
-        lines = read_lines(path)
-        if looks_like_matches(lines):
+        content = read_lines(path)
+        if looks_like_matches(content):
             made = {}
-            matches = read_matches(path, lines, texts, shown_path(source_text or source))
+            matches = read_matches(path, content, texts, shown_path(source_text or source))
             for number in range(1, suggestions + 1) if suggestions else (0,):
                 name = first if number < 2 else f"{first}-{number}"
                 checkers[name] = partial(corrected_version, matches, texts, language, number)
                 made[name] = checkers[name](sources)
         else:
-            made = {first: _hypothesis(path, lines)}
+            made = {first: _hypothesis(path, content)}
         for name, version in made.items():
             label = f"system {name}"
             if name in systems:
