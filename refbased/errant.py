@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.errors import OptionError
+from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import (
     BestReference,
     TypedEditMetric,
@@ -111,8 +113,13 @@ class ERRANT(BestReference, TypedEditMetric):
         return judge.plan_edits(output_cases(corpus, self.edits(corpus, runtime)), runtime)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
-        edits = self.edits(corpus, runtime)
+        """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type.
+
+        Spans that a grammar checker marks without a suggestion are edits typed `UNK`. Of a
+        checker, details also hold counts by rule: TP, FP, and those of the FP that no reference
+        has (`by_rule`).
+        """
+        edits = _with_marks(self.edits(corpus, runtime), corpus)
         columns = [*edits.systems.values(), *edits.references]
         # Systems that made the same of a source share the edits, which so are looked at once. The
         # columns hold them all, so that no two have the same id.
@@ -141,7 +148,8 @@ class ERRANT(BestReference, TypedEditMetric):
             return types
 
         if not self.valid:
-            return self.typed_statistics(values, types_at, edits, zero=0)
+            by_rule = self._by_rule(corpus, edits, values, targets)
+            return self.typed_statistics(values, types_at, edits, zero=0, **by_rule)
         verdicts = verdicts_on(self.valid, corpus, edits, runtime)
 
         def keys_of(verdict: float) -> list[list[set[_Key]]]:
@@ -197,6 +205,37 @@ class ERRANT(BestReference, TypedEditMetric):
         return self.typed_statistics(
             values + moved, types_with_valid, edits, notes, zero=0, valid=details, **judged
         )
+
+    def _by_rule(
+        self,
+        corpus: Corpus,
+        edits: CorpusEdits,
+        values: NDArray[Any],
+        targets: Sequence[Sequence[Edited[_Key]]],
+    ) -> dict[str, dict[str, dict[str, list[int]]]]:
+        """Return counts of each checker's edits by the rule behind them, under its references.
+
+        An edit belongs to the mark next to it: extraction may divide what a rule replaces, and
+        put an insertion or a deletion beside it.
+        """
+        _, chosen = self.chosen_in_run(values)
+        by_system: dict[str, dict[str, list[int]]] = {}
+        for system, (name, version) in enumerate(corpus.systems.items()):
+            if version.marks is None:
+                continue
+            counts = by_system.setdefault(name, {})
+            for row, marks in enumerate(version.marks):
+                made = counted_edits(edits.systems[name][row], unknown=self.mode != "correction")
+                named = [replace(edit, type=_nearest(edit, marks).rule) for edit in made]
+                of_row = [lines[row] for lines in targets]
+                for key, rules in edit_keys(named, self.mode).items():
+                    hit = key in of_row[chosen[system, row]]
+                    alarm = not any(key in gold for gold in of_row)
+                    for rule in rules:
+                        count = counts.setdefault(rule, [0, 0, 0])
+                        count[not hit] += 1
+                        count[2] += alarm
+        return {"by_rule": by_system} if by_system else {}
 
     @property
     def rule(self) -> QuotientRule:
@@ -266,6 +305,25 @@ class SentenceERRANT(SentenceMean, ERRANT):
     summary: ClassVar[str] = "mean of ERRANT's sentence scores"
 
     explain = Scorer.explain  # `explain -m errant` shows the same sentence
+
+
+def _with_marks(edits: CorpusEdits, corpus: Corpus) -> CorpusEdits:
+    """Return edits with the spans that a checker marks and does not correct."""
+    systems = dict(edits.systems)
+    for name, version in corpus.systems.items():
+        if version.marks is not None:
+            systems[name] = [
+                (*line, *(Edit(m.start, m.end, "", "UNK") for m in marks if not m.corrected))
+                for line, marks in zip(systems[name], version.marks, strict=True)
+            ]
+    return replace(edits, systems=systems)
+
+
+def _nearest(edit: Edit, marks: Sequence[Mark]) -> Mark:
+    """Return the mark that an edit touches, or is least far from; of equal ones the first."""
+    # An edit typed `UNK` is a mark without a suggestion, any other comes from one that has it.
+    of_kind = [mark for mark in marks if mark.corrected == (edit.type != "UNK")]
+    return min(of_kind, key=lambda mark: max(mark.start - edit.end, edit.start - mark.end, 0))
 
 
 def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[_Key, list[str]]:

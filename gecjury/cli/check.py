@@ -21,8 +21,9 @@ def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
     from gecjury.corpus.doctor import examine
 
-    reports, findings = examine(args.source, args.hypotheses, args.references, args.m2)
-    files = [
+    files = (args.source, args.hypotheses, args.references, args.m2)
+    reports, findings = examine(*files, args.source_text)
+    records = [
         {
             "role": report.role,
             "name": report.name,
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         for report in reports
     ]
     columns = ("role", "name", "lines", "tokens", "empty", "unchanged")
-    return print_findings(files, columns, findings, args.format)
+    return print_findings(records, columns, findings, args.format)
 
 
 def print_findings(

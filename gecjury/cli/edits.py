@@ -18,11 +18,14 @@ class Corrections:
     Attributes:
         source: sentences to correct.
         corrections: corrected versions; each becomes an annotator, numbered from 0.
+        source_text: the text that grammar checkers read, where it is not the source: the same
+            lines with other blanks.
         output: write M2 here, not to stdout.
     """
 
     source: str = option(REQUIRED, "SOURCE")
     corrections: tuple[str, ...] = option(REQUIRED, "HYP")
+    source_text: str | None = option(None, metavar="FILE")
     output: str | None = option(None, "-o", "--output", metavar="FILE.m2")
     pos: Literal["spacy2", "spacy3"] = "spacy2"
 
@@ -46,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     extraction_signature(language.tagger, args.pos)
     # Two files may have one name, since annotators are told apart by their numbers.
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(args.corrections)}
-    corpus = read_corpus(args.source, systems, language=language)
+    corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
     edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):

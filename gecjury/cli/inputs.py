@@ -29,10 +29,13 @@ class Gold:
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more.
         m2: gold edits in M2, and references where -r is not given.
+        source_text: the text that grammar checkers read, where it is not the source: the same
+            lines with other blanks.
     """
 
     references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
     m2: str | None = option(None, metavar="GOLD")
+    source_text: str | None = option(None, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +44,18 @@ class Outputs(Gold):
 
     Attributes:
         source: sentences to correct: text, M2 or JSON; - reads standard input, here and below.
-        hypotheses: system outputs, called by their file names (-: stdin).
+        hypotheses: system outputs, called by their file names (-: stdin), or matches of grammar
+            checkers.
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more. NAME=REF adds it to a set that members of a jury may
             name.
+        suggestions: hypotheses of a checker's matches: the N-th has every match's N-th suggestion;
+            0: one that has the spans alone.
     """
 
     source: str = option(REQUIRED, "SOURCE")
     hypotheses: tuple[str, ...] = option(REQUIRED, "HYP")
+    suggestions: int = option(1, metavar="N", least=0, most=20)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +233,7 @@ def read_files(args: argparse.Namespace) -> Corpus:
     if not args.hypotheses:  # which a dataset does without
         args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
-    return read_corpus(*files, language_from(args))
+    return read_corpus(*files, language_from(args), args.source_text, args.suggestions)
 
 
 def read_two_outputs(args: argparse.Namespace) -> Corpus:
@@ -249,7 +256,8 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     # Outputs of one name are called by their paths.
     same = system_name(old) == system_name(new)
     outputs = {path if same else system_name(path): path for path in (args.old, args.new)}
-    return read_corpus(args.source, outputs, args.references, args.m2, language_from(args))
+    files = (args.source, outputs, args.references, args.m2)
+    return read_corpus(*files, language_from(args), args.source_text)
 
 
 def read_sentence(args: argparse.Namespace) -> Corpus:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,22 @@ from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlappin
 from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
+
+
+class Mark(NamedTuple):
+    """A span of source tokens that a grammar checker marked.
+
+    Attributes:
+        start: index of its first token, from 0.
+        end: index after its last token; `start` where it covers none.
+        rule: the rule that matched, `category:rule`.
+        corrected: whether a suggestion was put in its place.
+    """
+
+    start: int
+    end: int
+    rule: str
+    corrected: bool
 
 
 @dataclass(frozen=True)
@@ -28,12 +45,16 @@ class Version:
             they have to be extracted from the text.
         sources: the sentences that those edits belong to, where the file gave them.
         text: the lines as they were written, where a tokeniser cut them; None where `lines` are.
+        marks: of a grammar checker's matches (`gecjury.corpus.matches`), one tuple a line.
+        note: what became of those matches.
     """
 
     lines: tuple[str, ...]
     edits: tuple[tuple[Edit, ...], ...] | None = None
     sources: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
+    marks: tuple[tuple[Mark, ...], ...] | None = None
+    note: str = ""
 
     @cached_property
     def types(self) -> Counter[str] | None:
@@ -47,7 +68,9 @@ class Version:
         edits = None if self.edits is None else tuple(self.edits[row] for row in rows)
         sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
         text = None if self.text is None else tuple(self.text[row] for row in rows)
-        return Version(tuple(self.lines[row] for row in rows), edits, sources, text)
+        marks = None if self.marks is None else tuple(self.marks[row] for row in rows)
+        lines = tuple(self.lines[row] for row in rows)
+        return Version(lines, edits, sources, text, marks, self.note)
 
     def as_text(self, language: Language) -> Version:
         """Return the lines as they were written, or as near as their language tells."""
@@ -183,13 +206,14 @@ class Corpus:
     def remarks(self, needs: Iterable[str]) -> tuple[str, ...]:
         """Return what a user must know of these texts to read a score of them.
 
-        Told are edits of one annotator that overlap, sources in which each line is one token, as
-        Japanese is without its language, and Chinese that is written otherwise than its source.
+        The remarks cover what became of a checker's matches, edits of one annotator that overlap,
+        sources in which each line is one token, as Japanese is without its language, and Chinese
+        that is written otherwise than its source.
 
         Args:
             needs: parts that the metric reads, of `references` and `gold`.
         """
-        remarks = []
+        remarks = [f"{name}: {v.note}" for name, v in self.systems.items() if v.note]
         if "gold" in needs and self.gold is not None:
             count = sum(
                 len(overlapping_edits(block.edits(annotator)))
@@ -478,7 +502,9 @@ def version_key(version: Version) -> str:
     edits = version.edits and [
         [(e.start, e.end, e.correction, e.type) for e in line] for line in version.edits
     ]
-    return json.dumps([version.lines, edits], ensure_ascii=False)
+    # Marks decide scores of detection, and stand in no key of other versions.
+    marks = [] if version.marks is None else [version.marks]
+    return json.dumps([version.lines, edits, *marks], ensure_ascii=False)
 
 
 def fingerprint(parts: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from gecjury.corpus.corpus import Version, named_lines
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import chinese_notes, script_code, unparted_note
+from gecjury.corpus.matches import looks_like_matches
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions, system_name
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
@@ -69,6 +70,7 @@ def examine(
     hypotheses: Sequence[str | Path],
     references: Sequence[str | Path] = (),
     gold: str | Path | None = None,
+    source_text: str | Path | None = None,
 ) -> tuple[list[FileReport], list[Finding]]:
     """Read every file and report on all of them; an unreadable one does not hide the others.
 
@@ -77,6 +79,7 @@ def examine(
         hypotheses: system outputs.
         references: corrections by people, text or M2.
         gold: gold edits, M2.
+        source_text: the text that grammar checkers read, where it is not the source.
 
     Returns:
         Counts for each file that could be read, and the findings, errors first.
@@ -87,7 +90,7 @@ def examine(
     if [source, *hypotheses, *references, gold].count("-") > 1:
         raise InputError("standard input (-) is named twice; it can be read once")
     with standard_input_kept():
-        return _examine(source, hypotheses, references, gold)
+        return _examine(source, hypotheses, references, gold, source_text)
 
 
 def _examine(
@@ -95,6 +98,7 @@ def _examine(
     hypotheses: Sequence[str | Path],
     references: Sequence[str | Path],
     gold: str | Path | None,
+    source_text: str | Path | None,
 ) -> tuple[list[FileReport], list[Finding]]:
     reports: list[FileReport] = []
     # A file of several annotators says of each what it says of all, so each finding is kept once.
@@ -123,7 +127,13 @@ def _examine(
     files += [("reference", path) for path in references]
     for role, path in files:
         try:
-            versions = read_versions(path, overlaps="keep" if role == "reference" else "reject")
+            if role == "hypothesis" and looks_like_matches(read_lines(path)):
+                read_systems = read_corpus(source, [path], source_text=source_text).systems
+                versions = tuple(read_systems.values())
+                add(path, *(version.note for version in versions))
+            else:
+                overlaps = "keep" if role == "reference" else "reject"
+                versions = read_versions(path, overlaps=overlaps)
         except InputError as error:
             add(path, ("error", str(error)))
             continue

@@ -1,10 +1,11 @@
-"""Readers of a user's files: sources, hypotheses, references and gold edits."""
+"""Readers of a user's files: sources, hypotheses, matches, references and gold edits."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gecjury.corpus.corpus import Corpus, Version, gold_versions
 from gecjury.corpus.gold import join_annotators
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
+from gecjury.corpus.matches import corrected_version, looks_like_matches, read_matches
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, parse_json, read_lines, shown_path
@@ -45,7 +47,11 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
 
 def read_version(path: str | Path) -> Version:
     """Read a hypothesis as `read_versions` does: of M2 it has the edits of one annotator."""
-    versions = read_versions(path)
+    return _hypothesis(path, read_lines(path))
+
+
+def _hypothesis(path: str | Path, lines: list[str]) -> Version:
+    versions, _ = _versions_of(path, lines, "reject")
     if len(versions) != 1:
         raise InputError(
             f"{shown_path(path)}: an M2 file of {len(versions)} annotators; "
@@ -58,10 +64,20 @@ def _read_reference(
     path: str | Path, *, overlaps: str = "reject"
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     """Return the versions of a file (see `read_versions`) and the blocks of an M2 file."""
-    lines = read_lines(path)
+    return _versions_of(path, read_lines(path), overlaps)
+
+
+def _versions_of(
+    path: str | Path, lines: list[str], overlaps: str
+) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     if looks_like_m2(lines):
         blocks = parse_m2(lines, shown_path(path), overlaps=overlaps)
         return gold_versions(blocks), blocks
+    if looks_like_matches(lines):
+        raise InputError(
+            f"{shown_path(path)}: matches of a grammar checker, expected sentences; `gecjury edits "
+            "SOURCE MATCHES -o FILE.m2` writes them as M2"
+        )
     return (Version(_texts(path, lines, ("text", "hypothesis"))),), ()
 
 
@@ -90,11 +106,14 @@ def read_corpus(
     references: Sequence[str | Path] = (),
     gold: str | Path | None = None,
     language: Language = ENGLISH,
+    source_text: str | Path | None = None,
+    suggestions: int = 1,
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
     Edits of one annotator that overlap are kept in references and gold, and told in the notes of
-    what is scored (`Corpus.remarks`); in a hypothesis they are refused.
+    what is scored (`Corpus.remarks`); in a hypothesis they are refused. Matches of a grammar
+    checker (`gecjury.corpus.matches`) are a hypothesis, too.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
@@ -107,26 +126,46 @@ def read_corpus(
             it gives those.
         language: of all texts, which are cut into tokens as it says. M2 files keep their tokens,
             and the source then has those of the M2 files.
+        source_text: the text that checkers read, where it is not `source`: the same lines and
+            characters with other blanks.
+        suggestions: hypotheses that a checker's matches give; the second, NAME-2, has the second
+            suggestion of every match, and the first where there is one alone. 0 gives one that
+            has the spans alone, for detection.
 
     Raises:
-        InputError: a file cannot be read, a system is named twice, line counts differ, or a
-            tokeniser changes the text.
+        InputError: a file cannot be read, a system is named twice, line counts differ, a
+            tokeniser changes the text, or matches do not fit the text that was checked.
     """
     systems: dict[str, Version] = {}
     labels = {"source": shown_path(source)}
     outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
     if isinstance(hypotheses, Mapping):
         outputs = hypotheses.items()
-    for name, path in outputs:
-        label = f"system {name}"
-        if name in systems:
-            raise InputError(
-                f"system {name} is named twice ({labels[label]} and {shown_path(path)}): "
-                "a system is called by its file name, so rename one of the two"
-            )
-        systems[name] = read_version(path)
-        labels[label] = shown_path(path)
     sources = read_sources(source)
+    texts = sources
+    if source_text is not None:
+        texts = _checked_text(source_text, sources, labels["source"])
+    checkers: dict[str, Callable[[Sequence[str]], Version]] = {}
+    for first, path in outputs:
+        content = read_lines(path)
+        if looks_like_matches(content):
+            made = {}
+            matches = read_matches(path, content, texts, shown_path(source_text or source))
+            for number in range(1, suggestions + 1) if suggestions else (0,):
+                name = first if number < 2 else f"{first}-{number}"
+                checkers[name] = partial(corrected_version, matches, texts, language, number)
+                made[name] = checkers[name](sources)
+        else:
+            made = {first: _hypothesis(path, content)}
+        for name, version in made.items():
+            label = f"system {name}"
+            if name in systems:
+                raise InputError(
+                    f"system {name} is named twice ({labels[label]} and {shown_path(path)}): "
+                    "a system is called by its file name, so rename one of the two"
+                )
+            systems[name] = version
+            labels[label] = shown_path(path)
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}
     gold_files: list[tuple[M2Sentence, ...]] = []
@@ -171,7 +210,30 @@ def read_corpus(
         reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
         source_text=text,
     )
-    return in_language(corpus, language)
+    corpus = in_language(corpus, language)
+    if language.plain or not checkers:
+        return corpus
+    # Marks count the tokens that the language has made of the sources.
+    marks = {name: make(corpus.sources).marks for name, make in checkers.items()}
+    made = {n: replace(version, marks=marks.get(n)) for n, version in corpus.systems.items()}
+    return replace(corpus, systems=made)
+
+
+def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) -> tuple[str, ...]:
+    """Read the text that checkers read: the lines of the source with other blanks."""
+    texts = _texts(path, read_lines(path), ("text", "source"))
+    if len(texts) != len(sources):
+        raise InputError(
+            f"{shown_path(path)} has {len(texts)} lines, but {source_name} has {len(sources)}: "
+            "expected the same sentences"
+        )
+    for row, (text, source) in enumerate(zip(texts, sources, strict=True), 1):
+        if "".join(text.split()) != "".join(source.split()):
+            raise InputError(
+                f"{shown_path(path)}, line {row}: has other characters than {source_name}; "
+                "expected the same line with other blanks alone"
+            )
+    return texts
 
 
 def _edited_sources(

@@ -179,7 +179,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         if old.text is not None:
             return old  # read before
         if old.edits is None:
-            return read(old.lines, where)
+            return replace(read(old.lines, where), marks=old.marks, note=old.note)
         if language.fold == "none":
             return old
         edits = tuple(

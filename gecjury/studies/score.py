@@ -31,6 +31,7 @@ from gecjury.studies.system_tests import scores_without
 _CANDIDATES = 200
 _MEASURES = ("precision", "recall", "score")
 _BY_TYPE = "By error type"
+_ALL_RULES = "all rules"
 # What the page shows where nothing else was asked for.
 _USUAL_LEVEL: TypeLevel = 2
 _USUAL_WORST = 5
@@ -70,6 +71,7 @@ class Score(Study):
     Attributes:
         sentences: print every sentence's score.
         by_type: also counts by error type: 1 operation (M, R, U), 2 category, 3 both.
+        by_rule: also counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
         macro: also macro averages of precision, recall and F, over sentences and error types.
         worst: the N sentences that cost most, by system.
     """
@@ -79,6 +81,7 @@ class Score(Study):
     page: ClassVar[bool] = True
     sentences: bool = False
     by_type: TypeLevel | None = None
+    by_rule: TypeLevel | None = None
     macro: bool = False
     worst: int | None = option(None, metavar="N", least=1, most=10_000)
 
@@ -87,12 +90,12 @@ class Score(Study):
 
         The records of table `rows` are one a metric and system: `score`, `precision` and `recall`
         where the metric has them, and where they are asked for `sentences` and `by_type` (counts,
-        precision, recall and F0.5 by error type) and `macro` (`macro_records`). Table `worst` has
-        the sentences that cost most.
+        precision, recall and F0.5 by error type), `by_rule` (`rule_records`) and `macro`
+        (`macro_records`). Table `worst` has the sentences that cost most.
 
         Raises:
-            OptionError: counts by error type or macro averages are asked for, and no metric has
-                them.
+            OptionError: counts by error type or rule or macro averages are asked for, and no
+                metric has them.
         """
         tables = work.scores()
         counts = [type_records(table, self.by_type) if self.by_type else [] for table in tables]
@@ -100,6 +103,15 @@ class Score(Study):
         if self.by_type and not any(counts):
             raise OptionError(
                 "--by-type: none of the metrics named counts error types; errant does"
+            )
+        words = sum(len(source.split()) for source in work.corpus.sources)
+        rules = [
+            rule_records(table, self.by_rule, words) if self.by_rule else [] for table in tables
+        ]
+        if self.by_rule and not any(rules):
+            raise OptionError(
+                "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
+                "metric that counts rules: errant"
             )
         averages = [
             macro_records(table, self.by_type or _USUAL_LEVEL) if self.macro else []
@@ -111,8 +123,8 @@ class Score(Study):
             )
         # JSON has what is asked for in the records themselves; people see it in tables of its own.
         rows = [
-            self._row(table, number, row, records, means)
-            for table, records, means in zip(tables, counts, averages, strict=True)
+            self._row(table, number, row, records, means, of_rules)
+            for table, records, means, of_rules in zip(tables, counts, averages, rules, strict=True)
             for number, row in enumerate(table.rows())
         ]
         notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
@@ -127,6 +139,8 @@ class Score(Study):
         if self.by_type:
             records = [record for of_metric in counts for record in of_metric]
             shown.append(_type_table(records))
+        if self.by_rule:
+            shown.append(_rule_table([record for of_metric in rules for record in of_metric]))
         if self.macro:
             shown.append(_macro_table([record for of_metric in averages for record in of_metric]))
         shown += audit_tables(list(tables))
@@ -210,6 +224,7 @@ class Score(Study):
         row: dict[str, Any],
         counts: Sequence[dict[str, Any]],
         averages: Sequence[dict[str, Any]],
+        rules: Sequence[dict[str, Any]],
     ) -> dict[str, Any]:
         if self.sentences:
             row["sentences"] = table.sentences[number].tolist()
@@ -221,13 +236,16 @@ class Score(Study):
                 for record in averages
                 if record["system"] == row["system"]
             }
-        about = ("system", "metric", "type")
-        by_type = {
-            record["type"]: {key: value for key, value in record.items() if key not in about}
-            for record in counts
-            if record["system"] == row["system"]
-        }
-        return {**row, "by_type": by_type} if by_type else row
+        for name, records in (("type", counts), ("rule", rules)):
+            about = ("system", "metric", name)
+            by_name = {
+                record[name]: {key: value for key, value in record.items() if key not in about}
+                for record in records
+                if record["system"] == row["system"]
+            }
+            if by_name:
+                row[f"by_{name}"] = by_name
+        return row
 
 
 def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
@@ -262,6 +280,48 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
                 }
             )
     return records
+
+
+def rule_records(table: ScoreTable, level: TypeLevel, words: int) -> list[dict[str, Any]]:
+    """Return a record for each checker and rule, the rule with most edits first, below all rules.
+
+    It has TP and FP as the metric counts them, precision, the `alarms` (those FP that no reference
+    has) and `alarms_per_1000` words. There is no recall: what a checker misses is no rule's.
+
+    Args:
+        table: scores of a metric; there are no records where it counts no rules.
+        level: 1 tells categories apart, 2 rules, 3 both.
+        words: tokens of the sources.
+    """
+    records = []
+    for system, counts in table.statistics.details.get("by_rule", {}).items():
+        sums = {_ALL_RULES: np.zeros(3, dtype=np.int64)}
+        for rule, values in counts.items():
+            for name in (merged_type(rule, level) or "no rule", _ALL_RULES):
+                sums[name] = sums.get(name, 0) + np.array(values)
+        for rule in sorted(sums, key=lambda rule: (rule != _ALL_RULES, -sum(sums[rule][:2]), rule)):
+            tp, fp, alarms = sums[rule].tolist()
+            records.append(
+                {
+                    "system": system,
+                    "metric": table.signature.label,
+                    "rule": rule,
+                    "tp": tp,
+                    "fp": fp,
+                    "precision": tp / (tp + fp) if tp + fp else None,
+                    "alarms": alarms,
+                    "alarms_per_1000": 1000 * alarms / words if words else None,
+                }
+            )
+    return records
+
+
+def _rule_table(records: Sequence[Record]) -> Table:
+    columns = [Column(key) for key in ("system", "metric", "rule", "tp", "fp")]
+    columns += [Column("precision", digits=4), Column("alarms")]
+    columns.append(Column("alarms_per_1000", "per 1,000 words", digits=2))
+    note = "alarms: edits that no reference has, also per 1,000 tokens of the source"
+    return Table(columns, records, "By rule", [note])
 
 
 def macro_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:

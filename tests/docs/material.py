@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+import json
 import random
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def lay(folder: Path) -> None:
     for name, lines in {"source": sources, **texts}.items():
         write(folder / f"{name}.txt", lines)
     _lay_edits(folder)
+    _lay_matches(folder, sources)
     _lay_dataset(folder, sources, texts)
     _lay_benchmark(folder / "mine", sources, texts)
     _lay_tables(folder, sources, texts)
@@ -74,6 +76,20 @@ def _lay_edits(folder: Path) -> None:
         assert main([*words, "-o", str(folder / f"{name}.m2")]) == 0
     (folder / "conll14.errant").write_bytes((folder / "gold.m2").read_bytes())
     write(folder / "nucle14-2a.txt", sample("source.txt"))
+
+
+def _lay_matches(folder: Path, sources: list[str]) -> None:
+    """Matches as harper.js gives them: every word of a first line is one."""
+    plain = [source.replace(" .", ".") for source in sources]
+    write(folder / "plain.txt", plain)
+    lints, start = [], 0
+    for word in plain[0].split():
+        start = plain[0].index(word, start)
+        span = {"start": start, "end": start + len(word)}
+        inner = {"suggestions": [{"ReplaceWith": list(word.upper())}], "lint_kind": "Spelling"}
+        lints.append({"inner": inner, "span": span, "problem_text": word, "rule": "SpellCheck"})
+    replies = [json.dumps({"lints": lints if row == 0 else []}) for row in range(len(plain))]
+    write(folder / "harper.jsonl", replies)
 
 
 def _lay_dataset(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:

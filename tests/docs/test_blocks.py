@@ -54,6 +54,9 @@ RULES = (
     Rule(r"base_url=.* -o /shared", When.NEVER, "a server of a cluster"),
     Rule(r"backend=vllm", When.NEVER, "a GPU and a model of gigabytes"),
     Rule(r"^gecjury data fetch", When.NEVER, "the network"),
+    Rule(
+        r"^(python plain\.py|node) |harper.*official-2014", When.NEVER, "another project's checker"
+    ),
     Rule(r"trl import", When.NEVER, "another project's trainer"),
     Rule(r"^# refbased/foo.py", When.NEVER, "a class without its bodies"),
     Rule(r"(judgments|edits).toml", When.NEVER, "answers that people gave to `gecjury annotate`"),

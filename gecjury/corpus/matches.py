@@ -1,0 +1,489 @@
+r"""Matches of grammar checkers: spans of a text, with suggestions and the rule that matched.
+
+Read are
+
+    LanguageTool   the reply of `/v2/check`: `matches` with `offset` and `length` in UTF-16 code
+                   units, as Java counts, `replacements`, `rule` and `context`
+                   (https://languagetool.org/http-api/)
+    Harper         `lints` with `span`, `suggestions` and `lint_kind`: as `harper-cli lint --format
+                   json` prints them and as `Lint.to_json()` of harper.js gives them, whose outer
+                   span is in UTF-16 code units and whose inner one is in characters
+    a table        columns `line`, `offset`, `length` (in characters, from 0 in the line), and
+                   optionally `replacement` and `rule`; rows that differ in the replacement alone
+                   are suggestions of one match
+
+The JSON is one reply for the whole text, its lines joined by `\n`, or one reply a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gecjury.corpus.corpus import Mark, Version
+from gecjury.corpus.language import Language
+from gecjury.corpus.rows import csv_rows
+from gecjury.corpus.tokens import folded
+from gecjury.errors import InputError
+from gecjury.textfiles import MOST_JSON, parse_json, shown_path
+
+_NEEDED = {"line", "offset", "length"}
+_FORMS = "LanguageTool's `matches`, Harper's `lints`, or columns line,offset,length,replacement"
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
+
+# Written English as tokens of the Penn Treebank (its tokenizer.sed of 1995): punctuation and
+# clitics by themselves, hyphens and slashes within words. Only what a checker wrote is cut so.
+_TOKEN = re.compile(
+    r"(?:[^\W\d_]\.){2,}|\b(?:etc|vs|Mr|Mrs|Ms|Dr|Prof|St)\.|\w+(?=n['’]t\b)|n['’]t\b"
+    r"|['’](?:s|re|ve|ll|d|m)\b|\w+(?:[-/@_]\w+|[.,:]\d+|['’](?!(?:s|re|ve|ll|d|m|t)\b)\w+)*"
+    r"|\.{2,}|-{2,}|\S",
+    re.IGNORECASE,
+)
+
+
+class Match(NamedTuple):
+    """A span of a line that a checker marks.
+
+    Attributes:
+        start: first character, from 0.
+        end: character after the last one.
+        suggestions: texts to put there, the checker's first choice first; "" deletes the span.
+        rule: `category:rule`, or the one of them that the checker names.
+    """
+
+    start: int
+    end: int
+    suggestions: tuple[str, ...]
+    rule: str
+
+
+class Matches(NamedTuple):
+    """The matches of a text.
+
+    Attributes:
+        by_line: in the order of the file.
+        crossing: matches that are left out, since they go over the end of a line.
+    """
+
+    by_line: list[list[Match]]
+    crossing: int = 0
+
+
+class _Raw(NamedTuple):
+    """A match as a checker counts.
+
+    Attributes:
+        start: of its span.
+        end: of its span.
+        utf16: whether the span counts UTF-16 code units, and not characters.
+        suggestions: texts, each with whether it goes behind the span instead of in its place.
+        rule: as in `Match`.
+        quoted: the text of the span; None where the reply does not quote it.
+    """
+
+    start: int
+    end: int
+    utf16: bool
+    suggestions: list[tuple[str, bool]]
+    rule: str
+    quoted: str | None
+
+
+def looks_like_matches(lines: Sequence[str]) -> bool:
+    """Return True for the matches of a checker: a table's header, or JSON with their key.
+
+    JSON lines of hypotheses, objects with `text` or `hypothesis`, are none.
+    """
+    if set(re.split(r"[,;\t]", lines[0].strip().lower())) >= _NEEDED:
+        return True
+    if lines[0].lstrip()[:1] not in ("{", "["):
+        return False
+    if not any(re.search(r'"(?:matches|lints)"\s*:\s*\[', line) for line in lines[:1000]):
+        return False
+    first = _object_or_none(lines[0])
+    return first is None or not {"text", "hypothesis"} & first.keys()
+
+
+def read_matches(
+    path: str | Path, lines: Sequence[str], texts: Sequence[str], name: str
+) -> Matches:
+    """Read the matches of a file, by line of the text that was checked.
+
+    Args:
+        path: of the file.
+        lines: of the file.
+        texts: the lines that the checker read.
+        name: of their file, for messages.
+
+    Raises:
+        InputError: no such format, another number of lines, or a match that does not fit the
+            text: beyond its end, inside a surrogate pair, or with another quoted text.
+    """
+    where = shown_path(path)
+    if lines[0].lstrip()[:1] not in ("{", "["):
+        return Matches(_of_table("\n".join(lines), where, texts, name))
+    replies = _replies(lines, where)
+    if len(replies) == 1:
+        return _of_whole(replies[0], where, texts, name)
+    if len(replies) != len(texts):
+        raise InputError(
+            f"{where}: {len(replies)} replies, but {name} has {len(texts)} lines; expected one "
+            "reply a line, or one for the whole text"
+        )
+    by_line = []
+    for row, (reply, text) in enumerate(zip(replies, texts, strict=True), 1):
+        wide = _wide(text)
+        of_line = f"{where}, line {row}"
+        raws = enumerate(_raws(reply, of_line), 1)
+        by_line.append([_fitted(raw, text, wide, f"{of_line}, match {n}", name) for n, raw in raws])
+    return Matches(by_line)
+
+
+def _object_or_none(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _replies(lines: Sequence[str], where: str) -> list[Any]:
+    """Return one reply for the whole text, or one a line."""
+    if len(lines) > 1 and _object_or_none(lines[0]) is not None:
+        # Contexts are cut at code units, so that they may end in half a character.
+        return [
+            parse_json(line, f"{where}, line {row}", "one reply a line", halves=True)
+            for row, line in enumerate(lines, 1)
+        ]
+    text = "\n".join(lines)
+    if len(text) > MOST_JSON:
+        raise InputError(
+            f"{where}: a reply of more than {MOST_JSON // 1_000_000} MB; check the text line by "
+            "line and write one reply a line"
+        )
+    value = parse_json(text, where, _FORMS, halves=True)
+    if isinstance(value, list) and len(value) != 1:
+        raise InputError(f"{where}: replies on {len(value)} files; expected one file")
+    return value if isinstance(value, list) else [value]
+
+
+def _raws(reply: Any, where: str) -> Iterator[_Raw]:
+    """Yield the matches of one reply.
+
+    Raises:
+        InputError: a field is missing or of another type; names the match, from 1.
+    """
+    reply = reply if isinstance(reply, dict) else {}
+    of_tool = isinstance(reply.get("matches"), list)
+    listed = reply.get("matches" if of_tool else "lints")
+    if not isinstance(listed, list):
+        raise InputError(f"{where}: no matches; expected {_FORMS}")
+    for number, match in enumerate(listed, 1):
+        try:
+            raw = _of_languagetool(match) if of_tool else _of_harper(match)
+        except (AttributeError, KeyError, TypeError):
+            fields = "offset, length, replacements, rule" if of_tool else "span, suggestions"
+            raise InputError(
+                f"{where}, match {number}: a field is missing or of another type; expected {fields}"
+            ) from None
+        if type(raw.start) is not int or type(raw.end) is not int:
+            raise InputError(f"{where}, match {number}: its span is not of whole numbers")
+        if any("\ud800" <= c <= "\udfff" for text, _ in raw.suggestions for c in text):
+            raise InputError(f"{where}, match {number}: a suggestion holds half a surrogate pair")
+        yield raw
+
+
+def _of_languagetool(match: Mapping[str, Any]) -> _Raw:
+    start, length = match["offset"], match["length"]
+    rule = match.get("rule") or {}
+    context, quoted = match.get("context"), None
+    if context:
+        # The excerpt is cut where Java counts, so that its span is found there, too.
+        units = context["text"].encode("utf-16-le", "surrogatepass")
+        first = 2 * context["offset"]
+        quoted = units[first : first + 2 * context["length"]].decode("utf-16-le", "surrogatepass")
+    suggestions = [(text["value"] + "", False) for text in match.get("replacements") or ()]
+    named = _rule((rule.get("category") or {}).get("id"), rule.get("id"))
+    return _Raw(start, start + length, True, suggestions, named, quoted)
+
+
+def _of_harper(lint: Mapping[str, Any]) -> _Raw:
+    inner = lint.get("inner", lint)
+    span = lint["span"]
+    start, end = (span.get(f"char_{edge}", span.get(edge)) for edge in ("start", "end"))
+    suggestions = [_suggestion(value) for value in inner["suggestions"]]
+    rule = _rule(inner.get("lint_kind") or lint.get("kind"), lint.get("rule"))
+    quoted = lint.get("problem_text", lint.get("matched_text"))
+    return _Raw(start, end, "inner" in lint, suggestions, rule, quoted)
+
+
+def _suggestion(value: Any) -> tuple[str, bool]:
+    """Return a suggestion of Harper's as text, and whether it goes behind the span."""
+    if isinstance(value, str):
+        # harper-cli prints suggestions for people: Replace with: “a”, Insert “a”, Remove error.
+        shown = re.fullmatch(r"(Replace with:|Insert) “(.*)”", value, re.DOTALL)
+        return (shown[2], shown[1] == "Insert") if shown else ("", False)
+    ((kind, characters),) = value.items()
+    return "".join(characters), kind == "InsertAfter"
+
+
+def _rule(category: Any, name: Any) -> str:
+    return ":".join(part for part in (category, name) if isinstance(part, str) and part)
+
+
+def _wide(text: str) -> list[int]:
+    """Return the UTF-16 offsets at which characters of two code units begin."""
+    if text.isascii():
+        return []
+    return [found.start() + number for number, found in enumerate(_WIDE.finditer(text))]
+
+
+def _fitted(raw: _Raw, text: str, wide: Sequence[int], where: str, name: str) -> Match:
+    """Return a match in characters, checked against the text that it is of."""
+    start, end = raw.start, raw.end
+    if raw.utf16 and wide:
+        edges = []
+        for offset in (start, end):
+            before = bisect_left(wide, offset)
+            if before and wide[before - 1] + 1 == offset:
+                raise InputError(
+                    f"{where}: offset {offset} is inside a surrogate pair; expected offsets in "
+                    f"UTF-16 code units of {name}"
+                )
+            edges.append(offset - before)
+        start, end = edges
+    if not 0 <= start <= end <= len(text):
+        raise InputError(
+            f"{where}: its span {raw.start} to {raw.end} is not within the {len(text)} characters "
+            f"of {name}; name the text that was checked (--source-text)"
+        )
+    covered = text[start:end]
+    # LanguageTool writes a blank for a line break in its context.
+    if raw.quoted is not None and covered.split() != raw.quoted.split():
+        raise InputError(
+            f"{where}: its span {raw.start} to {raw.end} of {name} holds another text than the "
+            "match quotes; name the text that was checked (--source-text)"
+        )
+    suggestions = (covered + new if behind else new for new, behind in raw.suggestions)
+    return Match(start, end, tuple(" ".join(s.split("\n")) for s in suggestions), raw.rule)
+
+
+def _of_whole(reply: Any, where: str, texts: Sequence[str], name: str) -> Matches:
+    text = "\n".join(texts)
+    starts = list(accumulate((len(line) + 1 for line in texts), initial=0))
+    wide = _wide(text)
+    by_line: list[list[Match]] = [[] for _ in texts]
+    crossing = 0
+    for number, raw in enumerate(_raws(reply, where), 1):
+        match = _fitted(raw, text, wide, f"{where}, match {number}", name)
+        row = bisect_right(starts, match.start, hi=len(texts)) - 1
+        if match.end > starts[row] + len(texts[row]):
+            crossing += 1
+            continue
+        start, end = match.start - starts[row], match.end - starts[row]
+        by_line[row].append(match._replace(start=start, end=end))
+    return Matches(by_line, crossing)
+
+
+def _of_table(text: str, where: str, texts: Sequence[str], name: str) -> list[list[Match]]:
+    # Blanks at the ends of a replacement count.
+    rows = csv_rows(text, where, texts=True)
+    names = [cell.strip().lower() for cell in next(rows)[1]]
+    place = {column: names.index(column) for column in names}
+    suggestions: dict[tuple[int, int, int, str], list[tuple[str, bool]]] = {}
+    ends_at: dict[tuple[int, int, int, str], int] = {}
+    for number, cells in rows:
+        if not any(cells):
+            continue
+        try:
+            line, offset, length = (int(cells[place[c]]) for c in ("line", "offset", "length"))
+            rule = cells[place["rule"]].strip() if "rule" in place else ""
+            new = [cells[place["replacement"]]] if "replacement" in place else []
+        except (IndexError, ValueError):
+            raise InputError(
+                f"{where}, line {number}: expected {len(names)} cells, with whole numbers as line, "
+                "offset and length"
+            ) from None
+        if not 1 <= line <= len(texts):
+            raise InputError(
+                f"{where}, line {number}: line {line} is not one of the {len(texts)} of {name}"
+            )
+        key = line, offset, length, rule
+        suggestions.setdefault(key, []).extend((text, False) for text in new)
+        ends_at.setdefault(key, number)
+    by_line: list[list[Match]] = [[] for _ in texts]
+    for key, new_texts in suggestions.items():
+        line, offset, length, rule = key
+        raw = _Raw(offset, offset + length, False, new_texts, rule, None)
+        of_row = f"{where}, line {ends_at[key]}"
+        by_line[line - 1].append(_fitted(raw, texts[line - 1], (), of_row, name))
+    return by_line
+
+
+def corrected_version(
+    matches: Matches, texts: Sequence[str], language: Language, number: int, sources: Sequence[str]
+) -> Version:
+    """Return a checker's matches as a hypothesis.
+
+    A match with a suggestion goes before one without, then the first by offset, then the longer
+    one, then the first of the file: a match that overlaps one before it is left out.
+
+    Args:
+        matches: of all lines.
+        texts: the lines that the checker read.
+        language: of the texts; where it has a tokeniser, corrected lines are cut by it later.
+        number: from 1, which suggestion of a match is taken: its first where it has fewer. 0
+            takes none, so that the spans alone are left.
+        sources: the same lines in tokens; other blanks, no other characters.
+
+    Returns:
+        A version whose marks are the spans of the matches.
+    """
+
+    def place(offset: int) -> int:
+        # Folding may join characters, so that offsets are those of what is before them.
+        return len(folded(text[:offset], language.fold))
+
+    counts: Counter[str] = Counter()
+    lines = list(sources if language.plain else texts)
+    marks: list[tuple[Mark, ...]] = [()] * len(lines)
+    for row, of_line in enumerate(matches.by_line):
+        if not of_line:
+            continue
+        text = texts[row]
+        shown = folded(text, language.fold)
+        tokens = folded(sources[row], language.fold).split()
+        spans = _spans(shown, tokens)
+        kept = _kept(of_line, text, number, counts)
+        if language.plain:
+            kept, new_tokens = _in_tokens(kept, text, tokens, spans, counts)
+            if any(new is not None for _, new in kept):
+                lines[row] = " ".join(new_tokens)
+        else:
+            lines[row] = _written(text, 0, len(text), kept)
+        if shown != text:
+            kept = [
+                (match._replace(start=place(match.start), end=place(match.end)), new)
+                for match, new in kept
+            ]
+        marks[row] = tuple(
+            Mark(*_touched(match.start, match.end, *spans), match.rule, new is not None)
+            for match, new in kept
+        )
+    total = sum(map(len, matches.by_line)) + matches.crossing
+    counts["over the end of a line, left out"] = matches.crossing
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return Version(tuple(lines), marks=tuple(marks), note=f"{total} matches{told and ': '}{told}")
+
+
+_Choice = tuple[Match, "str | None"]
+"""A match with the text that is put in its place; None where it is only marked."""
+
+
+def _kept(matches: Sequence[Match], text: str, number: int, counts: Counter[str]) -> list[_Choice]:
+    """Return the matches of a line that stand apart, from left to right."""
+    choices: list[_Choice] = []
+    for match in matches:
+        new = None
+        if number and match.suggestions:
+            new = match.suggestions[number - 1 if number <= len(match.suggestions) else 0]
+        if new == text[match.start : match.end]:
+            counts["changing nothing"] += 1
+            continue
+        choices.append((match, new))
+    choices.sort(key=lambda choice: (choice[1] is None, choice[0].start, -choice[0].end))
+    kept: list[_Choice] = []
+    for match, new in choices:
+        if any(match.start < other.end and other.start < match.end for other, _ in kept):
+            counts["overlapping another, left out"] += 1
+            continue
+        if new is None:
+            counts["without a suggestion (counted by errant:mode=span and mode=token)"] += 1
+        kept.append((match, new))
+    return sorted(kept, key=lambda choice: (choice[0].start, choice[0].end))
+
+
+def _written(text: str, start: int, end: int, kept: Sequence[_Choice]) -> str:
+    """Return a part of a line with the suggestions in it."""
+    parts = []
+    for match, new in kept:
+        if new is not None:
+            parts += [text[start : match.start], new]
+            start = match.end
+    return "".join([*parts, text[start:end]])
+
+
+def _spans(text: str, tokens: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return where tokens start and end in a text of the same characters with other blanks."""
+    places = [index for index, character in enumerate(text) if not character.isspace()]
+    counts = list(accumulate(map(len, tokens), initial=0))
+    starts = [places[count] for count in counts[:-1]]
+    return starts, [places[count - 1] + 1 for count in counts[1:]]
+
+
+def _touched(start: int, end: int, starts: Sequence[int], ends: Sequence[int]) -> tuple[int, int]:
+    """Return the tokens that a span covers or cuts; an empty range where it is between tokens."""
+    first = bisect_right(ends, start)
+    return first, max(first, bisect_left(starts, end))
+
+
+def _in_tokens(
+    kept: Sequence[_Choice],
+    text: str,
+    tokens: list[str],
+    spans: tuple[list[int], list[int]],
+    counts: Counter[str],
+) -> tuple[list[_Choice], list[str]]:
+    """Put suggestions into a tokenised line; tokens that no suggestion touches stay as they are.
+
+    Returns:
+        The choices that change a token or only mark, and the tokens of the corrected line.
+    """
+    starts, ends = spans
+    groups: list[tuple[int, int, list[_Choice]]] = []
+    for choice in kept:
+        match, new = choice
+        if new is None:
+            continue
+        first, last = _touched(match.start, match.end, starts, ends)
+        # A word that grows together with its neighbour is written, and cut, as one with it.
+        before, after = text[: match.start][-1:], text[match.end :][:1]
+        if (
+            before.isalnum()
+            and (new or after)[:1].isalnum()
+            and first
+            and (ends[first - 1] == match.start)
+        ):
+            first -= 1
+        if (
+            after.isalnum()
+            and (new or before)[-1:].isalnum()
+            and last < len(tokens)
+            and (starts[last] == match.end)
+        ):
+            last += 1
+        if groups and first < groups[-1][1]:
+            first, so_far, choices = groups.pop()
+            groups.append((first, max(so_far, last), [*choices, choice]))
+        else:
+            groups.append((first, last, [choice]))
+    result: list[str] = []
+    done = 0
+    idle: set[Match] = set()
+    for first, last, choices in groups:
+        low, high = choices[0][0].start, choices[-1][0].end
+        if first < last:
+            low, high = min(low, starts[first]), max(high, ends[last - 1])
+        new_tokens = _TOKEN.findall(_written(text, low, high, choices))
+        if new_tokens == tokens[first:last]:
+            counts["changing nothing"] += len(choices)
+            idle.update(match for match, _ in choices)
+        result += [*tokens[done:first], *new_tokens]
+        done = last
+    return [choice for choice in kept if choice[0] not in idle], [*result, *tokens[done:]]

@@ -1,0 +1,346 @@
+"""Matches of grammar checkers as hypotheses: formats, offsets, overlaps, tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gecjury
+from gecjury.corpus.corpus import Corpus, Mark
+from gecjury.corpus.language import language_of
+from gecjury.corpus.reading import read_version
+from gecjury.errors import InputError, OptionError
+from gecjury.studies.score import Score
+
+PLAIN = ["This is an test, isn't it?", "He go to school every day."]
+TOKENS = ["This is an test , is n't it ?", "He go to school every day ."]
+
+
+def lt(
+    text: str, old: str, *new: str, rule: str = "RULE", utf16: int | None = None
+) -> dict[str, Any]:
+    """A match as LanguageTool's reply has it; offsets of a text without wide characters."""
+    start = text.index(old) if utf16 is None else utf16
+    return {
+        "message": "m",
+        "offset": start,
+        "length": len(old),
+        "replacements": [{"value": value} for value in new],
+        "context": {"text": f"...{old}...", "offset": 3, "length": len(old)},
+        "sentence": text,
+        "rule": {"id": rule, "issueType": "grammar", "category": {"id": "GRAMMAR", "name": "G"}},
+    }
+
+
+def corpus(
+    folder: Path,
+    content: Any,
+    *,
+    name: str = "lt.jsonl",
+    tokens: Sequence[str] = TOKENS,
+    plain: Sequence[str] | None = PLAIN,
+    **options: Any,
+) -> Corpus:
+    """The corpus of a source and one file of matches; lists are JSON lines."""
+    (folder / "source.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
+    if plain is not None:
+        (folder / "plain.txt").write_text("\n".join(plain) + "\n", encoding="utf-8")
+        options["source_text"] = folder / "plain.txt"
+    if isinstance(content, list):
+        content = "\n".join(map(json.dumps, content))
+    elif isinstance(content, dict):
+        content = json.dumps(content, indent=1)
+    (folder / name).write_text(content + "\n", encoding="utf-8")
+    return gecjury.read_corpus(folder / "source.txt", [folder / name], **options)
+
+
+def test_languagetool_line_by_line(tmp_path: Path) -> None:
+    replies = [
+        {"matches": [lt(PLAIN[0], "an", "a"), lt(PLAIN[0], "isn't", "wasn't", rule="T")]},
+        {"matches": [lt(PLAIN[1], "go", "goes", "went")]},
+    ]
+    version = corpus(tmp_path, replies).systems["lt"]
+    # Only what a match covers is cut: "wasn't" as the source cuts "isn't".
+    assert version.lines == ("This is a test , was n't it ?", "He goes to school every day .")
+    assert version.marks == (
+        (Mark(2, 3, "GRAMMAR:RULE", True), Mark(5, 7, "GRAMMAR:T", True)),
+        (Mark(1, 2, "GRAMMAR:RULE", True),),
+    )
+    assert version.edits is None  # they are extracted, as of any other system
+    assert version.note == "3 matches"
+
+
+def test_one_reply_for_the_whole_text(tmp_path: Path) -> None:
+    text = "\n".join(PLAIN)
+    crossing = {**lt(text, "?", "?"), "length": 4, "context": None}
+    reply = {"software": {"name": "LanguageTool"}, "matches": [lt(text, "go", "goes"), crossing]}
+    version = corpus(tmp_path, reply, name="lt.json").systems["lt.json"]
+    assert version.lines == (TOKENS[0], "He goes to school every day .")
+    assert version.note == "2 matches: 1 over the end of a line, left out"
+
+
+def test_offsets_of_languagetool_are_utf16_code_units(tmp_path: Path) -> None:
+    # Each of the two faces is one character and two units: "an" is at character 3, unit 5.
+    line = "😀😀 an apple 😀, an test"
+    matches = [lt(line, "an", "An", utf16=5), lt(line, "an", "a", utf16=18)]
+    tokens = ["😀😀 an apple 😀 , an test"]
+    made = corpus(tmp_path, {"matches": matches}, tokens=tokens, plain=[line])
+    assert made.systems["lt"].lines == ("😀😀 An apple 😀 , a test",)
+
+
+def harper(text: str, old: str, *suggestions: Any, rule: str = "R") -> dict[str, Any]:
+    """A lint as `Lint.to_json()` of harper.js 2.10.0 gives it, with its rule beside."""
+    start = len(text[: text.index(old)].encode("utf-16-le")) // 2
+    end = start + len(old.encode("utf-16-le")) // 2
+    inner = {"span": {"start": 0, "end": 0}, "lint_kind": "Typo", "suggestions": suggestions}
+    span = {"start": start, "end": end}
+    return {"inner": inner, "span": span, "problem_text": old, "rule": rule}
+
+
+def test_harper_js(tmp_path: Path) -> None:
+    line = "😀 However this this is a an test"
+    lints = [
+        harper(line, "However", {"InsertAfter": [","]}),
+        harper(line, " this this", {"ReplaceWith": list(" this")}),
+        harper(line, "a ", "Remove", rule="AnA"),
+        harper(line, "test"),
+    ]
+    made = corpus(tmp_path, [{"lints": lints}], tokens=[line], plain=None).systems["lt"]
+    assert made.lines == ("😀 However , this is an test",)
+    assert made.marks == (
+        (
+            Mark(1, 2, "Typo:R", True),
+            Mark(2, 4, "Typo:R", True),
+            Mark(5, 6, "Typo:AnA", True),
+            Mark(7, 8, "Typo:R", False),
+        ),
+    )
+
+
+def test_harper_cli(tmp_path: Path) -> None:
+    """The JSON of `harper-cli lint --format json`: one list, suggestions as people read them."""
+    text = "\n".join(PLAIN)
+
+    def lint(old: str, *suggestions: str) -> dict[str, Any]:
+        start = text.index(old)
+        span = {"char_start": start, "char_end": start + len(old)}
+        return {"rule": "R", "kind": "Agreement", "span": span, "suggestions": suggestions,
+                "matched_text": old}  # fmt: skip
+
+    lints = [
+        lint("an", "Replace with: “a”"),
+        lint("He", "Insert “ also”"),
+        lint("to ", "Remove error"),
+    ]
+    content = json.dumps([{"file": "plain.txt", "lint_count": 3, "lints": lints}], indent=2)
+    version = corpus(tmp_path, content).systems["lt"]
+    assert version.lines == ("This is a test , is n't it ?", "He also go school every day .")
+
+
+def test_table(tmp_path: Path) -> None:
+    """Rows that differ in the replacement alone are suggestions of one match; "" deletes."""
+    table = (
+        "line,offset,length,replacement,rule\n"
+        '1,8,2,a,ART\n2,3,2,goes,SVA\n2,3,2,went,SVA\n2,25,1,,PUNCT\n1,22,0," , really",ADD\n'
+    )
+    made = corpus(tmp_path, table, name="my.csv", suggestions=2)
+    assert made.systems["my.csv"].lines == (
+        "This is a test , is n't , really it ?",
+        "He goes to school every day",
+    )
+    # The second hypothesis has second suggestions, and first ones where there is no second.
+    assert made.systems["my.csv-2"].lines[1] == "He went to school every day"
+
+
+def test_a_table_without_replacements_marks_spans(tmp_path: Path) -> None:
+    version = corpus(tmp_path, "line\toffset\tlength\n2\t3\t2\n", name="my.tsv").systems["my.tsv"]
+    assert version.lines == tuple(TOKENS)
+    assert version.marks == ((), (Mark(1, 2, "", False),))
+
+
+def test_overlaps(tmp_path: Path) -> None:
+    """Suggestions go before marks, then the first by offset, then the longer."""
+    matches = [
+        lt(PLAIN[1], "go to school", rule="STYLE"),  # without a suggestion
+        lt(PLAIN[1], "go", "went", rule="SHORT"),
+        lt(PLAIN[1], "go to", "goes to", rule="LONG"),
+        lt(PLAIN[1], "to school", "schoolwards", rule="LATER"),
+        lt(PLAIN[1], "every", "every", rule="EQUAL"),
+        lt(PLAIN[1], "day", rule="MARK"),
+    ]
+    version = corpus(tmp_path, [{"matches": []}, {"matches": matches}]).systems["lt"]
+    assert version.lines[1] == "He goes to school every day ."
+    assert version.marks[1] == (  # type: ignore[index]
+        Mark(1, 3, "GRAMMAR:LONG", True),
+        Mark(5, 6, "GRAMMAR:MARK", False),
+    )
+    assert version.note == (
+        "6 matches: 1 changing nothing, 3 overlapping another, left out, "
+        "1 without a suggestion (counted by errant:mode=span and mode=token)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("y d", "yd", "He go to school everyday ."),  # two words grow together
+        ("school", "school,", "He go to school , every day ."),
+        ("day.", "day .", "He go to school every day ."),  # blanks beside punctuation
+        ("to ", "", "He go school every day ."),
+        (" ", " ", "He go to school every day ."),
+        ("o to", "oes in", "He goes in school every day ."),  # begins within a word
+        ("every day", "U.S. e-mails etc. don't", "He go to school U.S. e-mails etc. do n't ."),
+    ],
+)
+def test_suggestions_in_tokens(tmp_path: Path, old: str, new: str, line: str) -> None:
+    reply = [{"matches": []}, {"matches": [lt(PLAIN[1], old, new)]}]
+    version = corpus(tmp_path, reply).systems["lt"]
+    assert version.lines == (TOKENS[0], line)
+    assert bool(version.marks[1]) is (line != TOKENS[1])  # type: ignore[index]
+
+
+def test_two_matches_in_one_token(tmp_path: Path) -> None:
+    table = "line,offset,length,replacement\n1,0,1,D\n1,2,1,t\n"
+    version = corpus(tmp_path, table, tokens=["dad !"], plain=["dad!"]).systems["lt"]
+    assert version.lines == ("Dat !",)
+
+
+def test_other_languages_are_cut_by_their_tokeniser(tmp_path: Path) -> None:
+    # "é" is a letter and an accent, which NFC makes one character; the spans follow.
+    line = "Cafe\u0301, han gå hem."
+    made = corpus(
+        tmp_path,
+        [{"matches": [lt(line, "gå", "går"), lt(line, "hem")]}],
+        tokens=[line],
+        plain=None,
+        language=language_of("sv"),
+    )
+    version = made.systems["lt"]
+    assert version.lines[0].endswith("han går hem .")
+    tokens = made.sources[0].split()
+    spans = [tokens[mark.start : mark.end] for mark in version.marks[0]]  # type: ignore[index]
+    assert spans == [["gå"], ["hem"]]
+
+
+def test_spans_alone(tmp_path: Path) -> None:
+    replies = [{"matches": []}, {"matches": [lt(PLAIN[1], "go", "goes")]}]
+    version = corpus(tmp_path, replies, suggestions=0).systems["lt"]
+    assert version.lines == tuple(TOKENS)
+    assert version.marks == ((), (Mark(1, 2, "GRAMMAR:RULE", False),))
+
+
+GO = lt(PLAIN[1], "go", "goes")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([{"matches": []}] * 3, r"lt.jsonl: 3 replies, but .*plain.txt has 2 lines; expected one"),
+        ([{"matches": []}, {"error": 1}], r"lt.jsonl, line 2: no matches; expected LanguageTool's"),
+        ([{"matches": []}, {"matches": [{"offset": 1}]}], r"line 2, match 1: a field is missing"),
+        ([{"matches": []}, {"matches": [{**GO, "offset": "3"}]}], r"line 2, match 1: a field"),
+        ([{"matches": []}, {"matches": [{**GO, "offset": 1.5}]}], r"match 1: its span is not of w"),
+        ([{"matches": []}, {"matches": [GO, {**GO, "offset": 26}]}],
+         r"lt.jsonl, line 2, match 2: its span 26 to 28 is not within the 26 characters of"),
+        ([{"matches": []}, {"matches": [{**GO, "offset": 2}]}],
+         r"line 2, match 1: its span 2 to 4 of .*plain.txt holds another text than the match q"),
+        ([{"matches": []}, {"matches": [{**GO, "replacements": [{"value": "\ud83d"}]}]}],
+         r"line 2, match 1: a suggestion holds half a surrogate pair"),
+        ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}}]}], r"match 1: a field is"),
+        ("line,offset,length,replacement\n3,0,1,x", r"lt.jsonl, line 2: line 3 is not one of"),
+        ("line,offset,length,replacement\n1,zero,1,x", r"lt.jsonl, line 2: expected 4 cells, with"),
+        ("line,offset,length,replacement\n1,25,2,x", r"lt.jsonl, line 2: its span 25 to 27 is not"),
+    ],
+)  # fmt: skip
+def test_bad_matches(tmp_path: Path, content: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        corpus(tmp_path, content)
+
+
+def test_inside_a_surrogate_pair(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"match 1: offset 1 is inside a surrogate pair"):
+        corpus(
+            tmp_path,
+            {"matches": [{**lt("😀a", "a", "b"), "offset": 1}]},
+            tokens=["😀a"],
+            plain=None,
+        )
+
+
+def test_another_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"plain.txt has 1 lines, but .*source.txt has 2"):
+        corpus(tmp_path, [], plain=PLAIN[:1])
+    with pytest.raises(InputError, match=r"plain.txt, line 2: has other characters than .*source"):
+        corpus(tmp_path, [], plain=[PLAIN[0], "He went."])
+
+
+def test_matches_are_a_hypothesis_alone(tmp_path: Path) -> None:
+    path = tmp_path / "lt.json"
+    path.write_text(json.dumps({"matches": [GO]}))
+    with pytest.raises(InputError, match="matches of a grammar checker, expected sentences; `gecj"):
+        read_version(path)
+
+
+def test_names_of_further_hypotheses_are_free(tmp_path: Path) -> None:
+    (tmp_path / "lt-2.txt").write_text("a\nb\n")
+    corpus(tmp_path, [{"matches": []}, {"matches": [GO]}])
+    files = [tmp_path / "lt-2.txt", tmp_path / "lt.jsonl"]
+    texts = {"source_text": tmp_path / "plain.txt", "suggestions": 2}
+    with pytest.raises(InputError, match="system lt-2 is named twice"):
+        gecjury.read_corpus(tmp_path / "source.txt", files, **texts)  # type: ignore[arg-type]
+
+
+def test_json_lines_of_hypotheses_stay_texts(tmp_path: Path) -> None:
+    rows = [{"hypothesis": "a b", "matches": []}, {"hypothesis": "c d", "matches": []}]
+    assert corpus(tmp_path, rows, plain=None).systems["lt"].lines == ("a b", "c d")
+
+
+def scored(folder: Path, metric: str, **options: Any) -> dict[str, Any]:
+    """Counts by rule: the references correct an→a and go→goes, nothing else."""
+    replies = [
+        {"matches": [lt(PLAIN[0], "an", "a"), lt(PLAIN[0], "it", "that", rule="OTHER")]},
+        {"matches": [lt(PLAIN[1], "go", "went"), lt(PLAIN[1], "every day", rule="MARK")]},
+    ]
+    (folder / "ref.txt").write_text(
+        "This is a test , is n't it ?\nHe goes to school every day .\n", encoding="utf-8"
+    )
+    texts = corpus(folder, replies, references=[folder / "ref.txt"], **options)
+    (row,) = gecjury.score(texts, metric, Score(by_rule=2)).rows()
+    return row
+
+
+def test_counts_by_rule(tmp_path: Path) -> None:
+    pytest.importorskip("errant")
+    row = scored(tmp_path, "errant")
+    # an→a is a hit; it→that and go→went are in no reference. The mark corrects nothing.
+    assert row["precision"] == pytest.approx(1 / 3)
+    assert row["recall"] == pytest.approx(1 / 2)
+    tokens = 9 + 7
+    assert row["by_rule"] == {
+        "all rules": {"tp": 1, "fp": 2, "precision": pytest.approx(1 / 3), "alarms": 2,
+                      "alarms_per_1000": pytest.approx(1000 * 2 / tokens)},
+        "RULE": {"tp": 1, "fp": 1, "precision": 0.5, "alarms": 1,
+                 "alarms_per_1000": pytest.approx(1000 / tokens)},
+        "OTHER": {"tp": 0, "fp": 1, "precision": 0.0, "alarms": 1,
+                  "alarms_per_1000": pytest.approx(1000 / tokens)},
+    }  # fmt: skip
+
+
+def test_detection_counts_marks(tmp_path: Path) -> None:
+    pytest.importorskip("errant")
+    row = scored(tmp_path, "errant:mode=span")
+    # Spans of the references: [2,3) and [1,2). Hit by an→a and go→went; "it" and the mark are not.
+    assert row["precision"] == pytest.approx(2 / 4)
+    assert row["recall"] == 1
+    counts = {rule: (r["tp"], r["fp"]) for rule, r in row["by_rule"].items()}
+    assert counts == {"all rules": (2, 2), "RULE": (2, 0), "OTHER": (0, 1), "MARK": (0, 1)}
+    assert scored(tmp_path, "errant:mode=span", suggestions=0)["precision"] == pytest.approx(2 / 4)
+
+
+def test_rules_need_a_checker(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="--by-rule: expected the matches of a grammar"):
+        gecjury.score("sample", "green", Score(by_rule=1))
