@@ -25,7 +25,7 @@ OUTPUTS = {
 }  # fmt: skip
 JUDGED = ["source,correction,score,reason", "My uncle drive .,My uncle drives .,5,Right."]
 VERDICTS = ["sentence,system,start,end,correction,valid", "1,system,0,1,The,right"]
-REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0}
+REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0, "clean": 0}
 
 
 def sample(name: str, lines: int = LINES) -> list[str]:
