@@ -27,12 +27,16 @@ class Version:
             they have to be extracted from the text.
         sources: the sentences that those edits belong to, where the file gave them.
         text: the lines as they were written, where a tokeniser cut them; None where `lines` are.
+        essays: where each line is an essay with an id, the line of the file that each id stands in.
+        borrowed: numbers of the lines that the file lacks and that are another reference's.
     """
 
     lines: tuple[str, ...]
     edits: tuple[tuple[Edit, ...], ...] | None = None
     sources: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
+    essays: Mapping[str, int] | None = None
+    borrowed: tuple[int, ...] = ()
 
     @cached_property
     def types(self) -> Counter[str] | None:
@@ -46,7 +50,9 @@ class Version:
         edits = None if self.edits is None else tuple(self.edits[row] for row in rows)
         sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
         text = None if self.text is None else tuple(self.text[row] for row in rows)
-        return Version(tuple(self.lines[row] for row in rows), edits, sources, text)
+        borrowed = tuple(n for n, row in enumerate(rows) if row in self.borrowed)
+        lines = tuple(self.lines[row] for row in rows)
+        return Version(lines, edits, sources, text, borrowed=borrowed)
 
     def as_text(self, language: Language) -> Version:
         """Return the lines as they were written, or as near as their language tells."""
@@ -199,8 +205,13 @@ class Corpus:
         if "references" in needs:
             for index, version in enumerate(self.references):
                 count = sum(len(overlapping_edits(line)) for line in version.edits or ())
+                name = self.label(f"reference {index}")
+                if version.borrowed:
+                    remarks.append(
+                        f"{name}: essays that it lacks are those of another reference: "
+                        f"{len(version.borrowed)} of {len(self)}"
+                    )
                 if count:
-                    name = self.label(f"reference {index}")
                     remarks.append(
                         f"{name}: edits that overlap another of the same annotator: {count}; where "
                         "edits are compared all count as they stand, and the text has them applied "
