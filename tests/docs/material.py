@@ -12,6 +12,7 @@ from gecjury.datasets.run import score_dataset
 from gecjury.prompts import prompt_text
 from tests import datasets, tiny
 from tests.judges.tinymodel import make_tiny_model
+from tests.shell import REPOSITORY
 
 LINES = 20
 """Sentences of every text; the documentation asks for line 17 of one."""
@@ -45,6 +46,9 @@ def lay(folder: Path) -> None:
     _lay_dataset(folder, sources, texts)
     _lay_benchmark(folder / "mine", sources, texts)
     _lay_tables(folder, sources, texts)
+    _lay_essays(folder, sources, texts)
+    page = (REPOSITORY / "docs/guides/data.md").read_text(encoding="utf-8")
+    write(folder / "spanish.csv", page.partition("```csv\n")[2].partition("\n```")[0].split("\n"))
     study = ['benchmarks = ["sample", "mine"]', 'metrics = ["green", "changes"]']
     write(folder / "study.toml", [*study, "[settings]", "resamples = 50"])
     write(folder / "free.txt", ["changes", "gleu"])
@@ -74,6 +78,27 @@ def _lay_edits(folder: Path) -> None:
         assert main([*words, "-o", str(folder / f"{name}.m2")]) == 0
     (folder / "conll14.errant").write_bytes((folder / "gold.m2").read_bytes())
     write(folder / "nucle14-2a.txt", sample("source.txt"))
+
+
+def _lay_essays(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
+    """Essays of five sentences each, in MultiGEC's layout."""
+    names = {"mine": "mine", "theirs": "theirs"}
+    for corpus in ("sv-swell_gold", "uk-ua_gec"):
+        names |= {
+            f"{corpus}-orig-dev": "",
+            f"{corpus}-ref1-dev": "ref",
+            f"{corpus}-ref2-dev": "ref1",
+        }
+    for name, text in names.items():
+        lines = texts.get(text, sources)
+        write(
+            folder / f"{name}.md",
+            [
+                line
+                for number, start in enumerate(range(0, LINES, 5))
+                for line in (f"### essay_id = {number}", *lines[start : start + 5], "")
+            ],
+        )
 
 
 def _lay_dataset(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
