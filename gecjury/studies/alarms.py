@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
-from gecjury.errors import InputError
+from gecjury.errors import InputError, OptionError
 from gecjury.extraction.extract import corpus_edits
 from gecjury.report.result import Column, Reader, Record, Result, Table
 from gecjury.report.words import certainty
@@ -36,6 +36,8 @@ class Alarms(Study):
     Attributes:
         by: groups of sentences (register, level), each counted by itself: a file of one label a
             line of CLEAN, or a column of a table (TSV, CSV, JSON lines) of one row a line.
+        documents: sentences of one document vary together, and are resampled and swapped together:
+            a file or column as of --by, with the document of each sentence.
         show: error types and edits listed for each system.
         resampling: the bootstrap over sentences, and the paired tests between systems.
         seed: seed of the resampling and of the tests.
@@ -53,6 +55,7 @@ class Alarms(Study):
     metrics: ClassVar[str | None] = None
     page: ClassVar[bool] = True
     by: str | None = option(None, metavar="FILE[:COLUMN]")
+    documents: str | None = option(None, metavar="FILE[:COLUMN]")
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),
@@ -89,7 +92,7 @@ class Alarms(Study):
         good = replace(corpus.take(lines), references=(), gold=None)
         edits = corpus_edits(good, "embedded", "spacy2", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
-        counts = _Counts.of(good, counted)
+        counts = _Counts.of(good, counted, self._documents(len(corpus), lines))
         rows, significance = self._rows(good.names, counts)
         place = {line: row for row, line in enumerate(lines)}
         parts = {
@@ -115,7 +118,7 @@ class Alarms(Study):
                 "by": by,
                 "uncertainty": {
                     "resamples": how.resamples,
-                    "over": "sentences",
+                    "over": counts.over,
                     "permutations": how.permutations,
                     "seed": self.seed,
                     "confidence": how.confidence,
@@ -129,6 +132,22 @@ class Alarms(Study):
             verdict=(self._verdict(rows, significance[0], counts),),
         )
 
+    def _documents(self, sentences: int, lines: Sequence[int]) -> IntArray | None:
+        """Return the number of the document of each good sentence; None where none is named."""
+        if self.documents is None:
+            return None
+        _, groups = read_groups(self.documents, sentences, "--documents", sentences)
+        of_line = np.empty(sentences, dtype=np.int64)
+        for document, members in enumerate(groups.values()):
+            of_line[members] = document
+        documents = of_line[list(lines)]
+        if len(set(documents.tolist())) < 2:
+            raise OptionError(
+                f"--documents {self.documents}: all good sentences are of one document; expected "
+                "two documents or more"
+            )
+        return documents
+
     def _rows(
         self, systems: Sequence[str], counts: _Counts
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -136,7 +155,7 @@ class Alarms(Study):
         how = self.resampling
         figures = counts.figures(how, self.seed)
         shares = np.array([one["changed"] for one in figures])
-        p = mean_pair_tests(counts.changed, how.permutations, self.seed)
+        p = mean_pair_tests(counts.sums().changed, how.permutations, self.seed)
         adjusted = holm_matrix(p)
         # Fewer alarms are better, whereas ranks are by the larger score.
         ranks = rank_ranges(-shares, adjusted, how.level)
@@ -162,10 +181,11 @@ class Alarms(Study):
         columns = [Column("system"), *_FIGURES]
         legend = f"[low, high]: {how.confidence:.0%}; changed: share of sentences; less is better"
         about = [
-            f"changed: share of sentences that the system changes, {how.confidence:.0%} Wilson "
-            "interval; edits in 1,000 words: words of the good text that hold a letter or digit, "
-            f"{how.confidence:.0%} percentile bootstrap over sentences, {how.resamples} resamples, "
-            f"seed {self.seed}"
+            "changed: share of sentences that the system changes"
+            f"{', Wilson interval' if counts.documents is None else ''}; edits in 1,000 words: "
+            f"words of the good text that hold a letter or digit; [low, high]: "
+            f"{how.confidence:.0%} percentile bootstrap over {counts.over}, {how.resamples} "
+            f"resamples, seed {self.seed}"
         ]
         if len(rows) > 1:
             columns += [
@@ -268,19 +288,28 @@ class _Counts:
         changed: S × N, 1 where the tokens of a sentence are others, else 0.
         edits: S × N numbers of edits.
         words: shape (N,), tokens of the source that hold a letter or digit.
+        documents: shape (N,), the number of the document of each sentence; None where every
+            sentence stands alone.
     """
 
     changed: FloatArray
     edits: FloatArray
     words: FloatArray
+    documents: IntArray | None
 
     @classmethod
-    def of(cls, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> _Counts:
+    def of(
+        cls,
+        good: Corpus,
+        counted: Sequence[Sequence[Sequence[Edit]]],
+        documents: IntArray | None,
+    ) -> _Counts:
         """Count a corpus of good text.
 
         Args:
             good: the texts.
             counted: the edits of every system and sentence.
+            documents: see the class.
         """
         sources = [source.split() for source in good.sources]
         changed = [
@@ -289,11 +318,32 @@ class _Counts:
         ]
         words = [sum(any(map(str.isalnum, token)) for token in source) for source in sources]
         edits = [[len(line) for line in lines] for lines in counted]
-        return cls(np.array(changed, float), np.array(edits, float), np.array(words, float))
+        return cls(
+            np.array(changed, float), np.array(edits, float), np.array(words, float), documents
+        )
+
+    @property
+    def over(self) -> str:
+        """The units that are resampled."""
+        return "sentences" if self.documents is None else "documents"
 
     def take(self, rows: IntArray) -> _Counts:
         """Return the counts of some sentences."""
-        return _Counts(self.changed[:, rows], self.edits[:, rows], self.words[rows])
+        documents = None if self.documents is None else self.documents[rows]
+        return _Counts(self.changed[:, rows], self.edits[:, rows], self.words[rows], documents)
+
+    def sums(self) -> _Sums:
+        """Return the sums over each unit that is resampled."""
+        ones = np.ones(len(self.words))
+        if self.documents is None:
+            return _Sums(self.changed, self.edits, self.words, ones)
+        _, units = np.unique(self.documents, return_inverse=True)
+
+        def summed(values: FloatArray) -> FloatArray:
+            return np.array([np.bincount(units, weights=row) for row in values])
+
+        both = summed(np.array([self.words, ones]))
+        return _Sums(summed(self.changed), summed(self.edits), *both)
 
     def figures(self, how: Resampling, seed: int) -> list[dict[str, Any]]:
         """Return the figures of every system over these sentences.
@@ -302,28 +352,43 @@ class _Counts:
             how: confidence and resamples of the intervals.
             seed: of the resamples.
         """
-        size = len(self.words)
-        rates = _PER * ratio(self.edits.sum(axis=1), self.words.sum(), np.nan)
-        draws = sentence_draws(size, how.resamples, seed)
-        drawn = np.empty((how.resamples, len(rates)))
-        for part in blocks(how.resamples, size):
-            weights = draw_weights(draws[part], size)
-            drawn[part] = _PER * ratio(
-                weights @ self.edits.T, weights @ self.words[:, None], np.nan
-            )
+        sums, size = self.sums(), len(self.words)
+        units = len(sums.words)
+        draws = sentence_draws(units, how.resamples, seed)
+        shares, rates = np.empty((2, how.resamples, len(self.edits)))
+        for part in blocks(how.resamples, units):
+            weights = draw_weights(draws[part], units)
+            words, sentences = weights @ sums.words[:, None], weights @ sums.sentences[:, None]
+            shares[part] = ratio(weights @ sums.changed.T, sentences, np.nan)
+            rates[part] = _PER * ratio(weights @ sums.edits.T, words, np.nan)
+        made = _PER * ratio(self.edits.sum(axis=1), self.words.sum(), np.nan)
         return [
             {
                 "changed": float(changed / size),
-                "ci95": list(wilson_interval(changed, size, how.confidence)),
+                # A share of sentences that stand alone has an interval of its own.
+                "ci95": list(
+                    wilson_interval(changed, size, how.confidence)
+                    if self.documents is None
+                    else interval(shares[:, row], how.confidence)[0]
+                ),
                 "changed_sentences": int(changed),
                 "edits": int(edits),
                 "per_thousand": float(rate),
-                "per_thousand_ci95": list(interval(drawn[:, row], how.confidence)[0]),
+                "per_thousand_ci95": list(interval(rates[:, row], how.confidence)[0]),
             }
             for row, (changed, edits, rate) in enumerate(
-                zip(self.changed.sum(axis=1), self.edits.sum(axis=1), rates, strict=True)
+                zip(self.changed.sum(axis=1), self.edits.sum(axis=1), made, strict=True)
             )
         ]
+
+
+class _Sums(NamedTuple):
+    """Sums over U sentences or documents: `changed` and `edits` S × U, the others shape (U,)."""
+
+    changed: FloatArray
+    edits: FloatArray
+    words: FloatArray
+    sentences: FloatArray
 
 
 def _good_lines(corpus: Corpus) -> list[int]:

@@ -135,6 +135,28 @@ def test_groups_have_figures_of_their_own(tmp_path: Path) -> None:
     assert result.notes[-1] == "groups without good text are left out: other"
 
 
+def test_sentences_of_a_document_are_drawn_and_swapped_together(tmp_path: Path) -> None:
+    about = tmp_path / "documents.txt"
+    about.write_text("one\none\ntwo\ntwo\n", encoding="utf-8")
+    settings = Alarms(documents=str(about), resampling=FAST.resampling)
+    every = [f"{line} Yes !" for line in CLEAN]
+    corpus = corpus_of_texts(CLEAN, {"busy": BUSY, "every": every, "quiet": QUIET})
+    result = gecjury.alarms(corpus, (), settings)
+    # busy changes both sentences of one document and none of the other: 0, 1/2 or 1 in a draw.
+    assert {row["system"]: row["ci95"] for row in result.rows()} == {
+        "quiet": [0.0, 0.0],
+        "busy": [0.0, 1.0],
+        "every": [1.0, 1.0],
+    }
+    # Of the 2² swaps of two documents two give a difference of 1, against 2 of 2⁴ sentences.
+    (tests,) = result.table("significance").rows
+    assert tests["p"][1, 2] == 2 / 4
+    assert result.facts["uncertainty"]["over"] == "documents"
+    about.write_text("one\none\none\none\n", encoding="utf-8")
+    with pytest.raises(OptionError, match="all good sentences are of one document"):
+        gecjury.alarms(corpus, (), settings)
+
+
 @pytest.mark.parametrize(
     ("texts", "options", "error", "words"),
     [
