@@ -5,9 +5,9 @@ scorer = gecjury.load("green", beta=2.0)
 table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
-What a command prints, a function gives: `score`, `rank`, `diff`, `pick`, `power`, `attack`,
-`maege`, `tune`, `explain`, `compare`, `estimate`. Each takes data (a corpus, a benchmark or a
-benchmark's name; `maege` and `tune` what they are about), metrics and settings, and gives a
+What a command prints, a function gives: `score`, `rank`, `diff`, `alarms`, `pick`, `power`,
+`attack`, `maege`, `tune`, `explain`, `compare`, `estimate`. Each takes data (a corpus, a benchmark
+or a benchmark's name; `maege` and `tune` what they are about), metrics and settings, and gives a
 `Result` of tables: `rows()` has the records of the main one.
 
 ranked = gecjury.rank("sample", ["green", "gleu"])
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
+    from gecjury.studies.alarms import Alarms, alarms
     from gecjury.studies.attack import Attack, attack
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
+    "Alarms",
     "Attack",
     "Compare",
     "Comparison",
@@ -66,6 +68,7 @@ __all__ = [
     "ScoreTable",
     "Tune",
     "__version__",
+    "alarms",
     "attack",
     "compare",
     "corpus_of_texts",
@@ -103,6 +106,7 @@ _HOMES = {
         "gecjury.scoring": ("METRICS", "ScoreTable", "load"),
         "gecjury.scoring.given_scores": ("given_scores",),
         "gecjury.stats.resampling": ("Resampling",),
+        "gecjury.studies.alarms": ("Alarms", "alarms"),
         "gecjury.studies.attack": ("Attack", "attack"),
         "gecjury.studies.compare": ("Compare", "compare"),
         "gecjury.studies.diff": ("Diff", "diff"),

@@ -83,6 +83,20 @@ def read_judgments(
     return replace(judged, notes=(*judged.notes, *notes))
 
 
+def judgments_of_rows(form: str, rows: Sequence[Row], corpus: Corpus) -> OwnJudgments:
+    """Return the judgments of rows.
+
+    Args:
+        form: `ratings`, `preferences` or `rankings`.
+        rows: with the columns of the form; sentences count from 1.
+        corpus: its systems and sentences are judged.
+
+    Raises:
+        InputError: a cell cannot be used, or there is no row.
+    """
+    return _FORMS[form][2](rows, corpus, 1)
+
+
 def _known_rows(
     path: Path, rows: Sequence[Row], systems: Sequence[str]
 ) -> tuple[Sequence[Row], tuple[str, ...]]:
@@ -282,6 +296,9 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
     "rankings": (("sentence", "system", "rank"), ("annotator", "item"), _rankings),
 }  # fmt: skip
 """The kinds of files: columns that must be there, columns that may be, and what reads the rows."""
+
+COLUMNS = {form: (needed, optional) for form, (needed, optional, _) in _FORMS.items()}
+"""Columns that must be there, and columns that may be, by form."""
 
 _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
 _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}

@@ -29,6 +29,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "score": "score hypotheses with any metrics",
         "rank": "rank systems by their scores",
         "diff": "two systems compared: what a new output gains and loses, and a gate for releases",
+        "alarms": "false alarms: how often systems change text that needs no change",
         "pick": "the best of several corrections of every sentence, and what choosing gains",
         "explain": "why a hypothesis scored what it did, edit by edit",
         "metrics": "every metric: name, family, what it needs, signature",

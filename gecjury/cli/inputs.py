@@ -380,11 +380,11 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
             )
         files = (args.reference_files, args.m2)
         return read_corpus(source, outputs, *files, language_from(args))
-    # A table in TOML describes a benchmark; any other file alone cannot be one.
-    if Path(source).is_file() and Path(source).suffix != ".toml":
+    # A table may be a benchmark, or describe one in TOML; any other file alone cannot be one.
+    if Path(source).is_file() and Path(source).suffix not in (".toml", ".csv", ".tsv", ".jsonl"):
         raise OptionError(
             f"{source} stands alone: give a source file and at least one system output, or a "
-            "benchmark: its name, its folder or a .toml file"
+            "benchmark: its name, its folder, a .toml file or a table"
         )
     if args.reference_files or args.m2:
         raise OptionError(

@@ -45,6 +45,7 @@ STUDIES = {
     "score": "gecjury.studies.score:Score",
     "rank": "gecjury.studies.rank:Rank",
     "diff": "gecjury.studies.diff:Diff",
+    "alarms": "gecjury.studies.alarms:Alarms",
     "explain": "gecjury.studies.explain:Explain",
     "compare": "gecjury.studies.compare:Compare",
     "demo": "gecjury.studies.compare:Demo",

@@ -47,6 +47,8 @@ class Version:
         text: the lines as they were written, where a tokeniser cut them; None where `lines` are.
         marks: of a grammar checker's matches (`gecjury.corpus.matches`), one tuple a line.
         note: what became of those matches.
+        essays: where each line is an essay with an id, the line of the file that each id stands in.
+        borrowed: numbers of the lines that the file lacks and that are another reference's.
     """
 
     lines: tuple[str, ...]
@@ -55,6 +57,8 @@ class Version:
     text: tuple[str, ...] | None = None
     marks: tuple[tuple[Mark, ...], ...] | None = None
     note: str = ""
+    essays: Mapping[str, int] | None = None
+    borrowed: tuple[int, ...] = ()
 
     @cached_property
     def types(self) -> Counter[str] | None:
@@ -69,8 +73,9 @@ class Version:
         sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
         text = None if self.text is None else tuple(self.text[row] for row in rows)
         marks = None if self.marks is None else tuple(self.marks[row] for row in rows)
+        borrowed = tuple(n for n, row in enumerate(rows) if row in self.borrowed)
         lines = tuple(self.lines[row] for row in rows)
-        return Version(lines, edits, sources, text, marks, self.note)
+        return Version(lines, edits, sources, text, marks, self.note, borrowed=borrowed)
 
     def as_text(self, language: Language) -> Version:
         """Return the lines as they were written, or as near as their language tells."""
@@ -228,8 +233,13 @@ class Corpus:
         if "references" in needs:
             for index, version in enumerate(self.references):
                 count = sum(len(overlapping_edits(line)) for line in version.edits or ())
+                name = self.label(f"reference {index}")
+                if version.borrowed:
+                    remarks.append(
+                        f"{name}: essays that it lacks are those of another reference: "
+                        f"{len(version.borrowed)} of {len(self)}"
+                    )
                 if count:
-                    name = self.label(f"reference {index}")
                     remarks.append(
                         f"{name}: edits that overlap another of the same annotator: {count}; where "
                         "edits are compared all count as they stand, and the text has them applied "

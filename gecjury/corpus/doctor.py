@@ -12,10 +12,11 @@ from typing import Literal, get_args
 
 from gecjury.corpus.corpus import Version, named_lines
 from gecjury.corpus.edits import overlapping_edits
+from gecjury.corpus.essays import aligned_essays
 from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import chinese_notes, script_code, unparted_note
 from gecjury.corpus.matches import looks_like_matches
-from gecjury.corpus.reading import read_corpus, read_sources, read_versions, system_name
+from gecjury.corpus.reading import read_corpus, read_source, read_versions, system_name
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
 
@@ -104,6 +105,7 @@ def _examine(
     # A file of several annotators says of each what it says of all, so each finding is kept once.
     findings: dict[Finding, None] = {}
     sources: tuple[str, ...] = ()
+    source_read = None
     read: dict[Role, dict[str, tuple[Version, ...]]] = {"hypothesis": {}, "reference": {}}
 
     def add(path: str | Path, *remarks: tuple[Level, str] | str) -> None:
@@ -118,7 +120,8 @@ def _examine(
         except GecjuryError as error:
             add(gold, ("error", str(error)))
     try:
-        sources = read_sources(source)
+        source_read = read_source(source)
+        sources = source_read.lines
         reports.append(_report("source", source, sources, ()))
         add(source, *_encoding(source), *_writing(sources))
     except InputError as error:
@@ -134,6 +137,15 @@ def _examine(
             else:
                 overlaps = "keep" if role == "reference" else "reject"
                 versions = read_versions(path, overlaps=overlaps)
+                if source_read is not None:
+                    # A reference may take essays that it lacks from those before it.
+                    earlier = [v for of_file in read[role].values() for v in of_file]
+                    every = [*(earlier if role == "reference" else ()), *versions]
+                    names = [str(path)] * len(every)
+                    aligned = aligned_essays(
+                        source_read, str(source), names, every, shared=role == "reference"
+                    )
+                    versions = tuple(aligned[len(every) - len(versions) :])
         except InputError as error:
             add(path, ("error", str(error)))
             continue

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from gecjury.corpus.corpus import Corpus, Version, gold_versions
+from gecjury.corpus.essays import aligned_essays, looks_like_essays, parse_essays
 from gecjury.corpus.gold import join_annotators
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
@@ -31,12 +32,12 @@ def system_name(path: str | Path) -> str:
 
 
 def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Version, ...]:
-    """Read a text, M2 or JSON-lines file; the kind is told by its content.
+    """Read a text, M2 or JSON-lines file, or essays; the kind is told by its content.
 
     Args:
         path: the file. Text gives one version, M2 one for each annotator (an annotator without
             lines on a sentence left it as it is), JSON lines one from the strings or from the
-            objects' `text` fields.
+            objects' `text` fields, essays one with an essay a line (`gecjury.corpus.essays`).
         overlaps: a choice of `gecjury.corpus.m2.read_m2`.
 
     Raises:
@@ -78,6 +79,8 @@ def _versions_of(
             f"{shown_path(path)}: matches of a grammar checker, expected sentences; `gecjury edits "
             "SOURCE MATCHES -o FILE.m2` writes them as M2"
         )
+    if looks_like_essays(lines):
+        return (parse_essays(lines, shown_path(path)),), ()
     return (Version(_texts(path, lines, ("text", "hypothesis"))),), ()
 
 
@@ -117,7 +120,8 @@ def read_corpus(
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
-            or M2, whose S lines are taken.
+            M2, whose S lines are taken, or essays by id, whose order need not be that of the
+            other files.
         hypotheses: one file a system, which is called by its file's name unless names are given.
         references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
             references of that name; see `Corpus.with_references`.
@@ -141,7 +145,8 @@ def read_corpus(
     outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
     if isinstance(hypotheses, Mapping):
         outputs = hypotheses.items()
-    sources = read_sources(source)
+    source_read = read_source(source)
+    sources = source_read.lines
     texts = sources
     if source_text is not None:
         texts = _checked_text(source_text, sources, labels["source"])
@@ -154,7 +159,8 @@ def read_corpus(
             for number in range(1, suggestions + 1) if suggestions else (0,):
                 name = first if number < 2 else f"{first}-{number}"
                 checkers[name] = partial(corrected_version, matches, texts, language, number)
-                made[name] = checkers[name](sources)
+                # Of essays, matches name the lines, so that the order is the source's.
+                made[name] = replace(checkers[name](sources), essays=source_read.essays)
         else:
             made = {first: _hypothesis(path, content)}
         for name, version in made.items():
@@ -166,6 +172,9 @@ def read_corpus(
                 )
             systems[name] = version
             labels[label] = shown_path(path)
+    aligned = partial(aligned_essays, source_read, labels["source"])
+    files = [labels[f"system {name}"] for name in systems]
+    systems = dict(zip(systems, aligned(files, [*systems.values()]), strict=True))
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}
     gold_files: list[tuple[M2Sentence, ...]] = []
@@ -178,6 +187,7 @@ def read_corpus(
         for version in versions:
             # Sets by name stay apart: a metric takes them only where it is asked for that set.
             if name:
+                (version,) = aligned([shown_path(path)], [version])
                 if (lines := len(version.lines)) != len(sources):
                     raise InputError(
                         f"{shown_path(path)} has {lines} lines, but {labels['source']} has "
@@ -187,6 +197,7 @@ def read_corpus(
                 continue
             labels[f"reference {len(lists)}"] = shown_path(path)
             lists.append(version)
+    lists = aligned([labels[f"reference {n}"] for n in range(len(lists))], lists, shared=True)
     if gold is not None:
         # A file named as gold stands in for those among the references.
         gold_files = [read_gold(gold)]
@@ -205,6 +216,8 @@ def read_corpus(
         systems,
         tuple(lists),
         blocks,
+        # An essay is a document: its neighbours are others.
+        None if source_read.essays is None else (("", ""),) * len(sources),
         _labels=labels,
         reference_name=f"{len(lists)} given" if lists else "",
         reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
@@ -265,11 +278,19 @@ def _name_of(reference: str | Path) -> tuple[str, str | Path]:
 
 
 def read_sources(path: str | Path) -> tuple[str, ...]:
-    """Read sources: text lines, the S lines of an M2 file, or JSON lines."""
+    """Read sources: text lines, the S lines of an M2 file, JSON lines, or essays."""
+    return read_source(path).lines
+
+
+def read_source(path: str | Path) -> Version:
+    """Read sources as `read_sources`, with the ids of essays."""
     lines = read_lines(path)
     if looks_like_m2(lines):
-        return tuple(block.source for block in parse_m2(lines, shown_path(path), overlaps="keep"))
-    return _texts(path, lines, ("source", "text"))
+        blocks = parse_m2(lines, shown_path(path), overlaps="keep")
+        return Version(tuple(block.source for block in blocks))
+    if looks_like_essays(lines):
+        return parse_essays(lines, shown_path(path))
+    return Version(_texts(path, lines, ("source", "text")))
 
 
 def _texts(path: str | Path, lines: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:

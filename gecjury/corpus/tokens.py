@@ -169,17 +169,17 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     def fold(text: str) -> str:
         return folded(text, language.fold)
 
-    def read(lines: Sequence[str], where: str) -> Version:
+    def read(old: Version, where: str) -> Version:
         # Folded before it is cut, so that a dictionary meets letters in one form.
-        plain = tuple(map(fold, lines))
+        plain = tuple(map(fold, old.lines))
         cut = tokenised(plain, language.tokens, where)
-        return Version(cut, text=None if cut == plain else plain)
+        return replace(old, lines=cut, text=None if cut == plain else plain)
 
     def version(old: Version, where: str) -> Version:
         if old.text is not None:
             return old  # read before
         if old.edits is None:
-            return replace(read(old.lines, where), marks=old.marks, note=old.note)
+            return read(old, where)
         if language.fold == "none":
             return old
         edits = tuple(
@@ -205,7 +205,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         sources = tuple(_folded_tokens(line, fold, where) for line in sources)
         text = text and tuple(map(fold, text))
     elif text is None:
-        made = read(sources, where)
+        made = read(Version(sources), where)
         sources, text = made.lines, made.text
     gold = corpus.gold and tuple(_folded_block(block, fold, where) for block in corpus.gold)
 

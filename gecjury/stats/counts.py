@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,24 @@ def defined_mean(values: FloatArray, axis: int) -> FloatArray:
     """Return the mean over an axis of the values that are not NaN; NaN where there are none."""
     defined = ~np.isnan(values)
     return ratio(np.where(defined, values, 0.0).sum(axis=axis), defined.sum(axis=axis), np.nan)
+
+
+def wilson_interval(count: float, total: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the score interval of a share (Wilson 1927), bounds from 0 to 1.
+
+    Unlike the bootstrap's it has a width where the share is 0 or 1.
+
+    Args:
+        count: of those that have the property.
+        total: of all, one at least.
+        confidence: above 0 and below 1.
+    """
+    from scipy.special import ndtri
+
+    square = float(ndtri((1 + confidence) / 2)) ** 2
+    middle = (count + square / 2) / (total + square)
+    spread = math.sqrt(square * (count * (total - count) / total + square / 4)) / (total + square)
+    return max(0.0, middle - spread), min(1.0, middle + spread)
 
 
 def f_beta(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -110,24 +111,45 @@ def pair_tests(
         permutations: of each test.
         seed: of the permutations.
     """
-    size, lines = table.sentences.shape
-    signs, exact = permutation_signs(lines, permutations, seed)
-    first, second = np.triu_indices(size, 1)
-    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
-    if not pairs:
-        return np.full((size, size), np.nan)
-    if aggregate == "corpus" and not isinstance(scorer, MeanScorer):
-        # The corpus statistic is no mean of sentences: both outputs are scored as wholes.
-        null = approximate_randomisation(
-            lambda which: mixed_scores(scorer, table, pairs, which, np.arange(lines)), signs
-        )
-        observed = table.by_system.score[first] - table.by_system.score[second]
-    else:
+    if aggregate != "corpus" or isinstance(scorer, MeanScorer):
         cells = table.sentences
         if aggregate in ("trueskill", "expected-wins"):
             cells = win_rates(cells)
-        null, observed = swapped_means((cells[first] - cells[second]).T, signs)
+        return mean_pair_tests(cells, permutations, seed)
+    size, lines = table.sentences.shape
+    pairs = _pairs(size)
+    if not pairs:
+        return np.full((size, size), np.nan)
+    signs, exact = permutation_signs(lines, permutations, seed)
+    # The corpus statistic is no mean of sentences: both outputs are scored as wholes.
+    null = approximate_randomisation(
+        lambda which: mixed_scores(scorer, table, pairs, which, np.arange(lines)), signs
+    )
+    first, second = zip(*pairs, strict=True)
+    observed = table.by_system.score[list(first)] - table.by_system.score[list(second)]
     return symmetric(size, pairs, tail_p(null, observed, exact))
+
+
+def mean_pair_tests(cells: FloatArray, permutations: int, seed: int) -> FloatArray:
+    """Two-sided p of the difference of every two systems' means, S × S, NaN on the diagonal.
+
+    Args:
+        cells: values of sentences, S × N; NaN is left out.
+        permutations: of each test.
+        seed: of the permutations.
+    """
+    size, lines = cells.shape
+    pairs = _pairs(size)
+    if not pairs:
+        return np.full((size, size), np.nan)
+    signs, exact = permutation_signs(lines, permutations, seed)
+    first, second = map(list, zip(*pairs, strict=True))
+    null, observed = swapped_means((cells[first] - cells[second]).T, signs)
+    return symmetric(size, pairs, tail_p(null, observed, exact))
+
+
+def _pairs(size: int) -> list[tuple[int, int]]:
+    return list(combinations(range(size), 2))
 
 
 def scores_without(scorer: Scorer, table: ScoreTable, lines: Sequence[int]) -> FloatArray:

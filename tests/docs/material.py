@@ -13,6 +13,7 @@ from gecjury.datasets.run import score_dataset
 from gecjury.prompts import prompt_text
 from tests import datasets, tiny
 from tests.judges.tinymodel import make_tiny_model
+from tests.shell import REPOSITORY
 
 LINES = 20
 """Sentences of every text; the documentation asks for line 17 of one."""
@@ -26,7 +27,7 @@ OUTPUTS = {
 }  # fmt: skip
 JUDGED = ["source,correction,score,reason", "My uncle drive .,My uncle drives .,5,Right."]
 VERDICTS = ["sentence,system,start,end,correction,valid", "1,system,0,1,The,right"]
-REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0}
+REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0, "clean": 0}
 
 
 def sample(name: str, lines: int = LINES) -> list[str]:
@@ -47,6 +48,9 @@ def lay(folder: Path) -> None:
     _lay_dataset(folder, sources, texts)
     _lay_benchmark(folder / "mine", sources, texts)
     _lay_tables(folder, sources, texts)
+    _lay_essays(folder, sources, texts)
+    page = (REPOSITORY / "docs/guides/data.md").read_text(encoding="utf-8")
+    write(folder / "spanish.csv", page.partition("```csv\n")[2].partition("\n```")[0].split("\n"))
     study = ['benchmarks = ["sample", "mine"]', 'metrics = ["green", "changes"]']
     write(folder / "study.toml", [*study, "[settings]", "resamples = 50"])
     write(folder / "free.txt", ["changes", "gleu"])
@@ -90,6 +94,27 @@ def _lay_matches(folder: Path, sources: list[str]) -> None:
         lints.append({"inner": inner, "span": span, "problem_text": word, "rule": "SpellCheck"})
     replies = [json.dumps({"lints": lints if row == 0 else []}) for row in range(len(plain))]
     write(folder / "harper.jsonl", replies)
+
+
+def _lay_essays(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
+    """Essays of five sentences each, in MultiGEC's layout."""
+    names = {"mine": "mine", "theirs": "theirs"}
+    for corpus in ("sv-swell_gold", "uk-ua_gec"):
+        names |= {
+            f"{corpus}-orig-dev": "",
+            f"{corpus}-ref1-dev": "ref",
+            f"{corpus}-ref2-dev": "ref1",
+        }
+    for name, text in names.items():
+        lines = texts.get(text, sources)
+        write(
+            folder / f"{name}.md",
+            [
+                line
+                for number, start in enumerate(range(0, LINES, 5))
+                for line in (f"### essay_id = {number}", *lines[start : start + 5], "")
+            ],
+        )
 
 
 def _lay_dataset(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:

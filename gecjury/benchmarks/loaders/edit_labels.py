@@ -29,6 +29,9 @@ from gecjury.corpus.rows import read_table
 from gecjury.textfiles import read_json
 
 _AQUA = {"aqua-en": "AQUA/data/eval/gold_en.csv", "aqua-uk": "AQUA/data/eval/gold_ua.csv"}
+AQUA_COLUMNS = ("src", "tgt", "label", "alignment_labels", "alignment_labels_detailed")
+"""Columns of AQUA's files, whichever their language."""
+
 _TRUE = "TP"
 _FALSE = {"FP1": "meaning changed or made up", "FP2": "incorrect grammar", "FP3": "needless"}
 _OTHERS = {"TN": "unchanged, nothing to correct", "FN": "an error was missed"}
@@ -49,9 +52,10 @@ class _Edit:
 
 
 def load_aqua(request: LoadRequest) -> Benchmark:
-    """Load AQUA in one language for `gecjury.benchmarks.load.load_benchmark`."""
-    name = _AQUA[request.info.name]
-    path = request.folder.paths([name], wanted_by=request.info.name)[name]
+    """Load AQUA in one language, or a user's file of its columns, for `load_benchmark`."""
+    if (path := request.info.path) is None:
+        name = _AQUA[request.info.name]
+        path = request.folder.paths([name], wanted_by=request.info.name)[name]
     rows = read_table(path, texts=True).rows
     layout = lay_out([row["src"] for row in rows])
     corpus = placed_corpus(request, layout, [row["tgt"] for row in rows])

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -120,6 +120,10 @@ def own_info(path: Path) -> BenchmarkInfo:
     Raises:
         InputError: the folder or file is absent or incomplete.
     """
+    if path.is_file() and path.suffix.lower() in (".csv", ".tsv", ".jsonl"):
+        from gecjury.benchmarks.loaders.own_table import table_info
+
+        return table_info(path)
     layout = read_layout(path)
     every = tuple(system_name(file) for file in layout.outputs)
     return BenchmarkInfo(
@@ -155,12 +159,10 @@ def load_own(request: LoadRequest) -> Benchmark:
         notes, judged = _edits_alone(judged, layout, names), {}
     # Better said here than by tables in which nothing is compared.
     for view, judgments in judged.items():
-        _check_overlap(judgments, names, layout.judgments[view], request.systems)
-    rated = next((judgments.raters for judgments in judged.values() if judgments.raters), {})
+        check_overlap(judgments, names, layout.judgments[view], request.systems)
     # Ratings are of all systems; the corpus has those of the chosen set, in its order.
     rows = [whole.names.index(name) for name in names]
-    raters = {aspect: table[:, rows] for aspect, table in rated.items()}
-    ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
+    rated = next((judgments for judgments in judged.values() if judgments.raters), None)
     corpus = request.corpus(
         whole.sources,
         whole.systems,
@@ -173,12 +175,10 @@ def load_own(request: LoadRequest) -> Benchmark:
     return request.benchmark(
         corpus,
         rankings={view: judgments.items for view, judgments in judged.items()},
-        human={view: _human(judgments, whole.names) for view, judgments in judged.items()}
+        human={view: human_of(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
         notes=(*notes, *_elsewhere(layout, info.path)),
-        segment_scores=np.mean(list(ratings.values()), axis=0) if ratings else None,
-        ratings=ratings if len(ratings) > 1 else {},
-        raters=raters,
+        **({} if rated is None else ratings_of(rated, rows)),
         _verdicts=None
         if layout.verdicts is None
         else partial(read_own_verdicts, layout.verdicts, whole, layout.described.first_sentence),
@@ -223,7 +223,28 @@ def _compares(judged: OwnJudgments, names: Collection[str]) -> bool:
     return any(sum(system in names for system in item) > 1 for item in places)
 
 
-def _check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen: str) -> None:
+def ratings_of(judged: OwnJudgments, rows: Sequence[int]) -> dict[str, Any]:
+    """Return the attributes of a `Benchmark` that hold ratings.
+
+    Args:
+        judged: what people said, perhaps without ratings.
+        rows: systems of the judgments that stand in the corpus, in its order.
+    """
+    raters = {aspect: table[:, list(rows)] for aspect, table in judged.raters.items()}
+    ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
+    return {
+        "segment_scores": np.mean(list(ratings.values()), axis=0) if ratings else None,
+        "ratings": ratings if len(ratings) > 1 else {},
+        "raters": raters,
+    }
+
+
+def check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen: str) -> None:
+    """Refuse judgments that compare no two of the systems.
+
+    Raises:
+        InputError: names the file, and what would be compared.
+    """
     if _compares(judged, names):
         return
     every = {system for item in judged.items for group in item.groups for system in group}
@@ -255,7 +276,7 @@ def _edits_alone(
     return notes
 
 
-def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
+def human_of(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     """Return mean ratings, or scores from the rankings; NaN for a system that was not judged."""
     if judged.raters:
         mean = np.mean([defined_mean(table, 0) for table in judged.raters.values()], axis=0)
@@ -317,11 +338,7 @@ def _read_toml(path: Path) -> Description:
 def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
     # Resolved, since a folder may be named `.`.
     name = table.name or root.resolve().name
-    if name in BENCHMARKS:
-        raise InputError(
-            f"{where}: {name!r} is the name of a benchmark that is read from the data folder; "
-            f"give this one another `name` in {root / _TABLE}, or rename the folder"
-        )
+    check_own_name(name, where, f"give this one another `name` in {root / _TABLE}, or ")
     outputs = _files(root, table.outputs, "outputs", where)
     if not outputs:
         raise InputError(
@@ -345,6 +362,25 @@ def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
         language,
         _file(root, table.verdicts, "verdicts", where),
     )
+
+
+def check_own_name(name: str, where: Path, remedy: str = "") -> None:
+    """Refuse the name of a benchmark that is read from the data folder.
+
+    Args:
+        name: of an own benchmark.
+        where: its folder or file.
+        remedy: besides renaming.
+
+    Raises:
+        InputError: it is taken.
+    """
+    if name in BENCHMARKS:
+        what = "folder" if remedy else "file"
+        raise InputError(
+            f"{where}: {name!r} is the name of a benchmark that is read from the data folder; "
+            f"{remedy}rename the {what}"
+        )
 
 
 def _file(root: Path, name: str, key: str, where: Path) -> Path | None:

@@ -35,7 +35,6 @@ from gecjury.studies.diff.gate import (
     judge_gate,
     parse_gate,
 )
-from gecjury.studies.diff.groups import Groups, read_groups
 from gecjury.studies.diff.paired import (
     RATES,
     Outcomes,
@@ -46,6 +45,7 @@ from gecjury.studies.diff.paired import (
     type_counts,
     type_differences,
 )
+from gecjury.studies.groups import Groups, read_groups
 from gecjury.studies.score import three_counts
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.wording import number

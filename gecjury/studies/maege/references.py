@@ -9,13 +9,16 @@ from pathlib import Path
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.essays import looks_like_essays
 from gecjury.corpus.language import ENGLISH, Language, language_of
-from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, read_m2
-from gecjury.corpus.reading import read_versions
+from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, m2_annotations, read_m2
+from gecjury.corpus.reading import read_corpus, read_versions
 from gecjury.corpus.tokens import folded, in_language
 from gecjury.errors import InputError, OptionError, known_name
+from gecjury.extraction.extract import corpus_edits
 from gecjury.runtime import Runtime
 from gecjury.studies.maege.chains import Annotated, count_annotators
+from gecjury.textfiles import read_lines
 
 ALL = -1
 """Number of the reference set that serves the chains of every annotator."""
@@ -69,7 +72,7 @@ def read_annotated(
     """Read M2 files of the same sentences as one corpus, annotators numbered through.
 
     Args:
-        names: of `CORPORA`, or files.
+        names: of `CORPORA`, or files: M2, or essays and behind them their references.
         runtime: folders of data and caches.
         language: of the texts; by default that of the corpus by name, otherwise English.
 
@@ -84,7 +87,10 @@ def read_annotated(
     for name in names:
         if name not in CORPORA and not Path(name).exists():
             known_name("corpus (and no file)", name, CORPORA)
-    for name in names:
+    essays = bool(names) and names[0] not in CORPORA and looks_like_essays(read_lines(names[0]))
+    if essays:
+        merged = _essay_blocks(names, runtime, language or ENGLISH)
+    for name in () if essays else names:
         blocks = _known(name, runtime) if name in CORPORA else read_m2(name, overlaps="keep")
         if merged and [b.source.split() for b in blocks] != [b.source.split() for b in merged]:
             raise InputError(
@@ -103,6 +109,36 @@ def read_annotated(
         language = language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
     gold = in_fold(merged, language)
     return Corpus(tuple(block.source for block in gold), {}, gold=gold, language=language)
+
+
+def _essay_blocks(names: Sequence[str], runtime: Runtime, language: Language) -> list[M2Sentence]:
+    """Return essays with the edits of their references, an annotator a file.
+
+    Args:
+        names: files of the original essays, and of references, which may lack some.
+        runtime: workers and cache.
+        language: of the texts.
+
+    Raises:
+        OptionError: there is no reference.
+        InputError: a file is malformed, or holds other essays.
+    """
+    if len(names) < 2:
+        raise OptionError(f"{names[0]} holds essays; name the files of their references behind it")
+    corpus = read_corpus(names[0], [], names[1:], language=language)
+    edits = corpus_edits(corpus, "embedded", "spacy2", runtime).references
+    return [
+        M2Sentence(
+            " ".join(source.split()),
+            tuple(
+                line
+                for number, version in enumerate(corpus.references)
+                if row not in version.borrowed
+                for line in m2_annotations(edits[number][row], number)
+            ),
+        )
+        for row, source in enumerate(corpus.sources)
+    ]
 
 
 def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:

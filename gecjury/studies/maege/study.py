@@ -69,8 +69,8 @@ class Maege(Study):
     takes: ClassVar[Takes] = "m2"
     data_name: ClassVar[str] = "M2"
     data: ClassVar[str] = (
-        f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are put "
-        "together)"
+        f"{', '.join(CORPORA)}, M2 files of the same sentences (their annotators are put "
+        "together), or essays of MultiGEC and their references"
     )
     keeps: ClassVar[bool] = True
     new_texts: ClassVar[str] = "maege"

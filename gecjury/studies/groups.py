@@ -19,18 +19,22 @@ Groups = dict[str, list[int]]
 """The numbers of the sentences of each group, groups by name."""
 
 
-def read_groups(named: str, sentences: int) -> tuple[str, Groups]:
+def read_groups(
+    named: str, sentences: int, flag: str = "--by", most: int = MOST_GROUPS
+) -> tuple[str, Groups]:
     """Read a label for each sentence, and return what labels are called, and the groups they make.
 
     Args:
         named: `FILE`, of one label a line, or `FILE:COLUMN`: a table with a header (tabs, or
             commas) or JSON lines, of one row a sentence.
         sentences: N.
+        flag: the option that names the file.
+        most: the most groups.
 
     Raises:
         InputError: no such file, another number of rows, no such table, or a table without a
             header; names file and line.
-        OptionError: no such column, or more than `MOST_GROUPS` groups.
+        OptionError: no such column, or more than `most` groups.
     """
     path, column = _split(named)
     # A table needs a column named; any other file has a label on each line.
@@ -38,12 +42,12 @@ def read_groups(named: str, sentences: int) -> tuple[str, Groups]:
         table = read_table(path, "a header with the names of the columns", texts=True)
         if not column:
             raise OptionError(
-                f"--by {named}: is a table; name a column of it, as {path}:COLUMN "
+                f"{flag} {named}: is a table; name a column of it, as {path}:COLUMN "
                 f"({', '.join(table.columns)})"
             )
         if column not in table.columns:
             raise OptionError(
-                f"--by {named}: no column is called {column!r:.60}: "
+                f"{flag} {named}: no column is called {column!r:.60}: "
                 f"{nearest(column, table.columns)}"
             )
         labels = [row.text(column) for row in table.rows]
@@ -52,15 +56,15 @@ def read_groups(named: str, sentences: int) -> tuple[str, Groups]:
     if len(labels) != sentences:
         what = "rows" if column else "lines"
         raise InputError(
-            f"{path} has {len(labels)} {what}, but the source has {sentences} lines: --by needs "
+            f"{path} has {len(labels)} {what}, but the source has {sentences} lines: {flag} needs "
             "one for each source line"
         )
     groups: Groups = {}
     for row, label in enumerate(labels):
         groups.setdefault(label or _NONE, []).append(row)
-    if len(groups) > MOST_GROUPS:
+    if len(groups) > most:
         raise OptionError(
-            f"--by {named}: {len(groups)} different labels; expected at most {MOST_GROUPS} groups "
+            f"{flag} {named}: {len(groups)} different labels; expected at most {most} groups "
             "of sentences"
         )
     return column or Path(path).name, dict(sorted(groups.items()))

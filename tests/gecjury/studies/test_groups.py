@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.errors import InputError, OptionError
-from gecjury.studies.diff.groups import read_groups
+from gecjury.studies.groups import read_groups
 
 
 @pytest.fixture

@@ -1,0 +1,212 @@
+"""A user's own benchmark in one table, texts and judgments together: a row a judgment.
+
+A row has `source`, `output` and a `score` or `rank`, and perhaps `system`, `annotator`, `language`
+and what judgments of that form may have. Without systems, corrections are compared within a source.
+Tables with AQUA's columns are read as AQUA is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.benchmarks.loaders.edit_labels import AQUA_COLUMNS
+from gecjury.benchmarks.loaders.own import check_overlap, check_own_name, human_of, ratings_of
+from gecjury.benchmarks.own_judgments import COLUMNS, judgments_of_rows
+from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
+from gecjury.benchmarks.table import BenchmarkInfo
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import language_of
+from gecjury.corpus.rows import Row, read_table
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import InputError, OptionError
+
+TABLES = (".csv", ".tsv", ".jsonl")
+"""Endings of tables."""
+
+_FORMS = {"score": "ratings", "rank": "rankings"}
+_TEXTS = ("source", "output")
+SHAPE = f"a table with the columns {', '.join(_TEXTS)} and {' or '.join(_FORMS)}"
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The rows of a table, with the places of their corrections.
+
+    Attributes:
+        form: form of the judgments, `ratings` or `rankings`.
+        rows: with the cells `sentence`, the number of the source from 1, and `system`.
+        corrections: corrections in the order of the file, each once, as a source and an output.
+        systems: by system its output of each source; empty where the table names no system.
+        layout: of the corrections.
+        notes: remarks for readers of results.
+    """
+
+    form: str
+    rows: tuple[Row, ...]
+    corrections: tuple[tuple[str, str], ...]
+    systems: dict[str, tuple[str, ...]]
+    layout: Layout
+    notes: tuple[str, ...]
+
+
+def table_info(path: Path) -> BenchmarkInfo:
+    """Return the offer of a table.
+
+    Raises:
+        InputError: the columns are others, or a cell cannot be used.
+    """
+    table = read_table(path, SHAPE, texts=True)
+    name = path.name.removesuffix(path.suffix)
+    check_own_name(name, path)
+    if {*AQUA_COLUMNS} <= {*table.columns}:
+        loader = "gecjury.benchmarks.loaders.edit_labels:load_aqua"
+        return BenchmarkInfo(name, "labels of your own", loader, path=path, tokens="intl")
+    read = _read(path)
+    names = tuple(read.systems)
+    return BenchmarkInfo(
+        name,
+        "judgments of your own",
+        "gecjury.benchmarks.loaders.own_table:load_table",
+        {"base": names, "all": names},
+        path=path,
+        language=_language(read.rows),
+    )
+
+
+def load_table(request: LoadRequest) -> Benchmark:
+    """Load a table for `gecjury.benchmarks.load.load_benchmark`."""
+    assert request.info.path is not None  # table_info set it
+    read = _read(request.info.path)
+    layout = read.layout
+    if not read.systems:
+        corpus = placed_corpus(request, layout, [output for _, output in read.corrections])
+        judged = judgments_of_rows(read.form, read.rows, corpus)
+        # Ratings are compared over all corrections, too; ranks only within a source.
+        if not judged.raters:
+            check_overlap(judged, corpus.names, request.info.path, request.systems)
+        notes = (
+            "the table names no systems: corrections are compared within a source and over all; "
+            "there is no level of systems",
+            *read.notes,
+            *judged.notes,
+        )
+        rankings = {"sentence": judged.items}
+        more = ratings_of(judged, range(len(corpus.names)))
+        return placed_benchmark(request, corpus, layout, notes, rankings=rankings, **more)
+    versions = {name: Version(lines) for name, lines in read.systems.items()}
+    judged = judgments_of_rows(read.form, read.rows, Corpus(layout.sources, versions))
+    names = tuple(versions)
+    check_overlap(judged, names, request.info.path, request.systems)
+    corpus = request.corpus(layout.sources, versions, ranked=judged.items)
+    return request.benchmark(
+        in_language(corpus, request.language),
+        rankings={"sentence": judged.items},
+        human={"sentence": human_of(judged, names)},
+        notes=(*read.notes, *judged.notes),
+        **ratings_of(judged, range(len(names))),
+    )
+
+
+def _read(path: Path) -> _Texts:
+    """Read the texts of a table, and number its sources and corrections."""
+    table = read_table(path, SHAPE, texts=True)
+    form = next((form for column, form in _FORMS.items() if column in table.columns), None)
+    if form is None or not {*_TEXTS} <= {*table.columns}:
+        raise InputError(
+            f"{path}: judgments alone are no benchmark, since texts are needed to score; columns "
+            f"{', '.join(table.columns):.300}; expected {SHAPE}, or a folder with these judgments, "
+            "source.txt and outputs/"
+        )
+    # Cells of JSON lines are of any kind, and quoted cells may hold line breaks.
+    rows = [
+        replace(row, cells={key: _LINE_BREAKS.sub(" ", row.text(key)) for key in row.cells})
+        for row in table.rows
+    ]
+    if not rows:
+        raise InputError(f"{path}: no row below the header; expected a judgment a row")
+    for row in rows:
+        if not row["source"]:
+            row.refuse("source", "the sentence that was corrected")
+    corrections = tuple(dict.fromkeys((row["source"], row["output"]) for row in rows))
+    layout = lay_out([source for source, _ in corrections])
+    sources = {source: number for number, source in enumerate(layout.sources)}
+    systems: dict[str, tuple[str, ...]] = {}
+    if "system" in table.columns:
+        systems = _outputs(rows, sources)
+        names = [row["system"] for row in rows]
+    else:
+        cells = dict(zip(corrections, layout.cells, strict=True))
+        names = [layout.names[cells[row["source"], row["output"]][0]] for row in rows]
+    placed = tuple(
+        replace(
+            row,
+            cells={**row.cells, "sentence": str(sources[row["source"]] + 1), "system": name},
+        )
+        for row, name in zip(rows, names, strict=True)
+    )
+    needed, optional = COLUMNS[form]
+    read = {*_TEXTS, *needed, *optional, "language"}
+    unread = [column for column in table.columns if column not in read]
+    notes = (f"columns that are not read: {', '.join(unread)}",) if unread else ()
+    return _Texts(form, placed, corrections, systems, layout, notes)
+
+
+_LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
+
+
+def _outputs(rows: Sequence[Row], sources: dict[str, int]) -> dict[str, tuple[str, ...]]:
+    """Return the output of each system for each source.
+
+    Raises:
+        InputError: a row names no system, a system has two outputs for a source, or none.
+    """
+    outputs: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if not row["system"]:
+            row.refuse("system", "the name of a system; without this column none is named")
+        first = outputs.setdefault(row["system"], {}).setdefault(row["source"], row)
+        if first["output"] != row["output"]:
+            row.refuse(
+                "output",
+                f"the output of {row['system']} for this source in line {first.line}; a system has "
+                "one output for a source",
+            )
+    first_rows = {row["source"]: row for row in reversed(rows)}
+    for name, of_system in outputs.items():
+        if missing := next((source for source in sources if source not in of_system), None):
+            row = first_rows[missing]
+            raise InputError(
+                f"{row.place('source')}: no output of system {name:.60} for {missing!r:.60}; "
+                "expected a row for each system and source, with an empty score where nobody rated "
+                "it, or no column system"
+            )
+    return {
+        name: tuple(of_system[source]["output"] for source in sources)
+        for name, of_system in outputs.items()
+    }
+
+
+def _language(rows: Iterable[Row]) -> str:
+    """Return the language that the rows name; English where they name none.
+
+    Raises:
+        InputError: an unknown language, or several.
+    """
+    named: dict[str, Row] = {}
+    for row in rows:
+        if row["language"]:
+            named.setdefault(row["language"], row)
+    codes = {}
+    for code, row in named.items():
+        try:
+            codes[language_of(code).code] = row
+        except OptionError as error:
+            raise InputError(f"{row.place('language')}: {error}") from None
+    if len(codes) > 1:
+        one, other = [*codes][:2]
+        codes[other].refuse("language", f"{one}, as above; one file holds one language")
+    return next(iter(codes), "en")

@@ -1,0 +1,479 @@
+"""How often systems change text that needs no change: `gecjury alarms`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
+from gecjury.errors import InputError, OptionError
+from gecjury.extraction.extract import corpus_edits
+from gecjury.report.result import Column, Reader, Record, Result, Table
+from gecjury.report.words import certainty
+from gecjury.settings import option
+from gecjury.stats.bootstrap import interval, sentence_draws
+from gecjury.stats.counts import ratio, wilson_interval
+from gecjury.stats.permutation import holm_matrix, rank_ranges, wmt_clusters
+from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.groups import Groups, read_groups
+from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.studies.system_tests import mean_pair_tests
+from gecjury.wording import listed, number, percent
+
+_PER = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alarms(Study):
+    """False alarms: how often systems change text that needs no change.
+
+    Attributes:
+        by: groups of sentences (register, level), each counted by itself: a file of one label a
+            line of CLEAN, or a column of a table (TSV, CSV, JSON lines) of one row a line.
+        documents: sentences of one document vary together, and are resampled and swapped together:
+            a file or column as of --by, with the document of each sentence.
+        show: error types and edits listed for each system.
+        resampling: the bootstrap over sentences, and the paired tests between systems.
+        seed: seed of the resampling and of the tests.
+    """
+
+    takes: ClassVar[Takes] = "either"
+    needs: ClassVar[tuple[Need, ...]] = ("texts", "edits")
+    data: ClassVar[str] = (
+        "good text and what systems made of it, CLEAN and OUTPUT...; or a benchmark's name"
+    )
+    data_name: ClassVar[str] = "CLEAN OUTPUT|BENCHMARK"
+    use_of_references: ClassVar[str] = (
+        "; only sentences that every reference leaves unchanged then count as good text"
+    )
+    metrics: ClassVar[str | None] = None
+    page: ClassVar[bool] = True
+    by: str | None = option(None, metavar="FILE[:COLUMN]")
+    documents: str | None = option(None, metavar="FILE[:COLUMN]")
+    show: int = option(5, metavar="N", least=0, most=1000)
+    resampling: Resampling = option(
+        Resampling(over="sentences", permutations=1000),
+        offers=("resamples", "confidence", "permutations"),
+    )
+    seed: int = option(0, least=0)
+
+    def check(self, work: Work) -> None:
+        """Refuse data that do not say which text is good."""
+        corpus = work.corpus
+        if work.benchmark is not None and not corpus.references:
+            raise InputError(
+                f"{work.benchmark.name} has no references, so that nothing says which of its "
+                "sentences need no change: give good text and outputs as files"
+            )
+        check_resamples(self.resampling.resamples, len(corpus))
+
+    def run(self, work: Work) -> Result:
+        """Count what systems change in good text.
+
+        Tables by name: `rows` has a record a system, the fewest alarms first: `changed`, the share
+        of sentences that it changes (0 to 1, less is better) with `ci95`; `per_thousand`, its edits
+        in 1,000 words with `per_thousand_ci95`; and `cluster`, `rank_range`, `ranks` and `p_next`
+        as `rank` has them. Table `groups` has the same figures by group of sentences; `types` and
+        `edits` the most frequent of each system; `alarms` every changed sentence; `significance`
+        all p-values.
+
+        Raises:
+            InputError: no sentence needs no change.
+        """
+        corpus = work.corpus
+        by, groups = read_groups(self.by, len(corpus)) if self.by else (None, {})
+        lines = _good_lines(corpus)
+        good = replace(corpus.take(lines), references=(), gold=None)
+        edits = corpus_edits(good, "embedded", "spacy2", work.runtime)
+        counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
+        counts = _Counts.of(good, counted, self._documents(len(corpus), lines))
+        rows, significance = self._rows(good.names, counts)
+        place = {line: row for row, line in enumerate(lines)}
+        parts = {
+            name: np.array([place[line] for line in members if line in place], dtype=np.int64)
+            for name, members in groups.items()
+        }
+        notes = [*_remarks(corpus, lines, groups, parts), *edits.notes]
+        tables = [
+            self._main(rows, counts, notes),
+            *self._group_table(by, parts, good.names, counts),
+            *self._frequent(good, counted, counts),
+            Table((), _alarms(good, lines, counted, counts), name="alarms"),
+            Table((), significance, name="significance"),
+        ]
+        how = self.resampling
+        return Result(
+            tuple(tables),
+            {
+                "sentences": counts.words.size,
+                "words": int(counts.words.sum()),
+                "of_sentences": len(corpus),
+                "good_by": "references" if corpus.references else "file",
+                "by": by,
+                "uncertainty": {
+                    "resamples": how.resamples,
+                    "over": counts.over,
+                    "permutations": how.permutations,
+                    "seed": self.seed,
+                    "confidence": how.confidence,
+                    "level": how.level,
+                    "correction": "holm",
+                },
+            },
+            tuple(notes),
+            language=good.language.code,
+            title=f"False alarms on good text{work.named}",
+            verdict=(self._verdict(rows, significance[0], counts),),
+        )
+
+    def _documents(self, sentences: int, lines: Sequence[int]) -> IntArray | None:
+        """Return the number of the document of each good sentence; None where none is named."""
+        if self.documents is None:
+            return None
+        _, groups = read_groups(self.documents, sentences, "--documents", sentences)
+        of_line = np.empty(sentences, dtype=np.int64)
+        for document, members in enumerate(groups.values()):
+            of_line[members] = document
+        documents = of_line[list(lines)]
+        if len(set(documents.tolist())) < 2:
+            raise OptionError(
+                f"--documents {self.documents}: all good sentences are of one document; expected "
+                "two documents or more"
+            )
+        return documents
+
+    def _rows(
+        self, systems: Sequence[str], counts: _Counts
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return the record of every system, the fewest alarms first, and all p-values."""
+        how = self.resampling
+        figures = counts.figures(how, self.seed)
+        shares = np.array([one["changed"] for one in figures])
+        p = mean_pair_tests(counts.sums().changed, how.permutations, self.seed)
+        adjusted = holm_matrix(p)
+        # Fewer alarms are better, whereas ranks are by the larger score.
+        ranks = rank_ranges(-shares, adjusted, how.level)
+        clusters = wmt_clusters(-shares, ranks)
+        order = sorted(range(len(systems)), key=lambda n: (shares[n], figures[n]["per_thousand"]))
+        rows = []
+        for at, index in enumerate(order, 1):
+            span, below = ranks[index], order[at : at + 1]
+            rows.append(
+                {
+                    "system": systems[index],
+                    **figures[index],
+                    "rank_range": None if span is None else list(span),
+                    "ranks": "–".join(map(str, dict.fromkeys(span))) if span else None,
+                    "cluster": clusters[index],
+                    "p_next": float(adjusted[index, below[0]]) if below else None,
+                }
+            )
+        return rows, [{"systems": list(systems), "p": p, "adjusted": adjusted}]
+
+    def _main(self, rows: Sequence[Record], counts: _Counts, notes: Sequence[str]) -> Table:
+        how = self.resampling
+        columns = [Column("system"), *_FIGURES]
+        legend = f"[low, high]: {how.confidence:.0%}; changed: share of sentences; less is better"
+        about = [
+            "changed: share of sentences that the system changes"
+            f"{', Wilson interval' if counts.documents is None else ''}; edits in 1,000 words: "
+            f"words of the good text that hold a letter or digit; [low, high]: "
+            f"{how.confidence:.0%} percentile bootstrap over {counts.over}, {how.resamples} "
+            f"resamples, seed {self.seed}"
+        ]
+        if len(rows) > 1:
+            columns += [
+                Column("ranks"),
+                Column("cluster"),
+                Column("p_next", "p to next", digits=4, p_value=True),
+            ]
+            level = f"{how.level:.2f}".removeprefix("0")
+            legend += f"; ranks, cluster: what tests leave open at {level}"
+            about.append(
+                "ranks, cluster: what paired approximate randomisation of the share leaves open "
+                f"at {level} after Holm's correction over all pairs of systems "
+                f"({how.permutations} permutations); p to next: corrected"
+            )
+        size = f"{number(counts.words.size)} sentences, {number(int(counts.words.sum()))} words"
+        table = Table(columns, rows, f"False alarms: {size}", [*about, *notes], "rows")
+        return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})
+
+    def _group_table(
+        self, by: str | None, parts: Mapping[str, IntArray], systems: Sequence[str], counts: _Counts
+    ) -> Iterator[Table]:
+        """Yield the figures of each group of sentences, if groups are told apart."""
+        if by is None:
+            return
+        rows = [
+            {"group": group, "system": system, "sentences": len(members), **figures}
+            for group, members in parts.items()
+            if len(members)
+            for system, figures in zip(
+                systems, counts.take(members).figures(self.resampling, self.seed), strict=True
+            )
+        ]
+        columns = [Column("group", by), Column("system"), Column("sentences"), *_FIGURES]
+        yield Table(columns, rows, f"By {by}", name="groups")
+
+    def _frequent(
+        self, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]], counts: _Counts
+    ) -> Iterator[Table]:
+        """Yield the most frequent error types and edits of each system."""
+        per_word = ratio(np.array(_PER), counts.words.sum(), np.nan)
+        types: list[dict[str, Any]] = []
+        edits: list[dict[str, Any]] = []
+        for system, lines in zip(good.names, counted, strict=True):
+            made = [
+                (_shown(good, row, edit), edit.type)
+                for row, line in enumerate(lines)
+                for edit in line
+            ]
+            types += [
+                {"system": system, "type": kind, "count": count, "per_thousand": count * per_word}
+                for kind, count in _most([kind for _, kind in made], self.show)
+            ]
+            edits += [
+                {"system": system, "edit": edit, "type": kind, "count": count}
+                for (edit, kind), count in _most(made, self.show)
+            ]
+        columns = [Column("system"), Column("type"), Column("count")]
+        columns.append(Column("per_thousand", "in 1,000 words", digits=2))
+        yield _one_line_a_system(
+            Table(columns, types, "Most frequent error types", name="types"), "type"
+        )
+        columns = [Column("system"), Column("edit"), Column("type"), Column("count")]
+        yield _one_line_a_system(Table(columns, edits, "Most frequent edits", name="edits"), "edit")
+
+    def _verdict(self, rows: Sequence[Record], tests: Record, counts: _Counts) -> str:
+        """Return which system raises the fewest alarms, how many, and how certainly the fewest."""
+        first = rows[0]
+        leaders = [row["system"] for row in rows if row["changed"] == first["changed"]]
+        low, high = (percent(bound) for bound in first["ci95"])
+        share = (
+            f"{percent(first['changed'])} of {number(counts.words.size)} good sentences "
+            f"({self.resampling.confidence:.0%}: {low} to {high})"
+        )
+        if len(leaders) > 1:
+            return f"{listed(leaders)} change the fewest: {share}."
+        rate = f"{number(first['per_thousand'], 1)} edits in 1,000 words"
+        lead = ""
+        if others := rows[1:]:
+            row_of = {name: row for row, name in enumerate(tests["systems"])}
+            adjusted = tests["adjusted"][row_of[first["system"]]]
+            p_values = {one["system"]: float(adjusted[row_of[one["system"]]]) for one in others}
+            gap = 100 * (others[0]["changed"] - first["changed"])
+            sure = certainty(p_values, "approximate randomisation", self.resampling.level)
+            lead = f"; {gap:.1f} points fewer than {others[0]['system']}, {sure}"
+        return f"{first['system']} changes {share}, {rate}{lead}."
+
+
+_FIGURES = (
+    Column("changed", interval="ci95"),
+    Column("edits"),
+    Column("per_thousand", "in 1,000 words", digits=1, interval="per_thousand_ci95"),
+)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What systems change in sentences.
+
+    Attributes:
+        changed: S × N, 1 where the tokens of a sentence are others, else 0.
+        edits: S × N numbers of edits.
+        words: shape (N,), tokens of the source that hold a letter or digit.
+        documents: shape (N,), the number of the document of each sentence; None where every
+            sentence stands alone.
+    """
+
+    changed: FloatArray
+    edits: FloatArray
+    words: FloatArray
+    documents: IntArray | None
+
+    @classmethod
+    def of(
+        cls,
+        good: Corpus,
+        counted: Sequence[Sequence[Sequence[Edit]]],
+        documents: IntArray | None,
+    ) -> _Counts:
+        """Count a corpus of good text.
+
+        Args:
+            good: the texts.
+            counted: the edits of every system and sentence.
+            documents: see the class.
+        """
+        sources = [source.split() for source in good.sources]
+        changed = [
+            [line.split() != source for line, source in zip(version.lines, sources, strict=True)]
+            for version in good.systems.values()
+        ]
+        words = [sum(any(map(str.isalnum, token)) for token in source) for source in sources]
+        edits = [[len(line) for line in lines] for lines in counted]
+        return cls(
+            np.array(changed, float), np.array(edits, float), np.array(words, float), documents
+        )
+
+    @property
+    def over(self) -> str:
+        """The units that are resampled."""
+        return "sentences" if self.documents is None else "documents"
+
+    def take(self, rows: IntArray) -> _Counts:
+        """Return the counts of some sentences."""
+        documents = None if self.documents is None else self.documents[rows]
+        return _Counts(self.changed[:, rows], self.edits[:, rows], self.words[rows], documents)
+
+    def sums(self) -> _Sums:
+        """Return the sums over each unit that is resampled."""
+        ones = np.ones(len(self.words))
+        if self.documents is None:
+            return _Sums(self.changed, self.edits, self.words, ones)
+        _, units = np.unique(self.documents, return_inverse=True)
+
+        def summed(values: FloatArray) -> FloatArray:
+            return np.array([np.bincount(units, weights=row) for row in values])
+
+        both = summed(np.array([self.words, ones]))
+        return _Sums(summed(self.changed), summed(self.edits), *both)
+
+    def figures(self, how: Resampling, seed: int) -> list[dict[str, Any]]:
+        """Return the figures of every system over these sentences.
+
+        Args:
+            how: confidence and resamples of the intervals.
+            seed: of the resamples.
+        """
+        sums, size = self.sums(), len(self.words)
+        units = len(sums.words)
+        draws = sentence_draws(units, how.resamples, seed)
+        shares, rates = np.empty((2, how.resamples, len(self.edits)))
+        for part in blocks(how.resamples, units):
+            weights = draw_weights(draws[part], units)
+            words, sentences = weights @ sums.words[:, None], weights @ sums.sentences[:, None]
+            shares[part] = ratio(weights @ sums.changed.T, sentences, np.nan)
+            rates[part] = _PER * ratio(weights @ sums.edits.T, words, np.nan)
+        made = _PER * ratio(self.edits.sum(axis=1), self.words.sum(), np.nan)
+        return [
+            {
+                "changed": float(changed / size),
+                # A share of sentences that stand alone has an interval of its own.
+                "ci95": list(
+                    wilson_interval(changed, size, how.confidence)
+                    if self.documents is None
+                    else interval(shares[:, row], how.confidence)[0]
+                ),
+                "changed_sentences": int(changed),
+                "edits": int(edits),
+                "per_thousand": float(rate),
+                "per_thousand_ci95": list(interval(rates[:, row], how.confidence)[0]),
+            }
+            for row, (changed, edits, rate) in enumerate(
+                zip(self.changed.sum(axis=1), self.edits.sum(axis=1), made, strict=True)
+            )
+        ]
+
+
+class _Sums(NamedTuple):
+    """Sums over U sentences or documents: `changed` and `edits` S × U, the others shape (U,)."""
+
+    changed: FloatArray
+    edits: FloatArray
+    words: FloatArray
+    sentences: FloatArray
+
+
+def _good_lines(corpus: Corpus) -> list[int]:
+    """Return the numbers of the sentences that need no change: all, or as the references say.
+
+    Lines that are empty in the source and in all outputs are no sentences.
+
+    Raises:
+        InputError: there are none.
+    """
+    lines = []
+    for row, source in enumerate(corpus.sources):
+        tokens = source.split()
+        if not tokens and not any(v.lines[row].split() for v in corpus.systems.values()):
+            continue
+        # An annotator may mark an error without correcting it, which leaves the text as it is.
+        if all(
+            version.lines[row].split() == tokens
+            and not (version.edits and counted_edits(version.edits[row], unknown=True))
+            for version in corpus.references
+        ):
+            lines.append(row)
+    if not lines:
+        reason = "every sentence is changed by some reference" if corpus.references else "no text"
+        raise InputError(
+            f"{corpus.label('source')}: {reason}; expected sentences that need no change"
+        )
+    return lines
+
+
+def _remarks(
+    corpus: Corpus, lines: Sequence[int], groups: Groups, parts: Mapping[str, IntArray]
+) -> Iterator[str]:
+    """Yield what was left out."""
+    if corpus.references:
+        yield (
+            f"good text: the {len(lines)} of {len(corpus)} sentences that no reference changes "
+            f"(references: {len(corpus.references)})"
+        )
+    elif len(lines) < len(corpus):
+        yield f"empty lines are left out: {len(corpus) - len(lines)}"
+    if empty := [name for name in groups if not len(parts[name])]:
+        yield f"groups without good text are left out: {', '.join(empty)}"
+
+
+def _shown(good: Corpus, row: int, edit: Edit) -> str:
+    """Return an edit as `[old→new]`."""
+    old = " ".join(good.sources[row].split()[edit.start : edit.end])
+    return good.language.joined(f"[{old}{ARROW}{edit.correction}]")
+
+
+def _most(items: Sequence[Any], count: int) -> list[tuple[Any, int]]:
+    """Return the most frequent items with their numbers, in an order of their own where equal."""
+    return sorted(Counter(items).items(), key=lambda pair: (-pair[1], pair[0]))[:count]
+
+
+def _one_line_a_system(table: Table, key: str) -> Table:
+    """Return a table that people see with one row a system: `[a→the] 4, [→,] 3`."""
+    listed: dict[str, list[str]] = {}
+    for row in table.rows:
+        listed.setdefault(row["system"], []).append(f"{row[key] or '(none)'} {row['count']}")
+    rows = [{"system": system, key: ", ".join(texts)} for system, texts in listed.items()]
+    brief = replace(table, columns=[Column("system"), Column(key, f"{key}s")], rows=rows)
+    instead: dict[Reader, Table] = {"brief": brief}
+    return replace(table, instead=instead)
+
+
+def _alarms(
+    good: Corpus,
+    lines: Sequence[int],
+    counted: Sequence[Sequence[Sequence[Edit]]],
+    counts: _Counts,
+) -> list[dict[str, Any]]:
+    """Return a record of every sentence that a system changes, with its edits marked."""
+    return [
+        {
+            "system": system,
+            "line": lines[row] + 1,
+            "marked": good.language.joined(
+                marked_edits(good.sources[row].split(), counted[number][row])
+            ),
+        }
+        for number, system in enumerate(good.names)
+        for row in np.flatnonzero(counts.changed[number]).tolist()
+    ]
+
+
+alarms = function_of(Alarms)

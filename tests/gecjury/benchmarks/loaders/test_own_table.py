@@ -1,0 +1,130 @@
+"""Benchmarks in one table: ratings and rankings with their texts, with systems and without."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.loaders.edit_labels import load_aqua
+from gecjury.cli import main
+from gecjury.errors import InputError, OptionError
+from tests.gecjury.benchmarks.loaders.test_edit_labels import TEXT as AQUA
+from tests.made_up import data_folder, request
+
+RATED = """\
+source,output,score,annotator,language
+Ella tiene un casa.,Ella tiene una casa.,5,ana,es
+Ella tiene un casa.,Ella tiene unas casa.,1,ana,es
+Ella tiene un casa.,Ella tiene una casa.,3,luis,es-MX
+"Querido Juan,
+¿cómo esta?","Querido Juan,
+¿cómo estás?",4,luis,
+"""
+RANKED = """\
+source,system,output,rank,annotator
+Ich gehen.,gut,Ich gehe.,1,anna
+Ich gehen.,faul,Ich gehen.,2,anna
+Du geht.,faul,Du geht.,2,anna
+Du geht.,gut,Du gehst.,1,anna
+"""
+
+
+def written(tmp_path: Path, text: str, name: str = "mine.csv") -> str:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_ratings_without_systems_are_of_places(tmp_path: Path) -> None:
+    made = load_benchmark(written(tmp_path, RATED))
+    assert (made.name, made.places, made.corpus.language.code) == ("mine", True, "es")
+    # Tokens as Spanish is cut; the line break in the quoted cells is a blank.
+    assert made.corpus.sources == ("Ella tiene un casa .", "Querido Juan , ¿ cómo esta ?")
+    assert made.corpus.systems["output2"].lines[0] == "Ella tiene unas casa ."
+    ana, luis = made.raters["rating"]
+    np.testing.assert_array_equal(ana, [[5, np.nan], [1, np.nan]])
+    np.testing.assert_array_equal(luis, [[3, 4], [np.nan, np.nan]])
+    # Means of the places: (5 + 3) / 2 and 4; 1 and none.
+    np.testing.assert_array_equal(made.segment_scores, [[4, 4], [1, np.nan]])
+    (first, *_) = made.rankings["sentence"]
+    assert (first.annotator, first.sentence, first.groups, first.ranks) == (
+        "ana", 0, (("output1",), ("output2",)), (1, 2),
+    )  # fmt: skip
+
+
+def test_rankings_with_systems_in_a_language_of_choice(tmp_path: Path) -> None:
+    made = load_benchmark(written(tmp_path, RANKED), lang="de")
+    assert (made.places, made.corpus.language.code) == (False, "de")
+    assert made.corpus.names == ("gut", "faul")
+    assert made.corpus.systems["gut"].lines == ("Ich gehe .", "Du gehst .")
+    assert made.corpus.groups is not None
+    scores = made.human_scores("expected-wins")
+    assert scores[0] > scores[1]
+
+
+def test_other_columns_are_told_and_json_lines_are_read(tmp_path: Path) -> None:
+    rows = [
+        {"source": "a b", "output": text, "score": score, "id": 7}
+        for text, score in (("a", 1), ("b", 2.5))
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    made = load_benchmark(written(tmp_path, text, "mine.jsonl"))
+    assert "columns that are not read: id" in made.notes
+    np.testing.assert_array_equal(made.segment_scores, [[1], [2.5]])
+
+
+def test_a_file_with_the_columns_of_aqua_is_read_as_aqua(tmp_path: Path) -> None:
+    name = "AQUA/data/eval/gold_en.csv"
+    theirs = load_aqua(request("aqua-en", data_folder(tmp_path, {name: AQUA})))
+    mine = load_benchmark(written(tmp_path, AQUA, "gold_de.csv"))
+    assert mine.name == "gold_de"
+    assert mine.fingerprint == theirs.fingerprint
+    assert mine.verdicts()[:2] == theirs.verdicts()[:2]
+    german = load_benchmark(str(tmp_path / "gold_de.csv"), lang="de")
+    assert german.corpus.language.code == "de"
+
+
+def test_compare_and_attack_take_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = written(tmp_path, RATED)
+    assert main(["compare", table, "-m", "changes", "--format", "json"]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert document["benchmark"] == "mine"
+    assert main(["analyse", "edits", table, "--format", "json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("source,output,score\n", "no row below the header"),
+        ("sentence,system,score\n1,a,2\n", "judgments alone are no benchmark"),
+        ("source,output,score\n,b,1\n", r"line 2, column source: ''; expected the sentence"),
+        ("source,output,score\na,b,x\n", r"line 2, column score: 'x'; expected a number"),
+        ("source,output,score\na,b,\n", "every score is empty"),
+        ("source,output,rank\na,b,0\n", r"line 2, column rank: '0'; expected a whole number"),
+        ("source,output,rank\na,b,1\na,b,2\n", "line 3, column system: 'output1'; expected a"),
+        ("source,output,rank\na,b,1\nc,d,1\n", "no sentence has judgments of two systems"),
+        (RANKED.replace("Du geht.,gut,Du gehst.,1,anna\n", ""), "no output of system gut for 'Du"),
+        (f"{RANKED}Du geht.,gut,Du gang.,1,ben\n", "line 6, column output: 'Du gang.'; expected"),
+        (RANKED.replace(",gut,", ",,"), "line 2, column system: ''; expected the name"),
+        (RATED.replace("es-MX", "de"), "line 4, column language: 'de'; expected es, as above"),
+        (RATED.replace("es-MX", "xq"), "line 4, column language: unknown language 'xq'"),
+        ('source,output,score\na,"b,1\n', "line 2: 2 cells; expected 3"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        load_benchmark(written(tmp_path, text))
+
+
+def test_names_of_benchmarks_are_taken(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'seeda' is the name of a benchmark .*; rename the file"):
+        load_benchmark(written(tmp_path, RATED, "seeda.csv"))
+    with pytest.raises(OptionError, match="unknown system set of mine 'fluency'"):
+        load_benchmark(written(tmp_path, RATED), systems="fluency")

@@ -1,0 +1,213 @@
+"""False alarms: shares, rates and tests by hand, good text by references, groups, command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gecjury
+from gecjury import Alarms, Resampling
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.errors import InputError, OptionError
+from gecjury.stats.counts import wilson_interval
+from tests.shell import Shell
+
+CLEAN = ["He goes home now .", "All is well here .", "We ate .", "It is 3 pm ."]
+"""4 + 4 + 2 + 4 = 14 words; full stops are none."""
+BUSY = ["He went home now .", "All is well here !", "We ate .", "It is 3 pm ."]
+QUIET = list(CLEAN)
+FAST = Alarms(resampling=Resampling(over="sentences", resamples=20, permutations=100))
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "low", "high"),
+    [
+        # z² = 3.8415: middle (1 + 1.9207) / 7.8415 = .3725, spread √(3.8415 (3/4 + .9604)) / 7.8415
+        (1, 4, 0.0456, 0.6994),
+        # Nothing of ten: from 0 to z² / (10 + z²) = 3.8415 / 13.8415.
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+    ],
+)
+def test_wilson_interval(count: int, total: int, low: float, high: float) -> None:
+    assert wilson_interval(count, total) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_shares_and_rates_of_the_fewest_alarms_first() -> None:
+    result = gecjury.alarms(corpus_of_texts(CLEAN, {"busy": BUSY, "quiet": QUIET}), (), FAST)
+    quiet, busy = result.rows()
+    assert (quiet["system"], quiet["changed"], quiet["edits"]) == ("quiet", 0.0, 0)
+    assert (busy["system"], busy["changed"], busy["changed_sentences"]) == ("busy", 0.5, 2)
+    # Two edits in 14 words: 1,000 · 2 / 14.
+    assert (busy["edits"], busy["per_thousand"]) == (2, pytest.approx(1000 * 2 / 14))
+    assert busy["ci95"] == pytest.approx(wilson_interval(2, 4))
+    assert (result.facts["sentences"], result.facts["words"]) == (4, 14)
+    low, high = busy["per_thousand_ci95"]
+    assert 0 <= low < busy["per_thousand"] < high
+
+
+def test_the_paired_test_swaps_outputs_of_sentences() -> None:
+    every = [f"{line} Yes !" for line in CLEAN]
+    result = gecjury.alarms(corpus_of_texts(CLEAN, {"every": every, "none": CLEAN}), (), FAST)
+    # Of the 2⁴ swaps of four sentences two give a difference of 1: p = 2/16.
+    assert [row["p_next"] for row in result.rows()] == [2 / 16, None]
+    assert [row["rank_range"] for row in result.rows()] == [[1, 2], [1, 2]]
+    (tests,) = result.table("significance").rows
+    assert tests["adjusted"][0, 1] == 2 / 16
+    share = "none changes 0.0% of 4 good sentences (95%: 0.0% to 49.0%)"
+    assert result.verdict[0].startswith(share)
+    assert "100.0 points fewer than every, not significant (p = 0.125" in result.verdict[0]
+
+
+def test_systems_that_share_the_fewest_alarms_are_named_together() -> None:
+    corpus = corpus_of_texts(CLEAN, {"one": CLEAN, "busy": BUSY, "two": CLEAN})
+    (verdict,) = gecjury.alarms(corpus, (), FAST).verdict
+    share = "0.0% of 4 good sentences (95%: 0.0% to 49.0%)"
+    assert verdict == f"one and two change the fewest: {share}."
+
+
+def test_edits_types_and_changed_sentences_are_listed() -> None:
+    result = gecjury.alarms(corpus_of_texts(CLEAN, {"busy": BUSY}), (), FAST)
+    assert [(row["edit"], row["type"], row["count"]) for row in result.table("edits").rows] == [
+        ("[.→!]", "R:PUNCT", 1),
+        ("[goes→went]", "R:VERB:TENSE", 1),
+    ]
+    types = result.table("types").rows
+    assert [(row["type"], row["count"]) for row in types] == [("R:PUNCT", 1), ("R:VERB:TENSE", 1)]
+    assert [row["per_thousand"] for row in types] == pytest.approx([1000 / 14] * 2)
+    assert result.table("alarms").rows == [
+        {"system": "busy", "line": 1, "marked": "He [goes→went] home now ."},
+        {"system": "busy", "line": 2, "marked": "All is well here [.→!]"},
+    ]
+    assert "R:PUNCT 1, R:VERB:TENSE 1" in str(result)
+    none = Alarms(show=0, resampling=FAST.resampling)
+    assert gecjury.alarms(corpus_of_texts(CLEAN, {"b": BUSY}), (), none).table("edits").rows == []
+
+
+def test_sentences_that_a_reference_changes_are_not_good_text() -> None:
+    references = [CLEAN, ["He goes home .", *CLEAN[1:]]]
+    corpus = corpus_of_texts(CLEAN, {"busy": BUSY}, references)
+    result = gecjury.alarms(corpus, (), FAST)
+    assert (result.facts["sentences"], result.facts["of_sentences"]) == (3, 4)
+    assert result.rows()[0]["changed_sentences"] == 1
+    # Lines stay those of the file.
+    assert [row["line"] for row in result.table("alarms").rows] == [2]
+    note = "good text: the 3 of 4 sentences that no reference changes (references: 2)"
+    assert result.notes == (note,)
+
+
+def test_an_error_that_an_annotator_marked_without_a_correction_is_no_good_text(
+    shell: Shell,
+) -> None:
+    shell.write("s.txt", "He goes .\nWe ate .\n")
+    shell.write("o.txt", "He goes .\nWe ate !\n")
+    noop = "A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0"
+    unknown = "A 1 2|||UNK|||goes|||REQUIRED|||-NONE-|||0"
+    shell.write("g.m2", f"S He goes .\n{unknown}\n\nS We ate .\n{noop}\n\n")
+    out, _ = shell.ended("alarms", "s.txt", "o.txt", "--m2", "g.m2", "--format", "json")
+    document = json.loads(out)
+    assert document["sentences"] == 1
+    assert document["rows"][0]["changed"] == 1.0
+
+
+def test_empty_lines_are_no_sentences_unless_a_system_fills_them() -> None:
+    corpus = corpus_of_texts(["", "We ate .", ""], {"a": ["", "We ate .", "New text ."]})
+    result = gecjury.alarms(corpus, (), FAST)
+    assert result.facts["sentences"] == 2
+    assert result.rows()[0]["changed"] == 0.5
+    assert result.notes == ("empty lines are left out: 1",)
+
+
+def test_groups_have_figures_of_their_own(tmp_path: Path) -> None:
+    about = tmp_path / "about.tsv"
+    about.write_text("register\nletter\nletter\nnews\nother\n", encoding="utf-8")
+    settings = Alarms(by=f"{about}:register", resampling=FAST.resampling)
+    references = [[*CLEAN[:3], "It is 3 am ."]]
+    corpus = corpus_of_texts(CLEAN, {"busy": BUSY}, references)
+    result = gecjury.alarms(corpus, (), settings)
+    rows = [(r["group"], r["sentences"], r["changed"]) for r in result.table("groups").rows]
+    assert rows == [("letter", 2, 1.0), ("news", 1, 0.0)]
+    # Two edits in the 4 + 4 words of letters.
+    assert result.table("groups").rows[0]["per_thousand"] == 250.0
+    assert result.notes[-1] == "groups without good text are left out: other"
+
+
+def test_sentences_of_a_document_are_drawn_and_swapped_together(tmp_path: Path) -> None:
+    about = tmp_path / "documents.txt"
+    about.write_text("one\none\ntwo\ntwo\n", encoding="utf-8")
+    settings = Alarms(documents=str(about), resampling=FAST.resampling)
+    every = [f"{line} Yes !" for line in CLEAN]
+    corpus = corpus_of_texts(CLEAN, {"busy": BUSY, "every": every, "quiet": QUIET})
+    result = gecjury.alarms(corpus, (), settings)
+    # busy changes both sentences of one document and none of the other: 0, 1/2 or 1 in a draw.
+    assert {row["system"]: row["ci95"] for row in result.rows()} == {
+        "quiet": [0.0, 0.0],
+        "busy": [0.0, 1.0],
+        "every": [1.0, 1.0],
+    }
+    # Of the 2² swaps of two documents two give a difference of 1, against 2 of 2⁴ sentences.
+    (tests,) = result.table("significance").rows
+    assert tests["p"][1, 2] == 2 / 4
+    assert result.facts["uncertainty"]["over"] == "documents"
+    about.write_text("one\none\none\none\n", encoding="utf-8")
+    with pytest.raises(OptionError, match="all good sentences are of one document"):
+        gecjury.alarms(corpus, (), settings)
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "error", "words"),
+    [
+        ((["", " "], {"a": ["", ""]}), {}, InputError, "no text; expected sentences"),
+        (
+            (["a b"], {"a": ["a b"]}, [["a c"]]),
+            {},
+            InputError,
+            "every sentence is changed by some reference; expected sentences that need no change",
+        ),
+        ((CLEAN, {"a": CLEAN}), {"by": "no.tsv:x"}, InputError, "no.tsv:x: no such file"),
+    ],
+)
+def test_text_that_is_not_good(
+    texts: Any, options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        gecjury.alarms(corpus_of_texts(*texts), (), Alarms(**options))
+
+
+def test_more_resamples_than_fit_are_refused() -> None:
+    settings = Alarms(resampling=Resampling(over="sentences", resamples=1_000_000))
+    corpus = corpus_of_texts(["We ate ."] * 101, {"a": ["We ate ."] * 101})
+    with pytest.raises(OptionError, match="--resamples 1000000: expected at most 990099 of 101"):
+        gecjury.alarms(corpus, (), settings)
+
+
+def test_the_command(shell: Shell) -> None:
+    shell.write("clean.txt", "\n".join(CLEAN) + "\n")
+    shell.write("busy.txt", "\n".join(BUSY) + "\n")
+    shell.write("quiet.txt", "\n".join(QUIET) + "\n")
+    shell.write("by.txt", "a\na\nb\nb\n")
+    words = ["alarms", "clean.txt", "busy.txt", "quiet.txt", "--resamples", "20"]
+    out, _ = shell.ended(*words, "--by", "by.txt")
+    assert "False alarms: 4 sentences, 14 words" in out
+    assert "By by.txt" in out
+    assert "quiet changes 0.0%" in out
+    shell.ended(*words, "--html", "page.html")
+    assert "False alarms on good text" in (shell.folder / "page.html").read_text(encoding="utf-8")
+    markdown, _ = shell.ended(*words, "--format", "markdown")
+    assert "| busy | .500 [.15, .85] |" in markdown
+    _, err = shell.ended("alarms", "clean.txt", status=2)
+    assert "clean.txt stands alone" in err
+
+
+def test_a_benchmark_without_references_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "outputs").mkdir()
+    for name in ("source", "outputs/a", "outputs/b"):
+        (tmp_path / f"{name}.txt").write_text("We ate .\n", encoding="utf-8")
+    rows = "sentence,system,score\n1,a,1\n1,b,2\n"
+    (tmp_path / "judgments.csv").write_text(rows, encoding="utf-8")
+    benchmark = gecjury.load_benchmark(str(tmp_path))
+    with pytest.raises(InputError, match="has no references, so that nothing says which"):
+        gecjury.alarms(benchmark)
