@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate, chain, groupby
 from string import punctuation
-from typing import Any
 
 import numpy as np
 
@@ -219,6 +218,6 @@ def _same_start(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
 
 
 @cache
-def chinese_extractor() -> Any:
+def chinese_extractor() -> ChineseExtractor:
     """Return the extractor of Chinese edits, one for all metrics of a run."""
     return ChineseExtractor(ChineseReader(), ChineseAligner(), RULES, ChineseTyper())

@@ -10,12 +10,14 @@ import pytest
 pytest.importorskip("rapidfuzz")
 
 from gecjury.corpus.corpus import gold_versions
+from gecjury.corpus.gold import has_type_of
 from gecjury.corpus.language import language_of
 from gecjury.corpus.m2 import parse_m2, read_m2
 from gecjury.corpus.reading import read_corpus
 from gecjury.errors import OptionError
 from gecjury.extraction.chinese import ChineseAligner, ChineseReader
 from gecjury.extraction.extract import extract
+from gecjury.extraction.taggers import extraction_signature
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 
@@ -83,6 +85,11 @@ def test_a_long_pair_is_aligned_as_a_short_one() -> None:
 
 def test_types_of_chinese_are_compared_with_chinese_alone() -> None:
     assert language_of("zh").tagger == "cherrant"
+    assert extraction_signature("cherrant") == {"tagger": "cherrant 1"}
+    assert all(has_type_of("cherrant", kind) for kind in ("M", "R", "S", "W", "UNK"))
+    # A part of speech behind them is of words, which are not typed so here.
+    assert not has_type_of("cherrant", "S:NOUN")
+    assert not has_type_of("errant", "S")
     with pytest.raises(OptionError, match="--tagger cherrant is for Chinese, and the texts are"):
         language_of("ja", tagger="cherrant")
 
