@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import gecjury
+from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.language import language_of
 from gecjury.corpus.reading import read_version
@@ -344,3 +345,24 @@ def test_detection_counts_marks(tmp_path: Path) -> None:
 def test_rules_need_a_checker(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="--by-rule: expected the matches of a grammar"):
         gecjury.score("sample", "green", Score(by_rule=1))
+
+
+def test_commands_that_read_matches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("errant")
+    corpus(tmp_path, [{"matches": []}, {"matches": [GO, lt(PLAIN[1], "day.")]}])
+    monkeypatch.chdir(tmp_path)
+    files = ["source.txt", "lt.jsonl", "--source-text", "plain.txt"]
+    assert main(["check", *files, "--format", "json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert [row["unchanged"] for row in checked["files"]] == [None, 1]
+    (note,) = (row["message"] for row in checked["findings"] if row["file"] == "lt.jsonl")
+    assert note.startswith("2 matches: 1 without a suggestion")
+    assert main(["edits", *files]) == 0
+    assert "A 1 2|||R:VERB:SVA|||goes|||" in capsys.readouterr().out
+    argv = ["rank", *files, "-m", "changes", "--suggestions", "2", "--resample", "none"]
+    assert main([*argv, "--format", "json"]) == 0
+    assert {row["system"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"lt", "lt-2"}
+    assert main(["score", *files[:2], "-m", "changes"]) == 2  # offsets are those of the plain text
+    assert "holds another text than the match quotes" in capsys.readouterr().err
