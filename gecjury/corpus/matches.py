@@ -187,7 +187,7 @@ def _raws(reply: Any, where: str) -> Iterator[_Raw]:
     for number, match in enumerate(listed, 1):
         try:
             raw = _of_languagetool(match) if of_tool else _of_harper(match)
-        except (AttributeError, KeyError, TypeError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             fields = "offset, length, replacements, rule" if of_tool else "span, suggestions"
             raise InputError(
                 f"{where}, match {number}: a field is missing or of another type; expected {fields}"
@@ -399,14 +399,20 @@ def _kept(matches: Sequence[Match], text: str, number: int, counts: Counter[str]
         choices.append((match, new))
     choices.sort(key=lambda choice: (choice[1] is None, choice[0].start, -choice[0].end))
     kept: list[_Choice] = []
+    spans: list[tuple[int, int]] = []
     for match, new in choices:
-        if any(match.start < other.end and other.start < match.end for other, _ in kept):
+        start, end = match.start, match.end
+        place = bisect_right(spans, (start, end))
+        # Those kept stand apart, so that only its neighbours can overlap a match.
+        beside = spans[max(place - 1, 0) : place + 1]
+        if any(start < other_end and other_start < end for other_start, other_end in beside):
             counts["overlapping another, left out"] += 1
             continue
         if new is None:
             counts["without a suggestion (counted by errant:mode=span and mode=token)"] += 1
-        kept.append((match, new))
-    return sorted(kept, key=lambda choice: (choice[0].start, choice[0].end))
+        kept.insert(place, (match, new))
+        spans.insert(place, (start, end))
+    return kept
 
 
 def _written(text: str, start: int, end: int, kept: Sequence[_Choice]) -> str:

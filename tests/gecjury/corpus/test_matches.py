@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import gecjury
+from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.language import language_of
 from gecjury.corpus.reading import read_version
@@ -203,6 +204,19 @@ def test_suggestions_in_tokens(tmp_path: Path, old: str, new: str, line: str) ->
     assert bool(version.marks[1]) is (line != TOKENS[1])  # type: ignore[index]
 
 
+def test_insertions_at_one_place_keep_their_order(tmp_path: Path) -> None:
+    rows = ["1,4,0,x ,A", "1,4,0,y ,B", "1,4,3,big,C", "1,5,1,Z,D", "1,0,9,all,E", "1,7,0,!,F"]
+    table = "\n".join(["line,offset,length,replacement,rule", *rows])
+    version = corpus(tmp_path, table, tokens=["the old dog"], plain=None).systems["lt"]
+    # The match of the whole line begins first, and takes the place of all others within it.
+    assert version.lines == ("allog",)
+    version = corpus(
+        tmp_path, table.replace("1,0,9,all,E\n", ""), tokens=["the old dog"], plain=None
+    ).systems["lt"]
+    assert version.lines == ("the x y big ! dog",)
+    assert version.note == "5 matches: 1 overlapping another, left out"
+
+
 def test_two_matches_in_one_token(tmp_path: Path) -> None:
     table = "line,offset,length,replacement\n1,0,1,D\n1,2,1,t\n"
     version = corpus(tmp_path, table, tokens=["dad !"], plain=["dad!"]).systems["lt"]
@@ -251,6 +265,8 @@ GO = lt(PLAIN[1], "go", "goes")
         ([{"matches": []}, {"matches": [{**GO, "replacements": [{"value": "\ud83d"}]}]}],
          r"line 2, match 1: a suggestion holds half a surrogate pair"),
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}}]}], r"match 1: a field is"),
+        ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}, "suggestions": [{}]}]}],
+         r"match 1: a field is"),
         ("line,offset,length,replacement\n3,0,1,x", r"lt.jsonl, line 2: line 3 is not one of"),
         ("line,offset,length,replacement\n1,zero,1,x", r"lt.jsonl, line 2: expected 4 cells, with"),
         ("line,offset,length,replacement\n1,25,2,x", r"lt.jsonl, line 2: its span 25 to 27 is not"),
@@ -344,3 +360,24 @@ def test_detection_counts_marks(tmp_path: Path) -> None:
 def test_rules_need_a_checker(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="--by-rule: expected the matches of a grammar"):
         gecjury.score("sample", "green", Score(by_rule=1))
+
+
+def test_commands_that_read_matches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("errant")
+    corpus(tmp_path, [{"matches": []}, {"matches": [GO, lt(PLAIN[1], "day.")]}])
+    monkeypatch.chdir(tmp_path)
+    files = ["source.txt", "lt.jsonl", "--source-text", "plain.txt"]
+    assert main(["check", *files, "--format", "json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert [row["unchanged"] for row in checked["files"]] == [None, 1]
+    (note,) = (row["message"] for row in checked["findings"] if row["file"] == "lt.jsonl")
+    assert note.startswith("2 matches: 1 without a suggestion")
+    assert main(["edits", *files]) == 0
+    assert "A 1 2|||R:VERB:SVA|||goes|||" in capsys.readouterr().out
+    argv = ["rank", *files, "-m", "changes", "--suggestions", "2", "--resample", "none"]
+    assert main([*argv, "--format", "json"]) == 0
+    assert {row["system"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"lt", "lt-2"}
+    assert main(["score", *files[:2], "-m", "changes"]) == 2  # offsets are those of the plain text
+    assert "holds another text than the match quotes" in capsys.readouterr().err
