@@ -43,7 +43,7 @@ def load_benchmark(
 
     Args:
         name: one of `BENCHMARKS`, or the path of an own one: a folder or a `.toml` file, see
-            `gecjury.benchmarks.loaders.own`.
+            `gecjury.benchmarks.loaders.own`; or a table, see `own_table` there.
         systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
             `base`, `all` for GJG15, JFLEG and TMU-GFM; `base`, `paper`, `all` for GMEG; `base`,
             `input` for the sample.
@@ -129,8 +129,10 @@ def _info(name: str) -> BenchmarkInfo:
     if name.lower() in BENCHMARKS or not looks_like_path(name):
         return benchmark_info(name)
     from gecjury.benchmarks.loaders.own import own_info
+    from gecjury.benchmarks.loaders.own_table import TABLES, table_info
 
-    return own_info(Path(name))
+    path = Path(name)
+    return (table_info if path.is_file() and path.suffix in TABLES else own_info)(path)
 
 
 def _references(

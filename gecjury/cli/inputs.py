@@ -368,6 +368,7 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
     """
     from pathlib import Path
 
+    from gecjury.benchmarks.loaders.own_table import TABLES
     from gecjury.corpus.reading import read_corpus
     from gecjury.errors import OptionError
 
@@ -381,7 +382,7 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
         files = (args.reference_files, args.m2)
         return read_corpus(source, outputs, *files, language_from(args))
     # A table may be a benchmark, or describe one in TOML; any other file alone cannot be one.
-    if Path(source).is_file() and Path(source).suffix not in (".toml", ".csv", ".tsv", ".jsonl"):
+    if Path(source).is_file() and Path(source).suffix not in (".toml", *TABLES):
         raise OptionError(
             f"{source} stands alone: give a source file and at least one system output, or a "
             "benchmark: its name, its folder, a .toml file or a table"

@@ -36,8 +36,8 @@ class Alarms(Study):
     Attributes:
         by: groups of sentences (register, level), each counted by itself: a file of one label a
             line of CLEAN, or a column of a table (TSV, CSV, JSON lines) of one row a line.
-        documents: sentences of one document vary together, and are resampled and swapped together:
-            a file or column as of --by, with the document of each sentence.
+        documents: the document of each sentence, a file or column as of --by; documents are
+            resampled and swapped as a whole.
         show: error types and edits listed for each system.
         resampling: the bootstrap over sentences, and the paired tests between systems.
         seed: seed of the resampling and of the tests.
@@ -48,7 +48,7 @@ class Alarms(Study):
     data: ClassVar[str] = (
         "good text and what systems made of it, CLEAN and OUTPUT...; or a benchmark's name"
     )
-    data_name: ClassVar[str] = "CLEAN OUTPUT|BENCHMARK"
+    data_name: ClassVar[str] = "BENCHMARK|CLEAN OUTPUT"
     use_of_references: ClassVar[str] = (
         "; only sentences that every reference leaves unchanged then count as good text"
     )

@@ -120,10 +120,6 @@ def own_info(path: Path) -> BenchmarkInfo:
     Raises:
         InputError: the folder or file is absent or incomplete.
     """
-    if path.is_file() and path.suffix.lower() in (".csv", ".tsv", ".jsonl"):
-        from gecjury.benchmarks.loaders.own_table import table_info
-
-        return table_info(path)
     layout = read_layout(path)
     every = tuple(system_name(file) for file in layout.outputs)
     return BenchmarkInfo(
