@@ -109,11 +109,14 @@ class References:
 
     Attributes:
         m2: with files: gold edits in the M2 format.
+        source_text: with files: the text that grammar checkers read, where it is not the source:
+            the same lines with other blanks.
         references: with a benchmark: a reference set, or files (default: official).
         systems: with a benchmark: base (default), fluency, input or all.
     """
 
     m2: str | None = option(None, metavar="GOLD")
+    source_text: str | None = option(None, metavar="FILE")
     references: tuple[str, ...] | None = option(None, metavar="SET", several=True)
     systems: str | None = None
 
@@ -380,16 +383,16 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
                 "the outputs that are wanted"
             )
         files = (args.reference_files, args.m2)
-        return read_corpus(source, outputs, *files, language_from(args))
+        return read_corpus(source, outputs, *files, language_from(args), args.source_text)
     # A table may be a benchmark, or describe one in TOML; any other file alone cannot be one.
     if Path(source).is_file() and Path(source).suffix not in (".toml", *TABLES):
         raise OptionError(
             f"{source} stands alone: give a source file and at least one system output, or a "
             "benchmark: its name, its folder, a .toml file or a table"
         )
-    if args.reference_files or args.m2:
+    if args.reference_files or args.m2 or args.source_text:
         raise OptionError(
-            f"-r and --m2 go with files; for the references of {source} take --references SET|FILE"
+            f"-r, --m2 and --source-text go with files; for the references of {source} take --references SET|FILE"
         )
     return named_benchmark(args, source)
 
