@@ -392,7 +392,8 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
         )
     if args.reference_files or args.m2 or args.source_text:
         raise OptionError(
-            f"-r, --m2 and --source-text go with files; for the references of {source} take --references SET|FILE"
+            f"-r, --m2 and --source-text go with files; for the references of {source} take "
+            "--references SET|FILE"
         )
     return named_benchmark(args, source)
 

@@ -31,8 +31,8 @@ from tests.shell import (
             ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
             "--shuffles 3 is of TrueSkill alone",
         ),
-        (["analyse", "edits", "sample", "-r", "ref.txt"], "-r, --m2 and --source-text go with files"),
-        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "-r, --m2 and --source-text go with files"),
+        (["analyse", "edits", "sample", "-r", "ref.txt"], "--source-text go with files"),
+        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "--source-text go with files"),
         (["attack", "source.txt", "-m", "green"], "source.txt stands alone"),
         (["analyse", "edits", "source.txt"], "source.txt stands alone"),
         (
