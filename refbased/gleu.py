@@ -180,9 +180,15 @@ class GLEU(Scorer):
         for rows in blocks(count, self.draws, _CELLS):
             part = values[:, rows].swapaxes(0, 1)
             chosen = draw(len(part))
-            for reference in range(references):
-                flat = part[:, :, reference].reshape(len(part), -1).astype(np.float64)
-                sums += (chosen == reference).astype(np.float64) @ flat
+            first = part[:, :, 0].reshape(len(part), -1)
+            sums += first.sum(axis=0, dtype=np.int64)
+            for reference in range(1, references):
+                # The others by what they change of the first. Whole numbers, of which floats of
+                # 32 bits hold those below 2^24: the sums are the same to the last bit.
+                change = part[:, :, reference].reshape(len(part), -1) - first
+                exact = np.abs(change).sum(axis=0, dtype=np.int64).max(initial=0) < 1 << 24
+                dtype = np.float32 if exact else np.float64
+                sums += (chosen == reference).astype(dtype) @ change.astype(dtype)
         scores = self._corpus(sums.reshape(self.draws, systems, width))
         # Summed system by system, so that a score is the same to the last bit whatever systems
         # are scored with it.

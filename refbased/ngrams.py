@@ -15,12 +15,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as numbers
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.arrays import Int32Array
+from gecjury.arrays import Int32Array, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.runtime import Runtime
 
@@ -35,7 +34,9 @@ UNITS: dict[str, Callable[[str], list[str]]] = {
 
 # Tokens counted together: large enough that array work outweighs Python's, small enough that a
 # million sentences need no more memory than a thousand.
-_CHUNK_TOKENS = 1 << 18
+_CHUNK_TOKENS = 1 << 14
+# Possible codes up to which they are looked up in a table (64 MB); more are sorted.
+_CELLS = 1 << 24
 
 
 @dataclass
@@ -127,8 +128,9 @@ def count_overlaps(
         zeros(systems, count, refs),
         zeros(systems, count, refs) if absent else None,
     )
+    table = _Table()
     for chunk in _chunks(sources, hypotheses, references, split):
-        _count_chunk(result, chunk, refs, order)
+        _count_chunk(result, chunk, refs, order, table)
         advance(len(chunk.texts))
     return result
 
@@ -157,14 +159,14 @@ def _chunks(
 ) -> Iterator[_Chunk]:
     """Cut the corpus into runs of sentences."""
     chunk = _Chunk(0)
-    for row, source in enumerate(sources):
+    others = len(references) + 1
+    for row, texts in enumerate(zip(sources, *references, *hypotheses, strict=True)):
         places: dict[str, int] = {}
-        chunk.slots += [places.setdefault(h[row], len(places)) for h in hypotheses]
-        texts = [source, *(r[row] for r in references), *places]
-        chunk.texts.append(len(texts))
-        for text in texts:
-            tokens = split(text)
-            chunk.lengths.append(len(tokens))
+        chunk.slots += [places.setdefault(text, len(places)) for text in texts[others:]]
+        cut = list(map(split, (*texts[:others], *places)))
+        chunk.texts.append(len(cut))
+        chunk.lengths += map(len, cut)
+        for tokens in cut:
             chunk.tokens += tokens
         if len(chunk.tokens) >= _CHUNK_TOKENS:
             yield chunk
@@ -173,93 +175,160 @@ def _chunks(
         yield chunk
 
 
-def _count_chunk(
-    result: Overlaps,
-    chunk: _Chunk,
-    refs: int,
-    order: int,
-) -> None:
+def _count_chunk(result: Overlaps, chunk: _Chunk, refs: int, order: int, table: _Table) -> None:
     """Fill in the counts of a run of sentences.
 
     An n-gram of a sentence gets the number of its distinct (n−1)-gram and last token, so numbers
     stay dense and exact for any order, and those of one sentence stay together.
     """
     per_row, lengths = np.array(chunk.texts), np.array(chunk.lengths)
-    rows = range(chunk.start, chunk.start + len(per_row))
-    slots = np.array(chunk.slots, dtype=np.int64).reshape(len(per_row), -1)
+    count, width = len(per_row), int(per_row.max())
+    first_text = np.cumsum(per_row) - per_row
+    slots = np.array(chunk.slots, dtype=np.int64).reshape(count, -1).T
+    # A text's number of n-grams follows from its length.
+    sizes = np.maximum(lengths[:, None] - np.arange(order), 0)
     # Its own length as factory would do as well, but tie the vocabulary to itself: it would wait
     # for the garbage collector.
     vocabulary: defaultdict[str, int] = defaultdict(numbers().__next__)
-    total = len(chunk.tokens)
-    tokens = np.fromiter(map(vocabulary.__getitem__, chunk.tokens), np.int64, total)
-    text_row = np.repeat(np.arange(len(per_row)), per_row)
-    text_slot = np.arange(len(lengths)) - np.repeat(np.cumsum(per_row) - per_row, per_row)
-    slot = np.repeat(text_slot, lengths)
+    tokens = np.fromiter(map(vocabulary.__getitem__, chunk.tokens), np.int64, len(chunk.tokens))
+    absent = result.sh_not_r is not None
+    # Order × intersections of `_minima` × sentences.
+    intersections = _minima(np.zeros((width, 1), np.int32), refs, absent=absent)
+    sums = np.zeros((order, len(intersections), count), np.int32)
+    if not absent:
+        tokens, lengths, cut = _trimmed(tokens, lengths, per_row, order)
+        sums += cut.astype(np.int32)
+
+    row_of_text = np.repeat(np.arange(count), per_row)
+    row = np.repeat(row_of_text, lengths)
+    slot = np.repeat(np.arange(len(lengths)) - first_text[row_of_text], lengths)
+    position = np.arange(len(tokens))
     # How many tokens of the same text follow each token, itself included.
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(total)
-    code = np.repeat(text_row, lengths) * len(vocabulary) + tokens
-    width = int(per_row.max())
-    unigram, unigrams = np.empty(0, dtype=np.int64), 0
-    grams = np.empty(0, dtype=np.int64)
-    row_of = np.empty(0, dtype=np.int64)
-    position = np.arange(total)
+    left = np.repeat(np.cumsum(lengths), lengths) - position
+    code, size = row * len(vocabulary) + tokens, count * len(vocabulary)
+    # Of the unigrams: how many distinct ones each sentence has, and which of them each token is.
+    kinds = last = grams = row_of = np.empty(0, dtype=np.int64)
     for n in range(order):
         if n:
-            keep = left[position] > n
-            position, grams = position[keep], grams[keep]
-            code = grams * unigrams + unigram[position + n]
-        distinct, grams = np.unique(code, return_inverse=True)
-        if not len(distinct):
-            return
+            keep = left > n
+            position, grams, left, slot = position[keep], grams[keep], left[keep], slot[keep]
+            # Codes of the n-grams that begin with the same (n−1)-gram lie side by side.
+            spans = kinds[row_of]
+            ends = np.cumsum(spans)
+            code, size = (ends - spans)[grams] + last[position + n], int(ends[-1])
+        if not len(code):
+            break
+        grams, firsts = table.numbered(code, size)
+        row_of = row[position[firsts]]
         if n == 0:
-            row_of = distinct // len(vocabulary)
-            unigram, unigrams = grams, len(distinct)
-        else:
-            row_of = row_of[distinct // unigrams]
-        table = np.bincount(grams * width + slot[position], minlength=len(distinct) * width)
-        counts = table.reshape(len(distinct), width).astype(np.int32)
-        _sum_rows(result, rows, counts, row_of, slots, refs, n)
+            kinds = np.bincount(row_of, minlength=count)
+            last = grams - (np.cumsum(kinds) - kinds)[row]
+        distinct = len(firsts)
+        counts = np.bincount(slot * distinct + grams, minlength=distinct * width)
+        minima = _minima(counts.reshape(width, distinct).astype(np.int32), refs, absent=absent)
+        starts = np.flatnonzero(np.r_[True, row_of[1:] != row_of[:-1]])
+        sums[n][:, row_of[starts]] += np.add.reduceat(minima, starts, axis=1, dtype=np.int32)
 
-
-def _sum_rows(
-    result: Overlaps,
-    rows: range,
-    counts: Int32Array,
-    row_of: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    refs: int,
-    n: int,
-) -> None:
-    """Sum the minima of one order over the n-grams of each sentence.
-
-    `counts` holds distinct n-grams × texts; `row_of` tells, ascending, whose they are.
-    """
-    starts = np.flatnonzero(np.r_[True, row_of[1:] != row_of[:-1]])
-    local = row_of[starts]
-    at = local + rows.start
-
-    def total(values: Int32Array) -> Int32Array:
-        sums: Any = np.add.reduceat(values, starts, axis=0, dtype=np.int32)
-        return sums  # type: ignore[no-any-return]
-
-    # Each system's hypothesis of each sentence, among the sentence's distinct ones.
-    chosen = slots[local].T
-    line = np.arange(len(local))
-
-    def spread(values: Int32Array) -> Int32Array:
-        return total(values)[line, chosen]
-
-    source, hypotheses = counts[:, 0], counts[:, 1 + refs :]
-    shared = np.minimum(hypotheses, source[:, None])
-    result.s[at, n] = total(source)
-    result.h[:, at, n] = spread(hypotheses)
-    result.sh[:, at, n] = spread(shared)
+    rows, line = slice(chunk.start, chunk.start + count), np.arange(count)
+    by_text, by_pair = sums.transpose(1, 2, 0), width - 1
+    result.s[rows] = sizes[first_text]
+    result.h[:, rows] = sizes[first_text + 1 + refs + slots]
+    result.sh[:, rows] = by_text[refs + slots, line]
+    result.sr[:, rows] = by_text[:refs]
+    pairs = [array for array in (result.rh, result.srh, result.sh_not_r) if array is not None]
     for index in range(refs):
-        reference = counts[:, 1 + index]
-        result.r[index, at, n] = total(reference)
-        result.sr[index, at, n] = total(np.minimum(source, reference))
-        result.rh[:, at, index, n] = spread(np.minimum(hypotheses, reference[:, None]))
-        result.srh[:, at, index, n] = spread(np.minimum(shared, reference[:, None]))
-        if result.sh_not_r is not None:
-            lacking = shared * (reference == 0)[:, None].astype(np.int32)
-            result.sh_not_r[:, at, index, n] = spread(lacking)
+        result.r[index, rows] = sizes[first_text + 1 + index]
+        for number, array in enumerate(pairs):
+            block = by_pair + (number * refs + index) * (width - 1 - refs)
+            array[:, rows, index] = by_text[block + slots, line]
+
+
+def _minima(counts: Int32Array, refs: int, *, absent: bool) -> Int32Array:
+    """Return the least count of each n-gram among the texts of each intersection.
+
+    Args:
+        counts: texts (source, R references, H hypotheses) × n-grams.
+        refs: R.
+        absent: also of source and hypothesis where the reference lacks the n-gram.
+
+    Returns:
+        Intersections × n-grams: R of source and reference, H of source and hypothesis; then, by
+        reference and hypothesis, R · H of those two, as many of all three, and of `absent`.
+    """
+    source, references, hypotheses = counts[0], counts[1 : 1 + refs, None], counts[1 + refs :]
+    shared = np.minimum(hypotheses, source)
+    parts = [
+        np.minimum(references, source),
+        shared,
+        np.minimum(references, hypotheses),
+        np.minimum(references, shared),
+    ]
+    if absent:
+        parts.append((references == 0) * shared)
+    return np.concatenate([part.reshape(-1, counts.shape[1]) for part in parts])
+
+
+def _trimmed(
+    tokens: IntArray, lengths: IntArray, per_row: IntArray, order: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Cut off the n-grams with which all texts of a sentence begin or end.
+
+    min(a + c, b + c) = min(a, b) + c: n-grams that every text has at the same place from either
+    end add to each intersection what they add to each text. `order` − 1 tokens stay on both sides,
+    as the n-grams that reach into what differs need them.
+
+    Returns:
+        The tokens left, those of each text, and how many n-grams of every order were cut off each
+        text of a sentence.
+    """
+    first_text = np.cumsum(per_row) - per_row
+    source, row_of = np.repeat(first_text, per_row), np.repeat(np.arange(len(per_row)), per_row)
+    ends = np.cumsum(lengths)
+    begins = ends - lengths
+    place = np.arange(len(tokens))
+    filled = np.flatnonzero(np.add.reduceat(lengths, first_text))
+    uncut = np.minimum.reduceat(lengths, first_text)
+    cuts = []
+    for edges, step in ((begins, 1), (ends - 1, -1)):
+        distance = place - np.repeat(edges, lengths)
+        # Beyond the source's other end a token meets a foreign one, farther than any cut reaches.
+        opposite = tokens[distance + np.repeat(edges[source], lengths)]
+        differing = np.where(tokens == opposite, len(tokens), step * distance)
+        shared = uncut.copy()
+        nearest = np.minimum.reduceat(differing, begins[first_text[filled]])
+        shared[filled] = np.minimum(nearest, uncut[filled])
+        uncut -= shared
+        cuts.append(np.maximum(shared - (order - 1), 0))
+    cut = cuts[0] + cuts[1]
+    left = lengths - cut[row_of]
+    moved = begins + cuts[0][row_of] - (np.cumsum(left) - left)
+    return tokens[np.arange(left.sum()) + np.repeat(moved, left)], left, cut
+
+
+@dataclass
+class _Table:
+    """Memory that codes are looked up in, kept from run to run."""
+
+    cells: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
+
+    def numbered(self, codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
+        """Number the distinct codes in the order in which one of each stands among them.
+
+        Args:
+            codes: from 0 to `size`, exclusive.
+            size: number of possible codes.
+
+        Returns:
+            The number of each code, and the place of one code of each number, ascending.
+        """
+        if size > max(_CELLS, len(codes)):
+            codes = np.unique(codes, return_inverse=True)[1]
+            size = len(codes)
+        if size > len(self.cells):
+            self.cells = np.empty(size, np.int32)
+        places = np.arange(len(codes), dtype=np.int32)
+        # Of equal codes the table keeps one; cells that nothing was written to are never read.
+        self.cells[codes] = places
+        firsts = np.flatnonzero(self.cells[codes] == places)
+        self.cells[codes[firsts]] = places[: len(firsts)]
+        return self.cells[codes].astype(np.int64), firsts

@@ -157,8 +157,8 @@ SCRIPTS: Mapping[str, Script] = {
     ),
     "green-scaling": Script(
         "green_scaling",
-        "nothing: time and peak memory of GREEN on 125,000 to 1,000,000 sentence pairs",
-        "3–5 minutes, 2 GB",
+        "nothing: time and peak memory of GREEN and GLEU on 125,000 to 1,000,000 sentence pairs",
+        "4–6 minutes, 2 GB",
         one_thread=True,
     ),
     "errant": Script(

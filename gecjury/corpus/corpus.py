@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlappin
 from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
+
+_HASHED = 1000  # strings whose bytes are hashed at once
 
 
 class Mark(NamedTuple):
@@ -489,6 +492,8 @@ def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
     for number, line in enumerate(texts):
         if not isinstance(line, str):
             raise InputError(f"{what}[{number}] is {line!r}; expected a text ('' for none)")
+    if all(map(str.isascii, texts)):
+        return texts
     try:
         "\n".join(texts).encode("utf-8")
     except UnicodeEncodeError as error:
@@ -520,11 +525,11 @@ def version_key(version: Version) -> str:
 def fingerprint(parts: Iterable[str]) -> str:
     """Return the SHA-256 over length-prefixed strings, shortened to 16 hexadecimal digits."""
     digest = hashlib.sha256()
+    coded = (part.encode("utf-8", "surrogatepass") for part in parts)
     # With the length in front, no two lists of strings give the same bytes.
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(f"{len(data)}:".encode())
-        digest.update(data)
+    framed = (b"%d:%b" % (len(data), data) for data in coded)
+    while block := b"".join(islice(framed, _HASHED)):
+        digest.update(block)
     return digest.hexdigest()[:16]
 
 

@@ -112,7 +112,9 @@ class Parser:
         from spacy.tokens import Doc
 
         docs = (Doc(self._nlp.vocab, words=words) for words in sentences)
-        return map(self.reduce, self._nlp.pipe(docs, batch_size=_BATCH))
+        # Of texts that are no sentences one is held at a time.
+        size = _BATCH if max(map(len, sentences), default=0) < _PIECE else 1
+        return map(self.reduce, self._nlp.pipe(docs, batch_size=size))
 
     def _parse_fast(self, fast: FastPipeline, sentences: list[list[str]]) -> Iterator[Parsed]:
         tagged = fast.parse(sentences)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,7 +55,12 @@ def assert_equal(one: Overlaps, two: Overlaps) -> None:
 @settings(deadline=None, max_examples=50)
 @given(corpora(), st.integers(1, 6), st.sampled_from(["word", "char", "line"]))
 def test_equals_counting_one_by_one(texts: Texts, order: int, unit: str) -> None:
-    assert_equal(counted(texts, order, unit), naive(texts, order, unit))
+    one_by_one = naive(texts, order, unit)
+    assert_equal(counted(texts, order, unit), one_by_one)
+    # Without `absent`, what all texts begin and end with is not counted n-gram by n-gram.
+    systems = list(texts.systems.values())
+    cut = count_overlaps(texts.sources, systems, texts.references, order, unit)
+    assert_equal(cut, replace(one_by_one, sh_not_r=None))
 
 
 def test_a_known_sentence() -> None:
@@ -82,6 +88,29 @@ def test_the_size_of_chunks_changes_nothing(chunk: int, monkeypatch: pytest.Monk
     whole = counted(texts, 4, "word")
     monkeypatch.setattr(gecjury.refbased.ngrams, "_CHUNK_TOKENS", chunk)
     assert_equal(counted(texts, 4, "word"), whole)
+
+
+def test_many_possible_codes_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(3)
+    texts = [[" ".join(rng.choices("abcdef", k=9)) for _ in range(40)] for _ in range(3)]
+    in_table = count_overlaps(texts[0], [texts[1]], [texts[2]], 4)
+    monkeypatch.setattr(gecjury.refbased.ngrams, "_CELLS", 0)
+    in_order = count_overlaps(texts[0], [texts[1]], [texts[2]], 4)
+    assert_equal(in_table, in_order)
+
+
+def test_common_ends_are_counted_whatever_stands_between() -> None:
+    # All texts begin with `a b c d` and end with `w x y z`: with order 2, 3 + 3 tokens are cut off
+    # each. `d` stands in the source's middle once more.
+    result = count_overlaps(
+        ["a b c d d w x y z"], [["a b c d e w x y z"]], [["a b c d w x y z"]], 2
+    )
+    assert result.s.tolist() == [[9, 8]]
+    # Unigrams: 8 of the 9 source tokens. Bigrams: ab bc cd, wx xy yz in all, dw in s and r.
+    assert result.sh.tolist() == [[[8, 6]]]
+    assert result.sr.tolist() == [[[8, 7]]]
+    assert result.rh.tolist() == [[[[8, 6]]]]
+    assert result.srh.tolist() == [[[[8, 6]]]]
 
 
 def test_progress_reports_every_sentence_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("spacy")
 
+from gecjury.extraction import parsing
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.tagger import fast as module
 from gecjury.extraction.tagger import load_tagger
@@ -164,6 +165,40 @@ def test_what_does_not_agree_is_not_used(nlp: Any) -> None:
     parser._fast._windows._layers[0]._bias[0] += 0.1
     assert parser.parse(SENTENCES[:1])[SENTENCES[0]].tags
     assert parser._fast is None
+
+
+def test_only_the_beginning_of_a_text_that_is_no_sentence_is_checked(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast, lengths = FastPipeline(nlp), []
+    parse = fast.parse
+
+    def parse_and_count(sentences: Any) -> Any:
+        lengths.extend(map(len, sentences))
+        return parse(sentences)
+
+    monkeypatch.setattr(fast, "parse", parse_and_count)
+    assert fast.agrees([["She", "sings", "."], ["She", "sings", "."] * 500])
+    assert lengths == [3, 1000]
+
+
+def test_of_texts_that_are_no_sentences_spacy_holds_one_at_a_time(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    pipe = type(nlp).pipe
+
+    def pipe_and_tell(self: Any, docs: Any, **options: Any) -> Any:
+        sizes.append(options.get("batch_size"))
+        return pipe(self, docs, **options)
+
+    monkeypatch.setattr(parsing, "_PIECE", 5)
+    monkeypatch.setattr(type(nlp), "pipe", pipe_and_tell)
+    parser = Parser(nlp)
+    parser._fast = None
+    parser.parse(["She sings .", "She sings and dances ."])
+    parser.parse(["She sings .", "They sing ."])
+    assert sizes == [1, 128]
 
 
 def test_pipelines_of_another_build_are_told() -> None:
