@@ -90,7 +90,7 @@ def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
         observed: shape (tests,); NaN was not tested.
         exact: True if `null` holds every permutation.
     """
-    from scipy.special import ndtr
+    from gecjury.stats.special import ndtr
 
     with np.errstate(invalid="ignore"):
         counted = share_at_least(null, observed, exact)

@@ -11,6 +11,7 @@ of almost the same score is named as narrow, for spaCy's own parser.
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,8 @@ _TAKEN = np.array([1, 0, 0, 1, 0])
 _LOOKS = 8
 # Odd numbers whose sums of products tell states apart: two of 10^5 states that differ get one
 # number with a probability of 10^-9.
-_MIX = np.random.default_rng(8).integers(1, 2**63, _LOOKS + 1) | 1
+_RANDOM = Random(8)
+_MIX = np.array([_RANDOM.getrandbits(63) | 1 for _ in range(_LOOKS + 1)])
 
 
 class Parses(NamedTuple):
