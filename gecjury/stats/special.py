@@ -4,33 +4,11 @@
 time, more than many a command takes for all else. The functions are those of the package itself.
 """
 
-from __future__ import annotations
-
-import sys
-import threading
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
+from gecjury.runtime import import_alone
 
-def _functions() -> Any:
-    """Return the module of the functions, or the whole package where it cannot be had alone."""
-    # The package must look imported while its part is, which no other thread may see.
-    if "scipy.special" in sys.modules or threading.active_count() > 1:
-        return import_module("scipy.special")
-    package = ModuleType("scipy.special")
-    package.__path__ = [f"{folder}/special" for folder in import_module("scipy").__path__]
-    sys.modules[package.__name__] = package
-    try:
-        return import_module("scipy.special._ufuncs")
-    except ImportError:
-        pass
-    finally:
-        del sys.modules[package.__name__]
-    return import_module("scipy.special")
-
-
-_UFUNCS = _functions()
+(_UFUNCS,) = import_alone("scipy.special._ufuncs")
 erfcx: Any = _UFUNCS.erfcx
 ndtr: Any = _UFUNCS.ndtr
 ndtri: Any = _UFUNCS.ndtri
