@@ -3,15 +3,71 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, TypeVar
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
 
 __version__ = "0.1.0"
 
 _T = TypeVar("_T")
+
+
+def import_alone(*names: str) -> list[Any]:
+    """Import modules without running the packages that hold them, which may take far longer.
+
+    They are imported as ever beside other threads, which could see the empty packages that stand in
+    meanwhile, and where they need their packages after all.
+
+    Args:
+        names: dotted names, in the order in which the modules are imported.
+
+    Returns:
+        The modules. Those written in Python are copies that no other import sees.
+
+    Raises:
+        ImportError: one of them is not installed.
+    """
+    # A timer, as of a progress bar, imports none of them.
+    others = (t for t in threading.enumerate() if t is not threading.current_thread())
+    if all(isinstance(thread, threading.Timer) for thread in others):
+        with suppress(ImportError):
+            return _imported_alone(names)
+    return [import_module(name) for name in names]
+
+
+def _imported_alone(names: Sequence[str]) -> list[Any]:
+    before = set(sys.modules)
+    stand_ins = []
+    try:
+        for name in names:
+            parents = name.split(".")[:-1]
+            for depth, last in enumerate(parents):
+                package = ModuleType(".".join(parents[: depth + 1]))
+                if package.__name__ in sys.modules:
+                    continue
+                if depth:
+                    above = sys.modules[".".join(parents[:depth])]
+                    package.__path__ = [f"{folder}/{last}" for folder in above.__path__]
+                elif (spec := find_spec(last)) and spec.submodule_search_locations:
+                    package.__path__ = list(spec.submodule_search_locations)
+                else:
+                    raise ModuleNotFoundError(f"No module named {last!r}", name=last)
+                sys.modules[package.__name__] = package
+                stand_ins.append(package)
+        return [import_module(name) for name in names]
+    finally:
+        roots = tuple(f"{package.__name__}." for package in stand_ins)
+        for name in sys.modules.keys() - before:
+            # A module without its package is no attribute of it: others import it as ever.
+            if sys.modules[name] in stand_ins or name.startswith(roots):
+                del sys.modules[name]
 
 
 class Bar(Protocol):

@@ -62,8 +62,8 @@ print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss, "torch"
 """
 _PLAINLY = """
 import spacy
-from gecjury.extraction import tagger
-tagger._load_embedded = lambda spacy: spacy.load(tagger._MODEL)
+from gecjury.extraction import tagger, taggers
+taggers.Embedded = lambda scheme: spacy.load(tagger._MODEL)
 """
 
 

@@ -190,7 +190,7 @@ def _corrections(
     gap: FloatArray, width: FloatArray, outcome: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the corrections v and w of `rate` for arrays, whose small gaps need no tail."""
-    from scipy.special import ndtr
+    from gecjury.stats.special import ndtr
 
     density = 1 / math.sqrt(2 * math.pi)
     x = outcome * gap - width

@@ -49,6 +49,7 @@ from gecjury.extraction.alignment_large import (
 )
 from gecjury.extraction.merging import character_distance
 from gecjury.extraction.parsing import Operation, Parsed
+from gecjury.extraction.tagger.importing import symbols
 
 _INFINITY = float("inf")
 # Up to this many cells a bound is taken from an alignment of unit costs, beyond it is tried.
@@ -130,9 +131,7 @@ class Aligner:
 
     def _open_classes(self) -> frozenset[int]:
         """Return the parts of speech that replace each other at half the cost."""
-        from spacy.parts_of_speech import IDS
-
-        return frozenset(IDS[name] for name in ("ADJ", "ADV", "NOUN", "VERB"))
+        return frozenset(symbols()[name] for name in ("ADJ", "ADV", "NOUN", "VERB"))
 
     def _matrix(self, source: Parsed, corrected: Parsed) -> FloatArray:
         """Return the costs of all substitutions at once; see `substitution_matrix`."""

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gecjury.extraction.tagger.importing import symbols
+
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed
 
@@ -364,13 +366,12 @@ _PAIR, _WHOLE, _SPLIT, _LAST = "pair", "whole", "split", "last"
 @cache
 def errant_rules() -> Rules:
     """Return ERRANT's rules, on parts of speech as spaCy numbers them."""
-    from spacy.parts_of_speech import IDS
-
+    numbers = symbols()
     return Rules(
-        frozenset(IDS[name] for name in ("ADJ", "AUX", "ADV", "NOUN", "VERB")),
-        frozenset(IDS[name] for name in ("AUX", "PART", "VERB")),
-        IDS["PUNCT"],
-        IDS["DET"],
+        frozenset(numbers[name] for name in ("ADJ", "AUX", "ADV", "NOUN", "VERB")),
+        frozenset(numbers[name] for name in ("AUX", "PART", "VERB")),
+        numbers["PUNCT"],
+        numbers["DET"],
         _similar,
         _letters,
     )

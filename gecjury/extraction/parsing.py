@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import IntArray
-from gecjury.extraction.tagger.fast import FastPipeline
+from gecjury.extraction.tagger.alone import Embedded
+from gecjury.extraction.tagger.fast import FastPipeline, InStep
 
 # Sentences of like length are parsed together; the size changes the speed alone.
 _BATCH = 128
@@ -67,13 +68,22 @@ class Parser:
         """Wrap a pipeline.
 
         Args:
-            nlp: a `spacy.language.Language` that sets tag, POS, lemma, dependency and head.
+            nlp: a `spacy.language.Language` that sets tag, POS, lemma, dependency and head, or
+                the embedded tagger without one.
         """
-        self._nlp = nlp
-        self._fast = FastPipeline(nlp) if FastPipeline.suits(nlp) else None
+        self._source = nlp
+        self._fast: InStep | None = None
+        if isinstance(nlp, Embedded):
+            self._fast = nlp
+        elif FastPipeline.suits(nlp):
+            self._fast = FastPipeline(nlp)
         self._checked = False
         self._keys: dict[tuple[str, str, int], int] = {}
         self._words: dict[str, tuple[str, int]] = {}
+
+    @property
+    def _nlp(self) -> Any:
+        return self._source.pipeline if isinstance(self._source, Embedded) else self._source
 
     def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
         """Parse distinct sentences, tokens split on white space."""
@@ -109,14 +119,17 @@ class Parser:
             begin = end
 
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
+        if not sentences:
+            return iter(())
+        nlp = self._nlp  # before spaCy is asked for more, which loading it imports lightly
         from spacy.tokens import Doc
 
-        docs = (Doc(self._nlp.vocab, words=words) for words in sentences)
+        docs = (Doc(nlp.vocab, words=words) for words in sentences)
         # Of texts that are no sentences one is held at a time.
-        size = _BATCH if max(map(len, sentences), default=0) < _PIECE else 1
-        return map(self.reduce, self._nlp.pipe(docs, batch_size=size))
+        size = _BATCH if max(map(len, sentences)) < _PIECE else 1
+        return map(self.reduce, nlp.pipe(docs, batch_size=size))
 
-    def _parse_fast(self, fast: FastPipeline, sentences: list[list[str]]) -> Iterator[Parsed]:
+    def _parse_fast(self, fast: InStep, sentences: list[list[str]]) -> Iterator[Parsed]:
         tagged = fast.parse(sentences)
         pairs = zip(sentences, tagged.narrow, strict=True)
         plain = self._parse_plainly([texts for texts, narrow in pairs if narrow])
@@ -169,7 +182,7 @@ class Parser:
         """Return a token in lower case as spaCy has it, and its mark."""
         word = self._words.get(text)
         if word is None:
-            lower: str = self._nlp.vocab[text].lower_
+            lower: str = self._fast.lower(text) if self._fast else self._nlp.vocab[text].lower_
             word = self._words[text] = lower, mark(lower)
         return word
 

@@ -20,6 +20,7 @@ from gecjury.extraction.merging import (
     merge_operations,
 )
 from gecjury.extraction.parsing import LONGEST_WHOLE, Operation, Parsed, Parser
+from gecjury.runtime import import_alone
 
 # Types remembered at once, some 600 bytes each.
 _REMEMBERED = 100_000
@@ -74,7 +75,8 @@ class Classifier(Typer):
             classify: function that sets an edit's type, errant's own if None.
         """
         super().__init__()
-        from errant.en import classifier
+        # The package itself would import spaCy.
+        _, classifier = import_alone("spacy.symbols", "errant.en.classifier")
 
         self._classify: Callable[[Any], Any] = classify or classifier.classify
         self._verbal: frozenset[str] = frozenset(
@@ -305,5 +307,5 @@ class Extractor:
 
 
 def errant_extractor(nlp: Any) -> Extractor:
-    """Return the extractor of ERRANT's edits with a spaCy pipeline of English."""
+    """Return the extractor of ERRANT's edits with a `Parser`'s kind of pipeline."""
     return Extractor(Parser(nlp), Aligner(), errant_rules(), Classifier())

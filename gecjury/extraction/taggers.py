@@ -17,6 +17,8 @@ from typing import Any
 from gecjury.corpus.gold import scheme_of
 from gecjury.extraction import plain, universal
 from gecjury.extraction.pipeline import Extractor, errant_extractor
+from gecjury.extraction.tagger import EMBEDDED, load_tagger
+from gecjury.extraction.tagger.alone import Embedded
 from gecjury.extraction.tagger.importing import installed_version, tested_version
 
 
@@ -46,14 +48,14 @@ def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
 
 @lru_cache(maxsize=1)
 def _loaded(tagger: str, pos_scheme: str, version: str) -> Any:
-    """Return a tagger's spaCy pipeline; `version` tells a retrained model apart."""
+    """Return a tagger's pipeline; `version` tells a retrained model apart."""
     del version
     if scheme_of(tagger) == "universal":
         from gecjury.extraction.universal.pipelines import load_universal
 
         return load_universal(tagger.removeprefix(universal.PREFIX))
-    from gecjury.extraction.tagger import load_tagger
-
+    if tagger == EMBEDDED:
+        return Embedded(pos_scheme)
     return load_tagger(tagger, pos_scheme)
 
 

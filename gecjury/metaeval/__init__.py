@@ -1,7 +1,18 @@
 """Metrics against people: score tables and a benchmark in, a typed comparison out."""
 
-from gecjury.metaeval.comparison import compare
-from gecjury.metaeval.result import Comparison
-from gecjury.metaeval.settings import Settings
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gecjury.metaeval.comparison import compare
+    from gecjury.metaeval.result import Comparison
+    from gecjury.metaeval.settings import Settings
 
 __all__ = ["Comparison", "Settings", "compare"]
+
+
+def __getattr__(name: str) -> object:
+    """Import public names on first use: `score` and `rank` need but one module of this room."""
+    if name not in __all__:
+        raise AttributeError(f"module 'gecjury.metaeval' has no attribute {name!r}")
+    return getattr(import_module("gecjury.metaeval.comparison"), name)

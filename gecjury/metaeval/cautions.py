@@ -285,21 +285,21 @@ def _islands(study: Study, view: View) -> list[list[str]]:
 
     Ties connect two systems as well.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     names = study.benchmark.corpus.names
-    index, size = {name: number for number, name in enumerate(names)}, len(names)
-    first, other = [], []
+    index = {name: number for number, name in enumerate(names)}
+    above = list(range(len(names)))
+
+    def top(number: int) -> int:
+        while above[number] != number:
+            above[number] = number = above[above[number]]
+        return number
+
     for item in study.benchmark.rankings[view]:
         members = [index[name] for group in item.groups for name in group if name in index]
         # Who stands in one ranking is connected: to link all with the first is enough.
-        first += members[:1] * len(members)
-        other += members
-    # The graphs of scipy 1.11 take indices of 32 bits alone.
-    places = np.array(first, dtype=np.int32), np.array(other, dtype=np.int32)
-    links = coo_array((np.ones(len(first)), places), shape=(size, size))
-    _, label = connected_components(links, directed=False)
+        for member in members:
+            above[top(member)] = top(members[0])
+    label = map(top, above)
     scored = ~np.isnan(study.human(view))
     groups: dict[int, list[str]] = {}
     for name, human, group in zip(names, scored, label, strict=True):

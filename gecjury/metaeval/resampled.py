@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
-from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
-from gecjury.benchmarks.table import View
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable
 from gecjury.stats.counts import ratio
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+
+# `rank` resamples without a benchmark.
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
+    from gecjury.benchmarks.table import View
 
 
 @dataclass(frozen=True)
@@ -216,6 +220,8 @@ def resampled_human_scores(
         return None
     size = len(pairs.systems)
     if kind == "expected-wins":
+        from gecjury.benchmarks.judgments import JudgmentPairs
+
         whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
         return resampled_wins(judged_wins(whole, sentences), size, counts)
     if kind != "trueskill":

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from gecjury.benchmarks.table import View
-from gecjury.metaeval.disagreement import Consensus
-from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.scoring.options import short_names
 from gecjury.wording import listed, number, percent, shortly
+
+# `rank` takes a sentence from here, and does without benchmarks and what reads them.
+if TYPE_CHECKING:
+    from gecjury.benchmarks.table import View
+    from gecjury.metaeval.disagreement import Consensus
 
 FAMILY_NAMES: Mapping[str, str] = {
     "refbased": "reference-based",
@@ -234,6 +236,8 @@ def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> 
 
 def _other_leaders(standing: Standing, leaders: Sequence[str]) -> str:
     """Return who leads by the other measures of a level, if not the same metric."""
+    from gecjury.metaeval.result import SYSTEM_STATISTICS
+
     others: dict[str, list[str]] = {}
     for measure in SYSTEM_STATISTICS if standing.level == "system" else ():
         values = values_by(standing.document, standing.view, "system", measure)
@@ -315,6 +319,8 @@ def _agreement(document: Document, consensus: Consensus | None) -> str:
 
 def views_of(document: Document) -> list[View]:
     """Return the views of the human judgments that a comparison was made with."""
+    from gecjury.benchmarks.table import View
+
     return [view for view in get_args(View) if view in document["human_scores"]]
 
 

@@ -147,7 +147,7 @@ def interval(
 
 def _corrected(tails: FloatArray, drawn: FloatArray, observed: float) -> FloatArray:
     """Return the shares of draws at which a bias-corrected interval ends."""
-    from scipy.special import ndtr, ndtri
+    from gecjury.stats.special import ndtr, ndtri
 
     near = np.abs(drawn - observed) <= 1e-12 * max(1.0, abs(observed))
     below = np.count_nonzero((drawn < observed) & ~near) + 0.5 * np.count_nonzero(near)

@@ -90,7 +90,7 @@ def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
         observed: shape (tests,); NaN was not tested.
         exact: True if `null` holds every permutation.
     """
-    from scipy.special import ndtr
+    from gecjury.stats.special import ndtr
 
     with np.errstate(invalid="ignore"):
         counted = share_at_least(null, observed, exact)
@@ -259,16 +259,28 @@ def perm_systems(
     return values, symmetric(size, duels, p)
 
 
+def theil_sen(x: FloatArray, y: FloatArray) -> float:
+    """Return the slope of the Theil-Sen line: the median of the slopes between two points.
+
+    That of `scipy.stats.theilslopes` to the last bit, without the import of all of `scipy.stats`.
+
+    Args:
+        x: shape (S,), not all the same.
+        y: shape (S,).
+    """
+    across = x[:, None] - x
+    rising = across > 0
+    return float(np.median((y[:, None] - y)[rising] / across[rising]))
+
+
 def _aligned(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, ...]:
     """Return a metric's scores in units of its slope on human scores, and of their deviation.
 
     Both are 0 where the metric's Theil-Sen line meets the mean human score. The direction stays: a
     metric that falls as humans' scores rise still does so.
     """
-    from scipy.stats import theilslopes
-
     x = human - human.mean()
-    slope = float(theilslopes(scores, x)[0])
+    slope = theil_sen(x, scores)
     centred = scores - np.median(scores - slope * x)
     flattest = _LEAST_SLOPE * scores.std() / human.std()
     return centred / max(abs(slope), flattest), centred / scores.std()

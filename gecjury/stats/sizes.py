@@ -106,7 +106,7 @@ def needed(deviation: float, difference: float, power: float = 0.8, level: float
         power: chance of telling it.
         level: the level of the two-sided test.
     """
-    from scipy.special import ndtri
+    from gecjury.stats.special import ndtri
 
     # The usual sum of two quantiles: of the test's level and of its power.
     z = float(ndtri(1 - level / 2) + ndtri(power))
@@ -115,7 +115,7 @@ def needed(deviation: float, difference: float, power: float = 0.8, level: float
 
 def needed_for_width(deviation: float, width: float, level: float = 0.05) -> int:
     """Return how many units give an interval of that width: (2 z₁₋ₗ/₂ c / w)²."""
-    from scipy.special import ndtri
+    from gecjury.stats.special import ndtri
 
     return _whole((2 * float(ndtri(1 - level / 2)) * deviation / width) ** 2)
 
@@ -164,7 +164,7 @@ def share_told(
     Returns:
         Between 0 and 1; None where so few parts say nothing, or so many cannot be drawn.
     """
-    from scipy.special import ndtri
+    from gecjury.stats.special import ndtri
 
     if parts < FEWEST or parts * resamples > _MOST_DRAWN:
         return None

@@ -282,7 +282,7 @@ def _normal_p(total: FloatArray, square: FloatArray, some: BoolArray) -> FloatAr
 
     p is one half where not `some`: differences that are all 0 say nothing either way.
     """
-    from scipy.special import ndtr
+    from gecjury.stats.special import ndtr
 
     scale = np.sqrt(square, out=np.ones_like(square), where=some)
     score = np.divide(total, scale, out=np.zeros_like(total), where=some)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
@@ -262,6 +261,8 @@ def rate_resampled(
     Returns:
         Means of the skills, M × B × S.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     # Draws are split to bound the memory; threads run them side by side, since numpy's loops
     # release the interpreter's lock.
     turns = _turns(counts.astype(np.int64))
@@ -382,7 +383,7 @@ def _table() -> FloatArray:
     A chord is two numbers in single precision, its height at 0 and its slope. They are kept as one
     number in double precision, so that one access fetches both.
     """
-    from scipy.special import erfcx
+    from gecjury.stats.special import erfcx
 
     x = np.linspace(_LOW, _HIGH, _STEPS + 1)
     v = math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import MISSED, differing_spans, marked_edits, nearest_reference
 from gecjury.errors import OptionError
-from gecjury.extraction.extract import CorpusEdits
-from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables, crossed
 from gecjury.runtime import Runtime
@@ -27,6 +25,10 @@ from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.rank import Rank
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.studies.system_tests import scores_without
+
+# Most metrics have no edits, and need not wait for what extracts them.
+if TYPE_CHECKING:
+    from gecjury.extraction.extract import CorpusEdits
 
 _CANDIDATES = 200
 _MEASURES = ("precision", "recall", "score")
@@ -436,6 +438,8 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
         corpus: the texts.
         runtime: caches and the like.
     """
+    from gecjury.extraction.retyping import typed_corpus_edits
+
     return typed_corpus_edits(
         corpus,
         getattr(scorer, "types", "gold"),

@@ -94,7 +94,7 @@ class Settling:
 
     def _open(self, people: People) -> FloatArray:
         """Return how open each pair of systems is, a flat table of systems × systems."""
-        from scipy.special import ndtr
+        from gecjury.stats.special import ndtr
 
         now = {(name, a.item): a for name, answers in people.items() for a in answers}
         for _, answer in self._counted.items() - now.items():

@@ -12,21 +12,21 @@ than what rounding may move, by far, is left to the pipeline: all others have it
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, IntArray
+from gecjury.arrays import Float32Array, FloatArray, IntArray
 from gecjury.extraction.tagger.transitions import Transitions
-from gecjury.extraction.tagger.windows import Encoded, Windows
+from gecjury.extraction.tagger.windows import Encoded, Parameters, Windows, parameters
 
 _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 # Attributes a pattern may look at, all known before the ruler runs; all but DEP and TAG follow
 # from the token's text.
 _PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
-_CHECKED = 8
-_LONGEST_CHECKED = 1000  # tokens
+_CHECKED, _LONGEST_CHECKED = 8, 1000  # sentences, and tokens of each
 # Two scores (of about -35 to 35) that are this close may change places by rounding. Rounding was
 # seen to move them by 0.000015; by 0.0001 it must not on the sentences that are checked.
 _NARROW = 1e-3
@@ -34,6 +34,8 @@ _ROUNDING = 1e-4
 # Combinations and phrases that are kept; beyond, all are forgotten.
 _KEPT = 200_000
 _LOWER = 66  # spacy.attrs.LOWER
+Patterns = tuple[list[tuple[str, ...]], set[str]]
+"""Phrases in lower case, and dependencies."""
 _Key = tuple[tuple[str, str, str], ...]
 """Text, tag and dependency of neighbours."""
 
@@ -68,71 +70,63 @@ class Tagged(NamedTuple):
     narrow: list[bool]
 
 
-class FastPipeline:
-    """A pipeline that tags, parses and looks up attributes of many tokenised sentences."""
+def checked(sentences: Sequence[list[str]]) -> list[list[str]]:
+    """Return the sentences by which a tagger in step is checked before it is used.
 
-    def __init__(self, nlp: Any) -> None:
-        """Take apart a pipeline for which `suits` is true."""
-        self._nlp = nlp
-        self._windows = Windows(nlp)
-        self._transitions = Transitions(nlp.get_pipe("parser"))
-        tagger = nlp.get_pipe("tagger")
-        softmax = tagger.model.get_ref("softmax")
-        self._tags: list[str] = list(tagger.labels)
-        self._weights = np.ascontiguousarray(softmax.get_param("W").T), softmax.get_param("b")
-        self._phrases, self._ruled = _patterns(nlp) or ([], set())
+    Of texts that are no sentences it is the beginning, since spaCy takes 15 kB a token.
+    """
+    return [s[:_LONGEST_CHECKED] for s in sentences[:: -(-len(sentences) // _CHECKED)]]
+
+
+class InStep(ABC):
+    """A tagger that tags, parses and looks up attributes of many tokenised sentences."""
+
+    def __init__(
+        self,
+        windows: Windows,
+        transitions: Transitions,
+        tags: Sequence[str],
+        softmax: Parameters,
+        patterns: Patterns,
+    ) -> None:
+        """Take over the parts of a tagger.
+
+        Args:
+            windows: its encoder.
+            transitions: its parser.
+            tags: its Penn tags.
+            softmax: parameters of the layer that decides between them.
+            patterns: what its attribute ruler looks at.
+        """
+        self._windows = windows
+        self._transitions = transitions
+        self._tags = list(tags)
+        self._weights = np.ascontiguousarray(softmax["W"].T), softmax["b"]
+        self._phrases, self._ruled = patterns
         self._deps: dict[str, int] = {}
         labels = self._transitions.labels
         self._dep_of_move = np.array([self._dep(label) for label in labels])
         # Labels with the label of a head that is elsewhere in the tree.
         self._lifted = np.array(["||" in label for label in labels])
-        self._lower: Callable[[str], str] = nlp.vocab.lex_attr_getters[_LOWER]
-        index = nlp.get_pipe("lemmatizer").lookups.get_table("lemma_index")
-        for part, words in list(index.items()):
-            # Only asked for membership, which takes long in a list.
-            index[part] = dict.fromkeys(words, 1)
         self._known: dict[_Key, tuple[Attributes, ...]] = {}
 
-    @staticmethod
-    def suits(nlp: Any) -> bool:
-        """Return True if a pipeline is built like the embedded tagger."""
-        if list(nlp.pipe_names) != _PIPES:
-            return False
-        lemmatizer, tagger = nlp.get_pipe("lemmatizer"), nlp.get_pipe("tagger")
-        if getattr(lemmatizer, "mode", "") != "rule" or lemmatizer.overwrite:
-            return False
-        names = [layer.name for layer in tagger.model.layers]
-        return (
-            names == ["tok2vec-listener", "with_array(softmax)"]
-            and Windows.suits(nlp)
-            and Transitions.suits(nlp.get_pipe("parser"))
-            and _patterns(nlp) is not None
-        )
+    @abstractmethod
+    def lower(self, text: str) -> str:
+        """Return a token in lower case, as the tagger has it."""
 
+    @abstractmethod
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Return True if results equal the pipeline's, and vectors do but for rounding."""
-        from spacy.tokens import Doc
+        """Return True if vectors are the pipeline's own but for rounding."""
 
-        # Of texts that are no sentences the beginning, as spaCy takes 15 kB a token.
-        chosen = [s[:_LONGEST_CHECKED] for s in sentences[:: -(-len(sentences) // _CHECKED)]]
-        docs = [Doc(self._nlp.vocab, words=words) for words in chosen]
-        vectors = np.concatenate(self._nlp.get_pipe("tok2vec").predict(docs))
-        encoded = self._windows.encode(chosen)
-        near = np.abs(vectors - encoded.vectors[encoded.rows[encoded.kinds >= 0]]) <= _ROUNDING
-        tagged = self.parse(chosen)
-        return bool(near.all()) and all(
-            narrow or self._row(tagged, start, len(doc)) == _read(doc)
-            for doc, start, narrow in zip(
-                self._nlp.pipe(docs), tagged.starts, tagged.narrow, strict=True
-            )
-        )
+    @abstractmethod
+    def _finished(self, tokens: Sequence[tuple[str, str, str]]) -> tuple[Attributes, ...]:
+        """Return attributes of neighbouring tokens by the attribute ruler and the lemmatizer."""
 
-    @staticmethod
-    def _row(tagged: Tagged, start: int, length: int) -> list[tuple[str, str, int, int, str]]:
-        places = range(start, start + length)
-        attributes = [tagged.attributes[tagged.numbers[place]] for place in places]
-        deps, heads = tagged.deps[start:], tagged.heads[start:]
-        return [(a.tag, deps[i], heads[i], a.pos, a.lemma) for i, a in enumerate(attributes)]
+    def _near(self, sentences: Sequence[list[str]], vectors: FloatArray | Float32Array) -> bool:
+        """Return True if vectors, tokens × width, differ from ours by rounding alone."""
+        encoded = self._windows.encode(sentences)
+        ours = encoded.vectors[encoded.rows[encoded.kinds >= 0]]
+        return bool((np.abs(vectors - ours) <= _ROUNDING).all())
 
     def parse(self, sentences: Sequence[list[str]]) -> Tagged:
         """Tag, parse and look up tokenised sentences, none empty."""
@@ -152,7 +146,8 @@ class FastPipeline:
         lifted = np.flatnonzero(self._lifted[parses.moves] & ~rooted)
         lifted = np.searchsorted(starts, lifted, side="right")
         for sentence in np.unique(lifted - 1).tolist():
-            self._attach(sentences[sentence], int(starts[sentence]), deps, heads)
+            begin = int(starts[sentence])
+            self._attach(slice(begin, begin + len(sentences[sentence])), deps, heads)
         attributes, numbers = self._attributes(encoded, tags[encoded.rows], deps)
         names = np.array(list(self._deps), dtype=object)
         return Tagged(
@@ -177,20 +172,13 @@ class FastPipeline:
         scores[rows, best] = -np.inf
         return best, highest - scores.max(axis=1)
 
-    def _attach(self, words: list[str], start: int, deps: IntArray, heads: IntArray) -> None:
-        """Let spaCy attach tokens whose heads are elsewhere, in place."""
-        from spacy.attrs import DEP, HEAD
-        from spacy.tokens import Doc
-
-        part, names = slice(start, start + len(words)), list(self._deps)
-        labels = [names[dep] for dep in deps[part]]
-        doc = Doc(self._nlp.vocab, words=words, heads=heads[part].tolist(), deps=labels)
-        for hook in self._nlp.get_pipe("parser").postprocesses:
-            hook(doc)
-        attached = doc.to_array([DEP, HEAD])
-        strings = self._nlp.vocab.strings
-        deps[part] = [self._dep(strings[dep]) for dep in attached[:, 0].tolist()]
-        heads[part] = attached[:, 1].astype(np.int64) + np.arange(len(words))
+    def _attach(self, sentence: slice, deps: IntArray, heads: IntArray) -> None:
+        """Attach tokens of a sentence whose heads are elsewhere, in place."""
+        names = list(self._deps)
+        labels, to = [names[dep] for dep in deps[sentence]], heads[sentence].tolist()
+        deprojectivize(labels, to)
+        deps[sentence] = [self._dep(label) for label in labels]
+        heads[sentence] = to
 
     def _attributes(
         self, encoded: Encoded, tags: IntArray, deps: IntArray
@@ -232,7 +220,7 @@ class FastPipeline:
 
     def _phrase_places(self, encoded: Encoded) -> list[tuple[int, int]]:
         """Return where a pattern of several tokens matches; overlapping matches are one."""
-        lowers = [self._lower(word) for word in encoded.words]
+        lowers = [self.lower(word) for word in encoded.words]
         present = set(lowers)
         spans: list[tuple[int, int]] = []
         for phrase in self._phrases:
@@ -255,7 +243,7 @@ class FastPipeline:
         """Look up single tokens, all as one document."""
         if not keys:
             return
-        line = [self._lower(key[0][0]) for key in keys]
+        line = [self.lower(key[0][0]) for key in keys]
         if len(keys) > 1 and any(_contains(line, phrase) for phrase in self._phrases):
             for key in keys:
                 self._look_up([key])
@@ -263,8 +251,70 @@ class FastPipeline:
         for key, attributes in zip(keys, self._finished([key[0] for key in keys]), strict=True):
             self._known[key] = (attributes,)
 
+
+class FastPipeline(InStep):
+    """A spaCy pipeline in step; its own ruler and lemmatizer look up what was never seen."""
+
+    def __init__(self, nlp: Any) -> None:
+        """Take apart a pipeline for which `suits` is true."""
+        self._nlp = nlp
+        parser, tagger = nlp.get_pipe("parser"), nlp.get_pipe("tagger")
+        super().__init__(
+            Windows.of_pipeline(nlp),
+            Transitions(parameters(parser.model), parser.move_names),
+            tagger.labels,
+            parameters(tagger.model)[0],
+            read_patterns(nlp.get_pipe("attribute_ruler").patterns) or ([], set()),
+        )
+        self._lower: Callable[[str], str] = nlp.vocab.lex_attr_getters[_LOWER]
+        index = nlp.get_pipe("lemmatizer").lookups.get_table("lemma_index")
+        for part, words in list(index.items()):
+            # Only asked for membership, which takes long in a list.
+            index[part] = dict.fromkeys(words, 1)
+
+    @staticmethod
+    def suits(nlp: Any) -> bool:
+        """Return True if a pipeline is built like the embedded tagger."""
+        if list(nlp.pipe_names) != _PIPES:
+            return False
+        lemmatizer, tagger = nlp.get_pipe("lemmatizer"), nlp.get_pipe("tagger")
+        if getattr(lemmatizer, "mode", "") != "rule" or lemmatizer.overwrite:
+            return False
+        names = [layer.name for layer in tagger.model.layers]
+        return (
+            names == ["tok2vec-listener", "with_array(softmax)"]
+            and Windows.suits(nlp)
+            and Transitions.suits(nlp.get_pipe("parser"))
+            and read_patterns(nlp.get_pipe("attribute_ruler").patterns) is not None
+        )
+
+    def lower(self, text: str) -> str:
+        """Return a token in lower case, as the pipeline's vocabulary has it."""
+        return self._lower(text)
+
+    def agrees(self, sentences: Sequence[list[str]]) -> bool:
+        """Return True if results equal the pipeline's, and vectors do but for rounding."""
+        from spacy.tokens import Doc
+
+        chosen = checked(sentences)
+        docs = [Doc(self._nlp.vocab, words=words) for words in chosen]
+        near = self._near(chosen, np.concatenate(self._nlp.get_pipe("tok2vec").predict(docs)))
+        tagged = self.parse(chosen)
+        return near and all(
+            narrow or self._row(tagged, start, len(doc)) == _read(doc)
+            for doc, start, narrow in zip(
+                self._nlp.pipe(docs), tagged.starts, tagged.narrow, strict=True
+            )
+        )
+
+    @staticmethod
+    def _row(tagged: Tagged, start: int, length: int) -> list[tuple[str, str, int, int, str]]:
+        places = range(start, start + length)
+        attributes = [tagged.attributes[tagged.numbers[place]] for place in places]
+        deps, heads = tagged.deps[start:], tagged.heads[start:]
+        return [(a.tag, deps[i], heads[i], a.pos, a.lemma) for i, a in enumerate(attributes)]
+
     def _finished(self, tokens: Sequence[tuple[str, str, str]]) -> tuple[Attributes, ...]:
-        """Return attributes of neighbouring tokens by the attribute ruler and the lemmatizer."""
         from spacy.tokens import Doc
 
         texts, tags, deps = (list(column) for column in zip(*tokens, strict=True))
@@ -273,12 +323,49 @@ class FastPipeline:
         for name in ("attribute_ruler", "lemmatizer"):
             doc = self._nlp.get_pipe(name)(doc)
         return tuple(
-            Attributes(text, token.tag_, token.pos, token.lemma_, _changed(token.dep_, dep))
+            Attributes(text, token.tag_, token.pos, token.lemma_, changed(token.dep_, dep))
             for token, text, dep in zip(doc, texts, deps, strict=True)
         )
 
 
-def _changed(now: str, before: str) -> str | None:
+def deprojectivize(labels: list[str], heads: list[int]) -> None:
+    """Attach tokens with labels such as `pobj||prep` below their heads, in place.
+
+    The head of that label is the first token `prep` below the present head, nearest first; a token
+    for which there is none stays where it is. This is spaCy's `nonproj.deprojectivize`, which
+    takes the ends of subtrees from the tree as it was.
+
+    Args:
+        labels: of a sentence's tokens.
+        heads: index of each token's head; a root is its own.
+    """
+    first, last = list(range(len(heads))), list(range(len(heads)))
+    for token, head in enumerate(heads):
+        below = token
+        while head != below:
+            first[head], last[head] = min(first[head], token), max(last[head], token)
+            below, head = head, heads[head]
+    for token, label in enumerate(labels):
+        if "||" not in label:
+            continue
+        label, wanted = label.split("||")
+        queue = [heads[token]]
+        while queue:
+            children = [
+                child
+                for head in queue
+                for child in range(first[head], last[head] + 1)
+                if heads[child] == head and child not in (head, token)
+            ]
+            if match := [child for child in children if labels[child] == wanted]:
+                heads[token] = match[0]
+                break
+            queue = children
+        labels[token] = label
+
+
+def changed(now: str, before: str) -> str | None:
+    """Return a value if it is another than before."""
     return None if now == before else now
 
 
@@ -294,15 +381,15 @@ def _read(doc: Any) -> list[tuple[str, str, int, int, str]]:
     return [(t.tag_, t.dep_, t.head.i, t.pos, t.lemma_) for t in doc]
 
 
-def _patterns(nlp: Any) -> tuple[list[tuple[str, ...]], set[str]] | None:
-    """Return the ruler's phrases in lower case, and the dependencies that it looks at.
+def read_patterns(rules: Sequence[Any]) -> Patterns | None:
+    """Return an attribute ruler's phrases in lower case, and the dependencies that it looks at.
 
     None if the ruler looks at anything but single tokens and plain lower-case phrases, or changes
     the dependency of a single token.
     """
     phrases: list[tuple[str, ...]] = []
     deps: set[str] = set()
-    for rule in nlp.get_pipe("attribute_ruler").patterns:
+    for rule in rules:
         for pattern in rule["patterns"]:
             if len(pattern) == 1 and {name.upper() for name in pattern[0]} <= _PLAIN:
                 named = _named({k.upper(): v for k, v in pattern[0].items()}.get("DEP", []))

@@ -17,7 +17,8 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -26,6 +27,7 @@ from types import ModuleType
 from typing import Any
 
 from gecjury.errors import MissingExtraError, OptionError, install_hint
+from gecjury.runtime import import_alone
 
 _SPACYS_PIPES = {
     "attribute_ruler",
@@ -69,6 +71,13 @@ def tested_version(package: str, tested: str, version: str) -> str:
             f"give other edits: pip install '{package.lower()}=={tested}.*'"
         )
     return version
+
+
+@cache
+def symbols() -> Mapping[str, int]:
+    """Return the numbers that spaCy gives to parts of speech and other names, without spaCy."""
+    numbers: Mapping[str, int] = import_alone("spacy.symbols")[0].IDS
+    return numbers
 
 
 def import_spacy(torch: bool = False) -> Any:

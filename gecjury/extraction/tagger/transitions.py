@@ -11,12 +11,14 @@ of almost the same score is named as narrow, for spaCy's own parser.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gecjury.arrays import Float32Array, IntArray
-from gecjury.extraction.tagger.windows import Encoded
+from gecjury.extraction.tagger.windows import Encoded, Parameters
 
 # Moves, as spaCy numbers them, and what each does to the top of the stack and to the buffer.
 _SHIFT, _REDUCE, _LEFT, _RIGHT, _BREAK = range(5)
@@ -28,7 +30,8 @@ _TAKEN = np.array([1, 0, 0, 1, 0])
 _LOOKS = 8
 # Odd numbers whose sums of products tell states apart: two of 10^5 states that differ get one
 # number with a probability of 10^-9.
-_MIX = np.random.default_rng(8).integers(1, 2**63, _LOOKS + 1) | 1
+_RANDOM = Random(8)
+_MIX = np.array([_RANDOM.getrandbits(63) | 1 for _ in range(_LOOKS + 1)])
 
 
 class Parses(NamedTuple):
@@ -50,12 +53,16 @@ class Parses(NamedTuple):
 class Transitions:
     """An arc-eager parser made from the weights of a pipeline's parser."""
 
-    def __init__(self, parser: Any) -> None:
-        """Take over the weights of a parser for which `suits` is true."""
-        first, lower, upper = parser.model.layers
-        linear = first.layers[-1]
-        self._linear = np.ascontiguousarray(linear.get_param("W").T), linear.get_param("b")
-        weights, pad = lower.get_param("W"), lower.get_param("pad")[0]
+    def __init__(self, layers: Sequence[Parameters], names: Sequence[str]) -> None:
+        """Take over a parser for which `suits` is true.
+
+        Args:
+            layers: parameters of its model.
+            names: of its transitions.
+        """
+        lower, upper, linear = layers
+        self._linear = np.ascontiguousarray(linear["W"].T), linear["b"]
+        weights, pad = lower["W"], lower["pad"][0]
         looks, width, pieces, _ = weights.shape
         self._width, self._pieces = width, pieces
         # Of each look one piece of all values beside the next.
@@ -65,16 +72,16 @@ class Transitions:
         self._pad = pad.transpose(0, 2, 1).reshape(-1)
         # Kept from call to call: fresh memory costs more than what is computed in it.
         self._space = np.empty((0, len(self._pad)), np.float32)
-        self._bias = np.ascontiguousarray(lower.get_param("b").T).reshape(-1)
-        self._upper = np.ascontiguousarray(upper.get_param("W").T)
-        names = [name.partition("-") for name in parser.move_names]
-        self.labels = [label for _, _, label in names]
-        self._moves = np.array([_MOVES.index(move) for move, _, _ in names])
+        self._bias = np.ascontiguousarray(lower["b"].T).reshape(-1)
+        self._upper = np.ascontiguousarray(upper["W"].T)
+        parted = [name.partition("-") for name in names]
+        self.labels = [label for _, _, label in parted]
+        self._moves = np.array([_MOVES.index(move) for move, _, _ in parted])
         # The upper layer's bias where a transition is valid, minus infinity where it is not; one
         # row for each combination of what is valid: shift, reduce, arcs, break.
         of_move = np.array([1, 2, 4, 4, 8])[self._moves]
         valid = (np.arange(16)[:, None] & of_move) > 0
-        self._allowed = np.where(valid, upper.get_param("b"), -np.inf).astype(np.float32)
+        self._allowed = np.where(valid, upper["b"], -np.inf).astype(np.float32)
 
     @staticmethod
     def suits(parser: Any) -> bool:

@@ -9,7 +9,7 @@ bits of a vector: whoever decides by them must leave narrow decisions to the pip
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,16 @@ _ROWS = 1024
 # Distinct tokens whose vectors are kept (400 bytes each); beyond, all are forgotten.
 _KEPT = 100_000
 _BLOCK = "residual(expand_window>>maxout>>layernorm>>dropout)"
+
+
+Parameters = Mapping[str, Any]
+"""Arrays of one layer, as thinc calls them."""
+
+
+def parameters(model: Any) -> list[Parameters]:
+    """Return the arrays of a model's layers that have any, in the order of its file."""
+    layers = ({name: node.get_param(name) for name in node.param_names} for node in model.walk())
+    return [arrays for arrays in layers if arrays]
 
 
 class Encoded(NamedTuple):
@@ -41,19 +51,18 @@ class Encoded(NamedTuple):
     vectors: Float32Array
 
 
-class _Maxout:
+class Maxout:
     """A maxout layer followed by normalisation."""
 
-    def __init__(self, block: Any) -> None:
-        maxout, norm = block.layers[0].layers[1].layers[0].layers
-        weights, bias = maxout.get_param("W"), maxout.get_param("b")
+    def __init__(self, maxout: Parameters, norm: Parameters) -> None:
+        weights, bias = maxout["W"], maxout["b"]
         self._width, self._pieces = bias.shape
         # One piece of all values beside the next, so that the largest is taken over whole rows.
         self._weights = np.ascontiguousarray(
             weights.transpose(1, 0, 2).reshape(-1, weights.shape[2]).T
         )
         self._bias = np.ascontiguousarray(bias.T).reshape(-1)
-        self._gain, self._shift = norm.get_param("G"), norm.get_param("b")
+        self._gain, self._shift = norm["G"], norm["b"]
 
     def __call__(self, columns: Float32Array) -> Float32Array:
         """Map rows × inputs to rows × width."""
@@ -74,14 +83,30 @@ class _Maxout:
 class Windows:
     """An encoder that gives vectors of tokenised sentences."""
 
-    def __init__(self, nlp: Any) -> None:
-        """Take apart the encoder of a pipeline for which `suits` is true."""
-        self._vocab = nlp.vocab
-        self._embed, convolution = nlp.get_pipe("tok2vec").model.layers
-        self._layers = [_Maxout(block) for block in convolution.layers[0].layers]
-        self.gap: int = convolution.attrs["pad"]
+    def __init__(
+        self, embed: Callable[[list[str]], Float32Array], layers: Sequence[Parameters]
+    ) -> None:
+        """Take over an encoder.
+
+        Args:
+            embed: gives the input of the convolution, tokens × width.
+            layers: parameters of the convolution's maxout layers, each before its normalisation's.
+        """
+        self._embed = embed
+        self._layers = [Maxout(*pair) for pair in zip(layers[::2], layers[1::2], strict=True)]
+        self.gap = len(self._layers)
         self._known: dict[str, int] = {}
-        self._table = np.zeros((1, self._embed.get_dim("nO")), np.float32)
+        self._table = np.zeros((1, len(layers[-1]["G"])), np.float32)
+
+    @classmethod
+    def of_pipeline(cls, nlp: Any) -> Windows:
+        """Take apart the encoder of a pipeline for which `suits` is true."""
+        from spacy.tokens import Doc
+
+        embed, convolution = nlp.get_pipe("tok2vec").model.layers
+        return cls(
+            lambda words: embed.predict([Doc(nlp.vocab, words=words)])[0], parameters(convolution)
+        )
 
     @staticmethod
     def suits(nlp: Any) -> bool:
@@ -101,8 +126,8 @@ class Windows:
             and all(isinstance(array, np.ndarray) for array in arrays)
         )
 
-    def encode(self, sentences: Sequence[list[str]]) -> Encoded:
-        """Return the vectors of tokenised sentences, none empty."""
+    def encode(self, sentences: Sequence[list[str]], *, precise: bool = False) -> Encoded:
+        """Return the vectors of tokenised sentences, none empty; `precise` sums in 64 bits."""
         numbers: dict[str, int] = {}
         flat = [-1] * self.gap
         gap = flat.copy()
@@ -113,6 +138,7 @@ class Windows:
             flat += gap
         words, kinds = list(numbers), np.array(flat, dtype=np.int64)
         values = np.concatenate([self._embedded(words), np.zeros_like(self._table[:1])])
+        values = values.astype(np.float64 if precise else np.float32, copy=False)
         rows = np.where(kinds < 0, len(words), kinds)
         for layer in self._layers:
             values, rows = _convolve(layer, values, rows)
@@ -120,14 +146,12 @@ class Windows:
 
     def _embedded(self, words: list[str]) -> Float32Array:
         """Return the input of the convolution, tokens × width."""
-        from spacy.tokens import Doc
-
         row_of = self._known
         if len(row_of) > _KEPT:
             row_of.clear()
             self._table = self._table[:0]
         if new := [word for word in words if word not in row_of]:
-            (vectors,) = self._embed.predict([Doc(self._vocab, words=new)])
+            vectors = self._embed(new)
             first = len(row_of)
             row_of.update((word, first + i) for i, word in enumerate(new))
             self._table = np.concatenate([self._table[:first], vectors])
@@ -135,9 +159,7 @@ class Windows:
         return found_rows
 
 
-def _convolve(
-    layer: _Maxout, values: Float32Array, rows: IntArray
-) -> tuple[Float32Array, IntArray]:
+def _convolve(layer: Maxout, values: Float32Array, rows: IntArray) -> tuple[Float32Array, IntArray]:
     """Compute one residual block with a window of one, once for each distinct window."""
     count = len(values)
     before = np.concatenate([rows[:1], rows[:-1]])

@@ -275,7 +275,7 @@ def _reach(degrees: float, confidence: float, skewness: float) -> tuple[float, f
         confidence: above 0 and below 1.
         skewness: of the distribution of the mean.
     """
-    from scipy.special import stdtrit
+    from gecjury.stats.special import stdtrit
 
     t = float(stdtrit(degrees, (1 + confidence) / 2))
     if abs(skewness) < _SKEWED:
@@ -313,7 +313,7 @@ class Forecast:
             labelled: n, at least 3; with predictions at most N.
             alone: by the labels alone.
         """
-        from scipy.special import stdtrit
+        from gecjury.stats.special import stdtrit
 
         saved = 0.0 if alone else self.explained * (1 - min(labelled / self.sources, 1.0))
         quantile = float(stdtrit(labelled - (1 if alone else 2), (1 + self.confidence) / 2))
@@ -427,7 +427,7 @@ class Verdicts:
             Between 0 and 1, a difference between −1 and 1; None where the metric is no better than
             chance on the labelled outputs.
         """
-        from scipy.special import stdtrit
+        from gecjury.stats.special import stdtrit
 
         below = self.informedness
         if below.value <= 0:
@@ -464,7 +464,7 @@ def disagree(corrected: Interval, powered: Interval, level: float = 0.05) -> boo
         powered: by `Moments.estimate`, of the same outputs.
         level: of the two-sided test.
     """
-    from scipy.special import ndtri
+    from gecjury.stats.special import ndtri
 
     apart = corrected.parts.copy()
     apart[: len(powered.parts)] -= powered.parts

@@ -19,6 +19,7 @@ from gecjury.stats.permutation import (
     permutation_signs,
     rank_ranges,
     share_at_least,
+    theil_sen,
     within_sentences,
     wmt_clusters,
 )
@@ -343,3 +344,15 @@ def test_rank_ranges_and_clusters_by_hand() -> None:
     ranks = rank_ranges(scores, p)
     assert ranks == ((1, 2), (1, 3), (2, 3), None)
     assert wmt_clusters(scores, ranks) == (1, 1, 1, None)
+
+
+def test_theil_sen_line_is_scipys() -> None:
+    from scipy.stats import theilslopes
+
+    # Slopes between the points (0, 0), (1, 2), (2, 3), (2, 9): 2, 1.5, 4.5, 1 and 7, none between
+    # the last two; their median is 2.
+    assert theil_sen(np.array([0.0, 1.0, 2.0, 2.0]), np.array([0.0, 2.0, 3.0, 9.0])) == 2.0
+    rng = np.random.default_rng(3)
+    for size in (2, 7, 40):
+        x, y = rng.normal(size=size).round(1) + np.arange(size), rng.normal(size=size)
+        assert theil_sen(x, y) == theilslopes(y, x)[0]
