@@ -41,7 +41,7 @@ _SHARE = 0.7  # of the matrix rate, asked of encoders
 _USEFUL = 0.6  # of a training's time
 _TEXTS, _QUICK_TEXTS = 1_500, 60
 _REQUESTS, _QUICK_REQUESTS, _AT_ONCE = 3_000, 100, 64
-_RATINGS, _QUICK_RATINGS = 400, 60
+_RATINGS, _QUICK_RATINGS = 1_000, 60
 _TIMES, _QUICK_TIMES = 20, 1
 _LISTED = 4  # what takes the rest: this many names
 
@@ -167,7 +167,7 @@ def _trainings(options: Options) -> Iterator[Claim]:
         body = [f"{s}\t{1 + 3 * (row % 7) / 6:.3f}" for row, s in enumerate(texts.sources[:rows])]
         rated.write_text("\n".join(["output\tgrammaticality", *body]) + "\n", encoding="utf-8")
         for side, lines in (("source", texts.sources), ("ref", texts.references[0])):
-            (folder / side).write_text("\n".join(lines[: 3 * rows]) + "\n", encoding="utf-8")
+            (folder / side).write_text("\n".join(lines) + "\n", encoding="utf-8")
         commands = {
             "train some --encoder embedded --bf16": [
                 *("some", str(rated), "--encoder", "embedded", "--epochs", "1", "--bf16"),
@@ -205,6 +205,8 @@ def _trainings(options: Options) -> Iterator[Claim]:
 
 def _trained(argv: Sequence[str]) -> tuple[dict[str, float], float, float]:
     """Return shares of time by operation, the share of padding, and what is outside of torch."""
+    import transformers.trainer  # noqa: F401  (its import takes seconds, and is no training)
+
     from gecjury.cli import main
     from gecjury.refless.training import trainer
 
