@@ -272,6 +272,13 @@ SCRIPTS: Mapping[str, Script] = {
         "10 minutes",
         one_thread=True,
     ),
+    "limits": Script(
+        "limits",
+        "each family of metrics with what the machine can do: products of matrices, reading and "
+        "splitting, a bare loop of requests (`--mpnet DIR`)",
+        "10 minutes",
+        one_thread=True,
+    ),
     "judges": Script(
         "judges", "the judges' backends with themselves: one call at a time, and many", "5 minutes"
     ),
