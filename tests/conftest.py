@@ -8,6 +8,11 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+# Each of two processes would start a thread for every core, and threads that wait for one another
+# keep cores busy: half of the suite's time. Commands that tests start inherit this.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
 # A busy machine takes longer now and then: that is no failure of what is tested.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
+import functools
 import importlib
 import inspect
 import re
@@ -45,8 +47,14 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in module_files()}
 
 
-def imports(tree: ast.AST, name: str, path: Path) -> Iterator[str]:
-    """Dotted names that a tree imports, however deep in functions."""
+@functools.cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+def imports(name: str, tree: ast.Module | None = None) -> Iterator[str]:
+    """Dotted names that a module, or a part of its tree, imports, however deep in functions."""
+    tree = tree_of(name) if tree is None else tree
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -54,13 +62,13 @@ def imports(tree: ast.AST, name: str, path: Path) -> Iterator[str]:
             base = node.module or ""
             if node.level:
                 above = name.split(".")
-                above = above[: len(above) - node.level + (path.name == "__init__.py")]
+                above = above[: len(above) - node.level + (MODULES[name].name == "__init__.py")]
                 base = ".".join([*above, base] if base else above)
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def top_level(tree: ast.Module) -> ast.Module:
+def top_level(name: str) -> ast.Module:
     """The statements run on import: no function bodies, no `if TYPE_CHECKING`."""
 
     class Strip(ast.NodeTransformer):
@@ -73,55 +81,47 @@ def top_level(tree: ast.Module) -> ast.Module:
         def visit_If(self, node: ast.If) -> ast.AST | None:
             return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
 
-    stripped: ast.Module = Strip().visit(tree)
+    # The tree is changed in place: it must not be the one that is kept.
+    stripped: ast.Module = Strip().visit(copy.deepcopy(tree_of(name)))
     return stripped
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_nothing_imports_the_top_level_folders(name: str) -> None:
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    found = {imported.partition(".")[0] for imported in imports(tree, name, MODULES[name])}
+def test_nothing_imports_the_top_level_folders() -> None:
     # The folders at the top level are the customer's order; what is imported is gecjury.NAME.
-    assert not found & OUTSIDE
+    for name in MODULES:
+        assert not {imported.partition(".")[0] for imported in imports(name)} & OUTSIDE, name
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_heavy_packages_are_imported_where_they_are_used(name: str) -> None:
-    tree = top_level(ast.parse(MODULES[name].read_text(encoding="utf-8")))
-    found = {imported.partition(".")[0] for imported in imports(tree, name, MODULES[name])}
-    light = name in ("gecjury", "gecjury.cli", "gecjury.__main__") or ".cli." in name
-    assert not found & {*HEAVY, *(("numpy", "scipy") if light else ())}
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    for name in MODULES:
+        packages = {imported.partition(".")[0] for imported in imports(name, top_level(name))}
+        light = name in ("gecjury", "gecjury.cli", "gecjury.__main__") or ".cli." in name
+        assert not packages & {*HEAVY, *(("numpy", "scipy") if light else ())}, name
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_no_pickle_and_no_global_random_numbers(name: str) -> None:
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    assert not {"pickle", "shelve", "dill"} & set(imports(tree, name, MODULES[name]))
-    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+def test_no_pickle_and_no_global_random_numbers() -> None:
     own = {"np.random.default_rng", "np.random.Generator", "np.random.SeedSequence"}
-    drawn = {call for call in calls if re.fullmatch(r"(np\.|numpy\.)?random\.\w+", call)}
-    assert not drawn - own - {"random.Random"}
+    for name in MODULES:
+        assert not {"pickle", "shelve", "dill"} & set(imports(name)), name
+        nodes = ast.walk(tree_of(name))
+        calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+        drawn = {call for call in calls if re.fullmatch(r"(np\.|numpy\.)?random\.\w+", call)}
+        assert not drawn - own - {"random.Random"}, name
 
 
 @pytest.mark.parametrize("name", [f"gecjury.{part}" for part in NO_SCORERS])
 def test_comparing_and_printing_import_no_scorer(name: str) -> None:
-    path = MODULES[name]
-    found = set(imports(ast.parse(path.read_text(encoding="utf-8")), name, path))
-    assert (
-        not {"gecjury.scoring.scorer", "gecjury.scoring.registry", "gecjury.scoring.score_files"}
-        & found
-    )
+    scoring = {f"gecjury.scoring.{part}" for part in ("scorer", "registry", "score_files")}
+    assert not scoring & set(imports(name))
 
 
 ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats", "web")
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in MODULES if set(name.split(".")[1:2]) & set(ROOMS_WITHOUT_OPTIONS)]
-)
-def test_the_front_door_alone_reads_options(name: str) -> None:
-    path = MODULES[name]
-    assert "argparse" not in set(imports(ast.parse(path.read_text(encoding="utf-8")), name, path))
+def test_the_front_door_alone_reads_options() -> None:
+    for name in MODULES:
+        if set(name.split(".")[1:2]) & set(ROOMS_WITHOUT_OPTIONS):
+            assert "argparse" not in set(imports(name)), name
 
 
 def layers() -> list[set[str]]:
@@ -157,8 +157,7 @@ def test_the_page_of_the_house_says_what_each_room_imports() -> None:
     for name, path in MODULES.items():
         room = name.split(".")[1] if "." in name else ""
         if room in rules and path.name != "__main__.py":
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            used = {i.split(".")[1] for i in imports(tree, name, path) if i.startswith("gecjury.")}
+            used = {i.split(".")[1] for i in imports(name) if i.startswith("gecjury.")}
             strange = used & set(rules) - rules[room] - everywhere - {room}
             assert not strange, f"{name}: {strange}"
 
@@ -178,26 +177,24 @@ def test_families_have_no_main() -> None:
 FOREIGN_NAMES = {"gecjury.compat.gec_metrics.metrics"}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_public_surface(name: str) -> None:
-    path = MODULES[name]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docstring = ast.get_docstring(tree)
-    assert docstring
-    assert docstring.splitlines()[0].endswith((".", ":")), "the first line is a sentence"
-    module = importlib.import_module(name)
-    if path.name == "__init__.py":
-        public = getattr(module, "__all__", [])
-        assert len(set(public)) == len(public)
-        for entry in public:
-            getattr(module, entry)  # resolves
-        return
-    # In a module every name without an underscore is public: a list of them is for packages.
-    assert not hasattr(module, "__all__") or name in FOREIGN_NAMES
-    for entry, value in vars(module).items():
-        own = getattr(value, "__module__", None) == name and not entry.startswith("_")
-        if own and (inspect.isclass(value) or inspect.isfunction(value)):
-            assert inspect.getdoc(value), f"{name}.{entry} has no docstring"
+def test_public_surface() -> None:
+    for name, path in MODULES.items():
+        docstring = ast.get_docstring(tree_of(name))
+        assert docstring, name
+        assert docstring.splitlines()[0].endswith((".", ":")), f"{name}: no sentence comes first"
+        module = importlib.import_module(name)
+        if path.name == "__init__.py":
+            public = getattr(module, "__all__", [])
+            assert len(set(public)) == len(public), name
+            for entry in public:
+                getattr(module, entry)  # resolves
+            continue
+        # In a module every name without an underscore is public: a list of them is for packages.
+        assert not hasattr(module, "__all__") or name in FOREIGN_NAMES, name
+        for entry, value in vars(module).items():
+            own = getattr(value, "__module__", None) == name and not entry.startswith("_")
+            if own and (inspect.isclass(value) or inspect.isfunction(value)):
+                assert inspect.getdoc(value), f"{name}.{entry} has no docstring"
 
 
 def concrete_scorers() -> dict[str, type[Scorer]]:

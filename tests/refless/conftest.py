@@ -1,4 +1,4 @@
-"""Skip what needs torch where it is not installed; keep torch to one thread."""
+"""Skip what needs torch where it is not installed."""
 
 from __future__ import annotations
 
@@ -23,11 +23,3 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    if importlib.util.find_spec("torch") is not None:
-        import torch
-
-        torch.set_num_threads(1)

@@ -35,7 +35,6 @@ def drawn(
     )
 
 
-@pytest.mark.slow
 def weights_of(jury: JuryModel) -> list[float]:
     return [member.weight for member in jury.members]
 
