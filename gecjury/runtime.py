@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +20,8 @@ __version__ = "0.1.0"
 _T = TypeVar("_T")
 
 
-def import_alone(*names: str) -> list[Any]:
+@cache
+def import_alone(*names: str) -> Sequence[Any]:
     """Import modules without running the packages that hold them, which may take far longer.
 
     They are imported as ever beside other threads, which could see the empty packages that stand in

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
 from operator import attrgetter
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from gecjury.arrays import IntArray
-from gecjury.extraction.tagger.alone import Embedded
 from gecjury.extraction.tagger.fast import FastPipeline, InStep
 
 # Sentences of like length are parsed together; the size changes the speed alone.
@@ -61,6 +62,27 @@ _COLUMNS = attrgetter(*Parsed.__slots__)
 _EMPTY = Parsed([], [], [], [], [], [], [], [], [])
 
 
+# A tagger in step keeps memory from call to call, and the number of BLAS's threads is everyone's.
+_LOCK = Lock()
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Keep matrix products to one thread: they are so small that more threads spin and wait."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:  # installed with the extra `edits`, but no pipeline needs it
+        return nullcontext()
+    limited: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    return limited
+
+
+def in_step(nlp: Any) -> Any:
+    """Return a tagger in step, or the pipeline itself if it is not built like the embedded one."""
+    if isinstance(nlp, InStep) or not FastPipeline.suits(nlp):
+        return nlp
+    return FastPipeline(nlp)
+
+
 class Parser:
     """A spaCy pipeline that parses sentences in bulk."""
 
@@ -69,21 +91,16 @@ class Parser:
 
         Args:
             nlp: a `spacy.language.Language` that sets tag, POS, lemma, dependency and head, or
-                the embedded tagger without one.
+                what `in_step` makes of one.
         """
-        self._source = nlp
-        self._fast: InStep | None = None
-        if isinstance(nlp, Embedded):
-            self._fast = nlp
-        elif FastPipeline.suits(nlp):
-            self._fast = FastPipeline(nlp)
-        self._checked = False
+        self._source = in_step(nlp)
+        self._fast: InStep | None = self._source if isinstance(self._source, InStep) else None
         self._keys: dict[tuple[str, str, int], int] = {}
         self._words: dict[str, tuple[str, int]] = {}
 
     @property
     def _nlp(self) -> Any:
-        return self._source.pipeline if isinstance(self._source, Embedded) else self._source
+        return self._source.pipeline if isinstance(self._source, InStep) else self._source
 
     def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
         """Parse distinct sentences, tokens split on white space."""
@@ -92,13 +109,12 @@ class Parser:
         order = sorted((s for s, tokens in words.items() if tokens), key=lambda s: len(words[s]))
         parts = [_pieces(words[sentence]) for sentence in order]
         tokens = [piece for pieces in parts for piece in pieces]
-        if self._fast and tokens and not self._checked:
-            self._checked = True
-            if not self._fast.agrees(tokens):
+        with _LOCK, _one_thread():
+            if self._fast and tokens and not self._fast.trusted(tokens):
                 self._fast = None
-        reduced = self._parse_all(tokens)
-        for sentence, pieces in zip(order, parts, strict=True):
-            parsed[sentence] = _joined([next(reduced) for _ in pieces])
+            reduced = self._parse_all(tokens)
+            for sentence, pieces in zip(order, parts, strict=True):
+                parsed[sentence] = _joined([next(reduced) for _ in pieces])
         return parsed
 
     def _parse_all(self, sentences: list[list[str]]) -> Iterator[Parsed]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from gecjury.corpus.gold import scheme_of
 from gecjury.extraction import plain, universal
+from gecjury.extraction.parsing import in_step
 from gecjury.extraction.pipeline import Extractor, errant_extractor
 from gecjury.extraction.tagger import EMBEDDED, load_tagger
 from gecjury.extraction.tagger.alone import Embedded
@@ -56,7 +57,7 @@ def _loaded(tagger: str, pos_scheme: str, version: str) -> Any:
         return load_universal(tagger.removeprefix(universal.PREFIX))
     if tagger == EMBEDDED:
         return Embedded(pos_scheme)
-    return load_tagger(tagger, pos_scheme)
+    return in_step(load_tagger(tagger, pos_scheme))
 
 
 def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:

@@ -9,11 +9,9 @@ notebook, they are plain child processes that load the tagger while this one wor
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
@@ -53,26 +51,11 @@ def extract_in_workers(
             pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
         local = extractor_of(tagger, pos_scheme)
         if _may_fork(tagger):
-            pool.fill(others, lambda: ForkedProcess(_in_a_fork(local), pool.processes))
+            pool.fill(others, lambda: ForkedProcess(lambda: _answers(local), pool.processes))
     except BaseException:
         pool.close()
         raise
     return _together(batches, local, pool)
-
-
-def _own_share(processes: int) -> AbstractContextManager[Any]:
-    """Leave other processes their processors: threads of matrix products would be one each a core.
-
-    Args:
-        processes: that work at the same time.
-    """
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:  # then there are no spaCy and no matrix products either
-        return contextlib.nullcontext()
-    share = max((os.cpu_count() or 1) // processes, 1)
-    limited: AbstractContextManager[Any] = threadpool_limits(limits=share, user_api="blas")
-    return limited
 
 
 def _may_fork(tagger: str) -> bool:
@@ -123,7 +106,7 @@ def _together(
             pool.results.put((batch, list(map(ExtractedEdits.of_rows, process.ask(batch)))))
 
     received = 0
-    with contextlib.closing(pool), _own_share(len(pool.processes) + 1):
+    with contextlib.closing(pool):
         pool.work(feed)
         while True:
             batch = batches.take()
@@ -145,16 +128,6 @@ def _answers(extractor: Extractor) -> Callable[[Any], Any]:
         return [edits.rows() for _, edits in extractor.extract(pairs)]
 
     return answer
-
-
-def _in_a_fork(extractor: Extractor) -> Callable[[], Callable[[Any], Any]]:
-    """Return how a fork begins: its matrix products keep to one processor."""
-
-    def start() -> Callable[[Any], Any]:
-        _own_share(os.cpu_count() or 1)
-        return _answers(extractor)
-
-    return start
 
 
 if __name__ == "__main__":

@@ -109,6 +109,10 @@ class InStep(ABC):
         # Labels with the label of a head that is elsewhere in the tree.
         self._lifted = np.array(["||" in label for label in labels])
         self._known: dict[_Key, tuple[Attributes, ...]] = {}
+        self._trusted: bool | None = None
+
+    pipeline: Any
+    """The tagger as a `spacy.language.Language`."""
 
     @abstractmethod
     def lower(self, text: str) -> str:
@@ -117,6 +121,12 @@ class InStep(ABC):
     @abstractmethod
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
         """Return True if vectors are the pipeline's own but for rounding."""
+
+    def trusted(self, sentences: Sequence[list[str]]) -> bool:
+        """Return whether the tagger agrees, which its first sentences decide."""
+        if self._trusted is None:
+            self._trusted = self.agrees(sentences)
+        return self._trusted
 
     @abstractmethod
     def _finished(self, tokens: Sequence[tuple[str, str, str]]) -> tuple[Attributes, ...]:
@@ -257,7 +267,7 @@ class FastPipeline(InStep):
 
     def __init__(self, nlp: Any) -> None:
         """Take apart a pipeline for which `suits` is true."""
-        self._nlp = nlp
+        self.pipeline = nlp
         parser, tagger = nlp.get_pipe("parser"), nlp.get_pipe("tagger")
         super().__init__(
             Windows.of_pipeline(nlp),
@@ -297,13 +307,13 @@ class FastPipeline(InStep):
         from spacy.tokens import Doc
 
         chosen = checked(sentences)
-        docs = [Doc(self._nlp.vocab, words=words) for words in chosen]
-        near = self._near(chosen, np.concatenate(self._nlp.get_pipe("tok2vec").predict(docs)))
+        docs = [Doc(self.pipeline.vocab, words=words) for words in chosen]
+        near = self._near(chosen, np.concatenate(self.pipeline.get_pipe("tok2vec").predict(docs)))
         tagged = self.parse(chosen)
         return near and all(
             narrow or self._row(tagged, start, len(doc)) == _read(doc)
             for doc, start, narrow in zip(
-                self._nlp.pipe(docs), tagged.starts, tagged.narrow, strict=True
+                self.pipeline.pipe(docs), tagged.starts, tagged.narrow, strict=True
             )
         )
 
@@ -319,9 +329,9 @@ class FastPipeline(InStep):
 
         texts, tags, deps = (list(column) for column in zip(*tokens, strict=True))
         heads = list(range(len(tokens)))
-        doc = Doc(self._nlp.vocab, words=texts, tags=tags, deps=deps, heads=heads)
+        doc = Doc(self.pipeline.vocab, words=texts, tags=tags, deps=deps, heads=heads)
         for name in ("attribute_ruler", "lemmatizer"):
-            doc = self._nlp.get_pipe(name)(doc)
+            doc = self.pipeline.get_pipe(name)(doc)
         return tuple(
             Attributes(text, token.tag_, token.pos, token.lemma_, changed(token.dep_, dep))
             for token, text, dep in zip(doc, texts, deps, strict=True)

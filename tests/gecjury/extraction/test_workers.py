@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.extraction import workers
 from gecjury.extraction.pipeline import ExtractedEdits, TextPair, errant_extractor
 from gecjury.extraction.tagger import load_tagger
-from gecjury.extraction.workers import _Batches, _in_a_fork, _may_fork, extract_in_workers
+from gecjury.extraction.workers import _answers, _Batches, _may_fork, extract_in_workers
 from gecjury.processes import ForkedProcess, SpawnedProcess
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux alone")
@@ -62,7 +63,7 @@ def another_thread() -> Iterator[None]:
 
 @pytest.fixture
 def forked() -> Iterator[ForkedProcess]:
-    process = ForkedProcess(_in_a_fork(Fake()))  # type: ignore[arg-type]
+    process = ForkedProcess(partial(_answers, Fake()))  # type: ignore[arg-type]
     yield process
     process.kill()
     process.close()
@@ -76,7 +77,9 @@ def made(pairs: list[TextPair], nlp: Any) -> dict[TextPair, ExtractedEdits]:
     "start",
     [
         pytest.param(
-            lambda nlp: ForkedProcess(_in_a_fork(errant_extractor(nlp))), marks=LINUX, id="fork"
+            lambda nlp: ForkedProcess(partial(_answers, errant_extractor(nlp))),
+            marks=LINUX,
+            id="fork",
         ),
         pytest.param(
             lambda nlp: SpawnedProcess(
@@ -143,8 +146,8 @@ def test_a_process_that_is_killed_is_told_of(forked: ForkedProcess) -> None:
 @LINUX
 def test_forks_end_with_whoever_asks_them() -> None:
     """A fork holds no end of an earlier fork's pipes, so that each sees its own close."""
-    pool = [ForkedProcess(_in_a_fork(Fake()))]  # type: ignore[arg-type]
-    pool.append(ForkedProcess(_in_a_fork(Fake()), pool))  # type: ignore[arg-type]
+    pool = [ForkedProcess(partial(_answers, Fake()))]  # type: ignore[arg-type]
+    pool.append(ForkedProcess(partial(_answers, Fake()), pool))  # type: ignore[arg-type]
     for process in pool:
         process.ask([])
         process.streams[0].close()
