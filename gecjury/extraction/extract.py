@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from gecjury.caches import DiskCache, text_key
@@ -108,9 +108,11 @@ def extract(
                 "edits need one line for each source"
             )
     giants: dict[str, str] = {}
-    plain = [_without_giants(source, giants) for source in sources]
+    # Versions repeat most lines; of equal ones a single copy is kept, which compares fastest.
+    distinct = {*sources, *chain.from_iterable(lines for _, lines in named)}
+    plain = {line: _without_giants(line, giants) for line in distinct}
     columns = [
-        [(source, _without_giants(line, giants)) for source, line in zip(plain, lines, strict=True)]
+        [(plain[source], plain[line]) for source, line in zip(sources, lines, strict=True)]
         for _, lines in named
     ]
     # In the order of the sources, so that a source's parse is soon done with.
@@ -151,7 +153,9 @@ def _without_giants(line: str, giants: dict[str, str]) -> str:
         giants: token by stand-in; is added to.
     """
     tokens = line.split()
-    for place, token in enumerate(tokens if len(line) >= _GIANT else ()):
+    if len(line) < _GIANT:
+        return " ".join(tokens)
+    for place, token in enumerate(tokens):
         if len(token) >= _GIANT:
             digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
             # Letters alone, so that the rules take the stand-in for the word that the token is.

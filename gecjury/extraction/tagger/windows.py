@@ -10,6 +10,7 @@ bits of a vector: whoever decides by them must leave narrow decisions to the pip
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,15 +129,16 @@ class Windows:
 
     def encode(self, sentences: Sequence[list[str]], *, precise: bool = False) -> Encoded:
         """Return the vectors of tokenised sentences, none empty; `precise` sums in 64 bits."""
-        numbers: dict[str, int] = {}
+        words = list(dict.fromkeys(chain.from_iterable(sentences)))
+        number_of = dict(zip(words, range(len(words)), strict=True)).__getitem__
         flat = [-1] * self.gap
         gap = flat.copy()
         starts: list[int] = []
-        for words in sentences:
+        for sentence in sentences:
             starts.append(len(flat))
-            flat += [numbers.setdefault(word, len(numbers)) for word in words]
+            flat += map(number_of, sentence)
             flat += gap
-        words, kinds = list(numbers), np.array(flat, dtype=np.int64)
+        kinds = np.array(flat, dtype=np.int64)
         values = np.concatenate([self._embedded(words), np.zeros_like(self._table[:1])])
         values = values.astype(np.float64 if precise else np.float32, copy=False)
         rows = np.where(kinds < 0, len(words), kinds)
