@@ -27,9 +27,10 @@ _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 # from the token's text.
 _PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
 _CHECKED, _LONGEST_CHECKED = 8, 1000  # sentences, and tokens of each
-# Two scores (of about -35 to 35) that are this close may change places by rounding. Rounding was
-# seen to move them by 0.000015; by 0.0001 it must not on the sentences that are checked.
-_NARROW = 1e-3
+# Two scores (of about -35 to 35) that are this close may change places by rounding: sums in 64 bits
+# changed no difference of two by more than 0.000018 in 14,809 sentences of CoNLL-2014. Vectors of
+# the sentences that are checked must not differ by more than the second number.
+_NARROW = 2e-4
 _ROUNDING = 1e-4
 # Combinations and phrases that are kept; beyond, all are forgotten.
 _KEPT = 200_000
