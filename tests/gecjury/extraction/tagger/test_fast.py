@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +167,51 @@ def test_what_does_not_agree_is_not_used(nlp: Any) -> None:
     parser._fast._windows._layers[0]._bias[0] += 0.1
     assert parser.parse(SENTENCES[:1])[SENTENCES[0]].tags
     assert parser._fast is None
+
+
+def test_a_tagger_is_checked_once_for_all_parsers(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tagger = parsing.in_step(nlp)
+    assert parsing.in_step(tagger) is tagger
+    checks: list[int] = []
+    agrees = tagger.agrees
+    monkeypatch.setattr(tagger, "agrees", lambda words: checks.append(len(words)) or agrees(words))
+    for count in (2, 3):
+        Parser(tagger).parse(SENTENCES[:count])
+    assert checks == [2]
+
+
+def test_parses_of_several_threads_wait_for_each_other_and_use_one_of_blas(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    tagger, inside, most = parsing.in_step(nlp), [0], [0]
+    blas: set[int] = set()
+    parse = tagger.parse
+
+    def parse_slowly(words: Any) -> Any:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        blas.update(_blas_threads(threadpoolctl))
+        time.sleep(0.02)  # the other thread would begin
+        try:
+            return parse(words)
+        finally:
+            inside[0] -= 1
+
+    monkeypatch.setattr(tagger, "parse", parse_slowly)
+    before = _blas_threads(threadpoolctl)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda line: Parser(tagger).parse([line]), SENTENCES[:4]))
+    assert _blas_threads(threadpoolctl) == before
+    assert most == [1]
+    assert blas <= {1}  # empty where numpy's BLAS is not one that threadpoolctl knows
+
+
+def _blas_threads(threadpoolctl: Any) -> set[int]:
+    pools = threadpoolctl.threadpool_info()
+    return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
 
 
 def test_only_the_beginning_of_a_text_that_is_no_sentence_is_checked(
