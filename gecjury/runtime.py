@@ -79,7 +79,7 @@ class Bar(Protocol):
         """Report steps done."""
 
     def note(self, text: str) -> None:
-        """Show a short remark beside the bar, e.g. the cost so far."""
+        """Show a remark: one line beside the bar, several above it and on a terminal alone."""
 
 
 class Progress(Protocol):

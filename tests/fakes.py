@@ -18,11 +18,12 @@ BLANKS = (" ", "  ", "\t", "\u00a0", "\u3000", "\u2001")
 
 
 class Steps(SilentProgress):
-    """Progress that counts: totals and steps by description."""
+    """Progress that counts: totals and steps by description, and keeps what is noted."""
 
     def __init__(self) -> None:
         self.totals: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
+        self.notes: list[str] = []
 
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
         """Return a bar that counts its steps; work without a total has none to reach."""
@@ -32,6 +33,9 @@ class Steps(SilentProgress):
         class Counting(SilentBar):
             def advance(self, count: float = 1) -> None:
                 steps.done[description] += int(count)
+
+            def note(self, text: str) -> None:
+                steps.notes.append(text)
 
         return nullcontext(Counting())
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from gecjury.cli.streams import tell
@@ -21,12 +22,29 @@ class _TerminalBar:
     def __init__(self, display: Any, task: Any) -> None:
         self._display = display
         self._task = task
+        self._above: deque[str] = deque()
+
+    def start(self) -> None:
+        """Draw the bar below what was noted in several lines."""
+        self._display.start()
+        self._print()
 
     def advance(self, steps: float = 1) -> None:
         self._display.update(self._task, advance=steps)
 
     def note(self, text: str) -> None:
-        self._display.update(self._task, note=visible(text))
+        if "\n" not in text:
+            self._display.update(self._task, note=visible(text))
+            return
+        # Appended before the check: a bar that another thread starts now prints it.
+        self._above.append(visible(text, lines=True))
+        if self._display.live.is_started:
+            self._print()
+
+    def _print(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._display.console.print(self._above.popleft(), markup=False, highlight=False)
 
 
 class TerminalProgress:
@@ -70,7 +88,7 @@ class TerminalProgress:
         )
         bar = _TerminalBar(display, display.add_task(visible(description), total=total, note=""))
         # Short work leaves no trace: a timer draws the bar, and the end of the work cancels it.
-        timer = threading.Timer(_DELAY_SECONDS, display.start)
+        timer = threading.Timer(_DELAY_SECONDS, bar.start)
         timer.daemon = True
         timer.start()
         try:
@@ -112,7 +130,8 @@ class _LineBar:
         tell(f"{self._what}: {line}" + (f", {self._note}" if self._note else ""))
 
     def note(self, text: str) -> None:
-        self._note = text
+        if "\n" not in text:
+            self._note = text
 
 
 def _time_of(seconds: float) -> str:

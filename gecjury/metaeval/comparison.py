@@ -67,6 +67,7 @@ from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.stats.resampling import Over, check_resamples
+from gecjury.wording import number, padded, width
 
 _SIZES = (4, 8)  # of windows, in systems
 
@@ -261,7 +262,7 @@ class Trial:
         ]
         # Metrics that know nothing have intervals as well, and take part in no test.
         measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
-        results, chance, uncertainty = _weigh(self, measured, plain, study.chance(views))
+        results, chance, uncertainty = _weigh(self, measured, plain)
         check_scored(results)
         # Single edits are scored last: they may take as long as all the other levels.
         edits = compare_edits(self.edits, study.benchmark, runtime, study.settings, score_files)
@@ -565,16 +566,38 @@ def _check_audit(study: Study, views: Sequence[View]) -> None:
 
 
 def _weigh(
-    trial: Trial, measured: Uncertainty, results: list[Result], chance: list[Result]
+    trial: Trial, measured: Uncertainty, results: list[Result]
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
-    """Put intervals and clusters into results, and return how they were computed."""
+    """Return results with intervals and clusters, those of chance, and how they were computed."""
     views, settings = trial.views, trial.study.settings
     if settings.resampling.over == "none":
-        return tuple(results), tuple(chance), None
+        return tuple(results), tuple(measured.study.chance(views)), None
     # Of a view the intervals of each level, the tests, and the differences.
     total = len(views) * (len(DRAWN_LEVELS) + 2)
     with trial.runtime.progress.task("intervals and tests", total) as bar:
-        return _resampled(trial, measured, results, chance, bar)
+        if results:
+            bar.note(_values(results, views, settings))
+        return _resampled(trial, measured, results, measured.study.chance(views), bar)
+
+
+def _values(results: Sequence[Result], views: Sequence[View], settings: Settings) -> str:
+    """Return the figures of every metric as lines, those of a view from best to worst."""
+    lines = ["Values; intervals follow:"]
+    columns = max((width(result.label) for result in results), default=0)
+    for place, view in enumerate(views):
+        rows = results[place :: len(views)]
+        levels = _figures(rows, settings)
+        figures = {
+            name: levels[level][name]
+            for level, name in (("system", settings.statistic), ("sentence", "accuracy"))
+            if level in levels
+        }
+        # A figure that is not defined stands last.
+        order = np.argsort([-value for value in next(iter(figures.values()), ())], kind="stable")
+        for row in order:
+            shown = "  ".join(f"{name} {number(of[row])}" for name, of in figures.items())
+            lines.append(f"  {padded(rows[row].label, columns)}  {view}  {shown}")
+    return "\n".join(lines)
 
 
 def _resampled(
@@ -613,11 +636,11 @@ def _resampled(
                 differences += measured.differences(view, compared, figures)
         bar.advance()
         for test in tests[view]:
-            for number, cluster in enumerate(test.clusters):
+            for row, cluster in enumerate(test.clusters):
                 changed: dict[str, Any] = {"sentence_cluster": cluster}
                 if test.level == "system":
-                    changed = {"system": replace(rows[number].system, cluster=cluster)}
-                rows[number] = replace(rows[number], **changed)
+                    changed = {"system": replace(rows[row].system, cluster=cluster)}
+                rows[row] = replace(rows[row], **changed)
         weighed[place::step] = rows
     uncertainty = IntervalsAndTests(
         human_resampled={view: measured.human(view)[1] for view in views},

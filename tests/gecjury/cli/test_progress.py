@@ -74,3 +74,38 @@ def test_names_are_neither_markup_nor_orders(monkeypatch: pytest.MonkeyPatch) ->
     assert "[/a]" in shown
     assert "[link=http://e.x]n[/b]" in shown
     assert not any(c in shown for c in ("\x1b]", "\x07", "\x9b"))
+
+
+def test_notes_of_several_lines_stand_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.05)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.TerminalProgress().task("slow work", 3) as bar:
+        bar.note("before\n[/a] 0.5 \x1b]0;owned\x07")
+        time.sleep(0.3)
+        bar.note("after\n0.7")
+    shown = terminal.getvalue()
+    # The bar is erased and drawn again below what is printed.
+    assert shown.index("before") < shown.index("[/a] 0.5") < shown.rindex("slow work")
+    assert shown.count("before") == shown.count("after") == 1
+    assert "\x1b]" not in shown
+
+
+def test_notes_of_quick_work_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with progress.TerminalProgress().task("quick work", 3) as bar:
+        bar.note("values\n0.5")
+    assert terminal.getvalue() == ""
+
+
+def test_a_log_has_no_notes_of_several_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_MINUTE", 0.0)
+    with progress.TerminalProgress(log=True).task("long work", 3) as bar:
+        bar.note("cost 1")
+        bar.note("values\n0.5")
+        bar.advance()
+    assert capsys.readouterr().err == "long work: 1 of 3 (33.3%), cost 1\n"

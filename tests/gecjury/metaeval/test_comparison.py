@@ -15,6 +15,7 @@ from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
 from gecjury.runtime import Runtime
 from gecjury.stats.resampling import Resampling
+from gecjury.wording import number
 from tests.fakes import Steps
 
 
@@ -364,6 +365,29 @@ def test_bars_of_a_comparison_reach_their_totals() -> None:
         assert steps.totals["agreement with people"] == len(metrics)
         assert steps.totals["intervals and tests"] == 8
         assert steps.done == steps.totals
+
+
+def test_values_are_noted_before_intervals_from_best_to_worst() -> None:
+    steps = Steps()
+    how = Settings(human="both", resampling=Resampling(resamples=20))
+    compared = compare("sample", ["changes", "green"], how, runtime=Runtime(progress=steps))
+    (table,) = [note for note in steps.notes if "\n" in note]
+    heading, *lines = table.splitlines()
+    assert heading == "Values; intervals follow:"
+    shown = {(row["metric"], row["human"]): row for row in compared.rows()}
+    for place, view in ((0, "edit"), (2, "sentence")):
+        rows = [shown[label, view] for label in ("green", "changes")]
+        assert rows[0]["pearson"] > rows[1]["pearson"]
+        for line, row in zip(lines[place : place + 2], rows, strict=True):
+            pearson, accuracy = number(row["pearson"]), number(row["accuracy"])
+            assert line.split() == [row["metric"], view, "pearson", pearson, "accuracy", accuracy]
+
+
+def test_nothing_is_noted_without_intervals() -> None:
+    steps = Steps()
+    how = Settings(resampling=Resampling(over="none"))
+    compare("sample", ["green"], how, runtime=Runtime(progress=steps))
+    assert steps.notes == []
 
 
 # --- a part of the sentences -------------------------------------------------------------------
