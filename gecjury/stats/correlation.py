@@ -192,8 +192,7 @@ def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Flo
         Shape (B,), between -1 and 1; NaN where a point that counts is missing and where either
         side is constant.
     """
-    defined = _varies(x, weights) & _varies(y, weights)
-    return np.where(defined, tau_of_pairs(*_pair_sums(x, y, weights, defined)), np.nan)
+    return _of_pairs(x, y, weights)[0]
 
 
 def tau_of_pairs(balance: FloatArray, untied: FloatArray, other: FloatArray) -> FloatArray:
@@ -227,11 +226,7 @@ def pairwise_accuracies(
         Shape (B,), between 0 and 1; NaN where a point that counts is missing and where either side
         is constant.
     """
-    defined = _varies(human, weights) & _varies(metric, weights)
-    balance, decided, _ = _pair_sums(human, metric, weights, defined)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        accuracies = (balance / decided + 1) / 2
-    return np.where(defined, accuracies, np.nan)
+    return _of_pairs(human, metric, weights)[1]
 
 
 def signs(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.int8]:
@@ -305,6 +300,18 @@ def _take(values: FloatArray, places: IntArray) -> FloatArray:
     if len(places) == 1:
         return values[:, places[0]]
     return np.take_along_axis(values, places, 1)
+
+
+def _of_pairs(
+    x: FloatArray, y: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return `taus` and `pairwise_accuracies` of every row, which count the same pairs."""
+    defined = _varies(x, weights) & _varies(y, weights)
+    balance, untied, other = _pair_sums(x, y, weights, defined)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracies = (balance / untied + 1) / 2
+    tau = tau_of_pairs(balance, untied, other)
+    return np.where(defined, tau, np.nan), np.where(defined, accuracies, np.nan)
 
 
 def _pair_sums(
@@ -382,12 +389,8 @@ def correlations(
     if systems is not None:
         x, y = np.take_along_axis(x, systems, 1), np.take_along_axis(y, systems, 1)
         few = (draw_weights(systems, width) > 0).sum(axis=1) < 3
-    by_name = {
-        "pearson": pearsons(x, y),
-        "spearman": spearmans(x, y),
-        "kendall": taus(x, y),
-        "pairwise_accuracy": pairwise_accuracies(x, y),
-    }
+    by_name = {"pearson": pearsons(x, y), "spearman": spearmans(x, y)}
+    by_name["kendall"], by_name["pairwise_accuracy"] = _of_pairs(x, y, None)
     for values in by_name.values():
         values[few] = np.nan
     return by_name
