@@ -239,8 +239,8 @@ def perm_systems(
     values = measure(human[None], scores)
     duels = defined_pairs(values)
     # To swap all other systems gives the same two metrics as to swap these: one is never swapped.
-    others, exact = permutation_signs(systems - 1, permutations, seed)
-    signs = np.hstack([np.ones((len(others), 1)), others])
+    signs, exact = permutation_signs(systems - 1, permutations, seed)
+    signs = np.hstack([np.ones((len(signs), 1)), signs])
     aligned = {row: _aligned(human, scores[row]) for row in {row for duel in duels for row in duel}}
     compare: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = _studentised_gap
     if statistic != "pearson":
@@ -253,7 +253,13 @@ def perm_systems(
         shares = []
         for first, second in zip(aligned[i], aligned[j], strict=True):
             middle, half = (first + second) / 2, (first - second) / 2
-            null = compare(human, middle + signs * half, middle - signs * half)
+            # All at once for up to 200 systems; those of thousands would take gigabytes.
+            null = np.concatenate(
+                [
+                    compare(human, middle + signs[rows] * half, middle - signs[rows] * half)
+                    for rows in blocks(*signs.shape)
+                ]
+            )
             shares.append(share_at_least(null[:, None], observed, exact)[0])
         p[number] = max(shares)
     return values, symmetric(size, duels, p)

@@ -318,6 +318,10 @@ def drawn_soft_accuracy(
     if times is None:
         return np.atleast_1d(soft_pairwise_accuracy(human, metric))
     first, second = np.triu_indices(times.shape[1], 1)
+    if len(times) * len(metric) > BLOCK:
+        # Of the pairs of thousands of systems few are judged; the others add nothing.
+        judged = np.flatnonzero(~np.isnan(human + metric))
+        human, metric, first, second = (side[judged] for side in (human, metric, first, second))
     parts = [
         soft_pairwise_accuracy(human, metric, times[rows][:, first] * times[rows][:, second])
         for rows in blocks(len(times), len(metric))
