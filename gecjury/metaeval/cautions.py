@@ -22,6 +22,7 @@ from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.study import Result, Row, Study
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.preferences import TieRule
+from gecjury.stats.trueskill import MOST_GAMES
 from gecjury.wording import listed, number, percent
 
 _LEAST = 3  # systems, for a correlation
@@ -192,6 +193,7 @@ def cautions(
         "Sample data": _SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
+        "Sampled games": _of_sampled_games(study) if systems else "",
         "Chosen by a metric": _of_choices(study, results),
         "Few labels": _of_few_labels(labels),
         "Ties": _of_ties(study, sentences),
@@ -256,6 +258,18 @@ def _of_few_sentences(study: Study) -> str:
     else:
         why = "intervals and tests over so few are a guess, figures too."
     return f"Everything here rests on {count} sentence{'s' * (count > 1)}: {why}"
+
+
+def _of_sampled_games(study: Study) -> str:
+    """Return how many of TrueSkill's games were played, where nobody asked for a sample."""
+    settings, others = study.settings, len(study.benchmark.corpus.names) - 1
+    if study.opponents is None or settings.opponents is not None:
+        return ""
+    return (
+        f"TrueSkill has more than {number(MOST_GAMES)} games: on each sentence a system plays "
+        f"{study.opponents} of the {number(others)} others, drawn by seed {settings.seed}; "
+        f"--opponents {others} plays all games."
+    )
 
 
 def _of_choices(study: Study, results: Sequence[Result]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.metaeval.settings import Settings
+from gecjury.stats.trueskill import sampled_opponents
 from gecjury.wording import listed, number
 
 _CHANCE = 3  # metrics that know nothing
@@ -88,10 +89,10 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
     quicker: list[str] = []
     if settings.aggregate == "trueskill":
         passes = max(settings.shuffles, 1)
-        seconds["TrueSkill"] = pairs * lines * every * passes * _GAME
-        seconds["TrueSkill of resampled sentences"] = (
-            pairs * lines * every * resampled * _RESAMPLED_GAME
-        )
+        opponents = sampled_opponents(systems, lines, settings.opponents)
+        games = lines * (pairs if opponents is None else systems * opponents / 2)
+        seconds["TrueSkill"] = games * every * passes * _GAME
+        seconds["TrueSkill of resampled sentences"] = games * every * resampled * _RESAMPLED_GAME
         quicker.append("--aggregate mean")
     elif settings.aggregate == "expected-wins":
         seconds["Expected Wins of resampled sentences"] = (

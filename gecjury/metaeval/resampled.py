@@ -14,7 +14,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable
 from gecjury.stats.counts import ratio
 from gecjury.stats.ranking import Aggregate
-from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+from gecjury.stats.trueskill import Game, meetings, rate_resampled, score_waves
 
 # `rank` resamples without a benchmark.
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def resampled_system_scores(
     entries: Sequence[Entry],
     draws: IntArray,
     workers: int | None = None,
+    *,
+    opponents: int | None = None,
+    seed: int = 0,
 ) -> FloatArray:
     """Return system scores of every metric on every resampled corpus; nothing is scored again.
 
@@ -55,13 +58,17 @@ def resampled_system_scores(
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
         workers: threads for TrueSkill, by default one for each processor.
+        opponents: as of `gecjury.stats.ranking.aggregate_scores`.
+        seed: seed of the opponents.
 
     Returns:
         M × B × S.
     """
     counts = draw_weights(draws, draws.shape[1])
     if aggregate == "trueskill":
-        return _skills([entry.table.sentences for entry in entries], counts, workers)
+        tables = [entry.table.sentences for entry in entries]
+        rounds = None if opponents is None else meetings(*tables[0].shape, opponents, seed)
+        return _skills(tables, counts, rounds, workers)
     scores = []
     for entry in entries:
         sentences = entry.table.sentences
@@ -74,7 +81,12 @@ def resampled_system_scores(
     return np.stack(scores)
 
 
-def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
+def _skills(
+    tables: Sequence[FloatArray],
+    counts: FloatArray,
+    rounds: IntArray | None,
+    workers: int | None,
+) -> FloatArray:
     """Return TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
     game = Game()
     skills = np.full((len(tables), len(counts), len(tables[0])), game.mu)
@@ -86,7 +98,7 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
     ]
     if moved:
         skills[moved] = rate_resampled(
-            score_waves([tables[number] for number in moved]),
+            score_waves([tables[number] for number in moved], rounds),
             counts,
             len(tables[0]),
             game,

@@ -51,6 +51,8 @@ class Settings:
         ties: what becomes of pairs that the metric ties at sentence level.
         human_scores: human column at system level (default: the first that the benchmark has).
         shuffles: average TrueSkill over K seeded shuffles instead of one pass in file order.
+        opponents: others that each system plays on each sentence of TrueSkill, drawn by the seed
+            (default: all others; beyond 5 million games as many as make 2 million).
         seed: seed of shuffles, the random metric, the resampling, the tests and the limit.
         windows: also correlations over 4 and 8 adjacent systems.
         pairwise: also agreement by pair of systems and of ranks.
@@ -94,6 +96,7 @@ class Settings:
     shuffles: int = option(
         0, metavar="K", least=0, most=MOST_RESAMPLES, hint="0 is one pass in file order"
     )
+    opponents: int | None = option(None, metavar="K", least=1)
     seed: int = option(0, least=0)
     windows: bool = False
     pairwise: bool = False
@@ -119,6 +122,11 @@ class Settings:
             raise OptionError(
                 f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "
                 f"not change --aggregate {self.aggregate}"
+            )
+        if self.opponents and self.aggregate != "trueskill":
+            raise OptionError(
+                f"--opponents {self.opponents} is of TrueSkill alone: --aggregate "
+                f"{self.aggregate} plays no games; leave one of them out"
             )
         self._check_tests()
         if self.grouping is not None and self.level in ("system", "edit"):

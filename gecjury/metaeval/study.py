@@ -59,6 +59,7 @@ from gecjury.stats.soft_accuracy import (
     soft_pairwise_accuracy,
     soft_signs,
 )
+from gecjury.stats.trueskill import sampled_opponents
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # of which draws differ
@@ -221,12 +222,32 @@ class Study:
             sentences: systems × sentences.
             corpus_scores: the metric's own corpus scores.
         """
-        how = self.settings
-        return settled(
-            aggregate_scores(
-                how.aggregate, sentences, corpus_scores, shuffles=how.shuffles, seed=how.seed
+        key = id(sentences), id(corpus_scores)
+        if key not in self._system_scores:
+            how = self.settings
+            scores = aggregate_scores(
+                how.aggregate,
+                sentences,
+                corpus_scores,
+                shuffles=how.shuffles,
+                opponents=self.opponents,
+                seed=how.seed,
             )
-        )
+            # Both tables are held as well, so that no others get their ids.
+            self._system_scores[key] = settled(scores), sentences, corpus_scores
+        return self._system_scores[key][0]
+
+    @cached_property
+    def _system_scores(self) -> dict[tuple[int, int], tuple[FloatArray, ...]]:
+        return {}
+
+    @property
+    def opponents(self) -> int | None:
+        """Opponents that each system meets on each sentence of TrueSkill; None for all others."""
+        how, corpus = self.settings, self.benchmark.corpus
+        if how.aggregate != "trueskill":
+            return None
+        return sampled_opponents(len(corpus.names), len(corpus), how.opponents)
 
     def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
         """Compare one metric's scores with each view.
@@ -290,8 +311,8 @@ class Study:
         wanted = self.human_differences(view)
         if wanted is None or self.few(view):
             return float("nan")
-        human = self._human_confidence[view]
-        return float(soft_pairwise_accuracy(human, self.confidence(view, sentences)))
+        p = self.confidence(view, sentences)
+        return float(soft_pairwise_accuracy(self.confidence(view), p))
 
     def few(self, view: View) -> bool:
         """Return True if humans scored fewer than three of the systems."""
@@ -304,18 +325,18 @@ class Study:
             view: view of the judgments that decide the pairs compared and their sentences.
             sentences: a metric's scores, systems × sentences; None for the humans' own p.
         """
-        wanted = self._differences[view]
-        assert wanted is not None  # who asks has seen to it
-        scores = None if sentences is None else ScoreDifferences(sentences)
-        return confidences(wanted, scores, self._signs)
+        if (view, id(sentences)) not in self._confidences:
+            wanted = self._differences[view]
+            assert wanted is not None  # who asks has seen to it
+            scores = None if sentences is None else ScoreDifferences(sentences)
+            p = confidences(wanted, scores, self._signs)
+            # The scores are held as well, so that no others get their id.
+            self._confidences[view, id(sentences)] = sentences, p
+        return self._confidences[view, id(sentences)][1]
 
     @cached_property
-    def _human_confidence(self) -> dict[View, FloatArray]:
-        return {
-            view: self.confidence(view)
-            for view, some in self._differences.items()
-            if some is not None
-        }
+    def _confidences(self) -> dict[tuple[View, int], tuple[FloatArray | None, FloatArray]]:
+        return {}
 
     @cached_property
     def _signs(self) -> FloatArray:

@@ -176,7 +176,10 @@ class Uncertainty:
         lines = self.draws.sentences
         if lines is None:
             return self.plain_scores
-        return resampled_system_scores(self.study.settings.aggregate, self.entries, lines)
+        how = self.study.settings
+        return resampled_system_scores(
+            how.aggregate, self.entries, lines, opponents=self.study.opponents, seed=how.seed
+        )
 
     @cached_property
     def plain_scores(self) -> FloatArray:

@@ -96,6 +96,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "sentences": len(benchmark.corpus),
         "references": benchmark.references,
         **_fields(settings, "aggregate", "shuffles", "seed", "ties"),
+        "opponents": comparison.study.opponents,
         "fingerprint": benchmark.fingerprint,
         "notes": list(benchmark.notes),
         "rows": _result_rows(comparison),
@@ -277,17 +278,20 @@ def _with_intervals(
     return {**record, **{f"{key}_ci": bounds for key, bounds in intervals.items()}}
 
 
-def aggregation(aggregate: str, shuffles: int, seed: int) -> str:
+def aggregation(aggregate: str, shuffles: int, opponents: int | None, seed: int) -> str:
     """Return how sentence scores became system scores, in words."""
     if aggregate != "trueskill":
         return aggregate
     how = f"mean of {shuffles} shuffles, seed {seed}" if shuffles else "one pass in file order"
+    if opponents is not None:
+        how += f"; on each sentence a system plays {opponents} of the others, drawn by seed {seed}"
     return f"{aggregate} ({how})"
 
 
 def _setting_notes(comparison: Comparison) -> list[str]:
     settings = comparison.settings
-    how = aggregation(settings.aggregate, settings.shuffles, settings.seed)
+    opponents = comparison.study.opponents
+    how = aggregation(settings.aggregate, settings.shuffles, opponents, settings.seed)
     kinds = ", ".join(sorted(set(comparison.human_kinds.values())))
     judged = "the pairs that humans decided"
     if settings.ties == "calibrated":

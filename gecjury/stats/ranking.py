@@ -15,7 +15,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, blocks
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import defined_mean, ratio
-from gecjury.stats.trueskill import Game, Outcome, rate
+from gecjury.stats.trueskill import Game, Outcome, meetings, met, rate
 
 Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
 """Ways to compute a system's score; see `aggregate_scores`."""
@@ -24,8 +24,21 @@ _GAME = Game()
 _AT_ONCE = 500_000  # comparisons that are laid out at a time
 
 
-def score_outcomes(scores: FloatArray) -> Iterator[Outcome]:
-    """Yield the outcomes of a table: sentences in order, then pairs of systems."""
+def score_outcomes(scores: FloatArray, rounds: IntArray | None = None) -> Iterator[Outcome]:
+    """Yield the outcomes of a table: sentences in order, then pairs of systems.
+
+    Args:
+        scores: shape (systems, sentences); NaN where not scored.
+        rounds: of `meetings`, where a sample of the pairs is compared on each sentence.
+    """
+    if rounds is not None:
+        for column, numbers in zip(scores.T, rounds.tolist(), strict=True):
+            left, right = np.concatenate([met(n, len(scores)) for n in numbers], axis=1)
+            a, b = column[left], column[right]
+            kept = ~(np.isnan(a) | np.isnan(b))
+            columns = (left, right, signs(a, b))
+            yield from zip(*(side[kept].tolist() for side in columns), strict=True)
+        return
     first, second = np.triu_indices(len(scores), 1)
     lines = _AT_ONCE // max(len(first), 1)
     for part in blocks(scores.shape[1], 1, lines or 1):
@@ -39,7 +52,7 @@ def score_outcomes(scores: FloatArray) -> Iterator[Outcome]:
             yield from zip(*sides, signs(a, b)[kept].tolist(), strict=True)
 
 
-def trueskill(scores: FloatArray, game: Game = _GAME) -> FloatArray:
+def trueskill(scores: FloatArray, game: Game = _GAME, rounds: IntArray | None = None) -> FloatArray:
     """Return TrueSkill over sentence scores: the higher score wins, equal scores draw.
 
     One pass: sentences in order, and within a sentence the pairs of systems (0, 1), (0, 2), ...
@@ -49,23 +62,28 @@ def trueskill(scores: FloatArray, game: Game = _GAME) -> FloatArray:
     Args:
         scores: shape (systems, sentences); NaN where not scored.
         game: the constants.
+        rounds: of `meetings`, where a sample of the pairs plays on each sentence.
 
     Returns:
         Means of the skills, shape (systems,).
     """
-    return rate(score_outcomes(scores), len(scores), game)[0]
+    return rate(score_outcomes(scores, rounds), len(scores), game)[0]
 
 
-def trueskill_shuffled(scores: FloatArray, rng: np.random.Generator, passes: int) -> FloatArray:
+def trueskill_shuffled(
+    scores: FloatArray, rng: np.random.Generator, passes: int, rounds: IntArray | None = None
+) -> FloatArray:
     """Return the mean of `trueskill` over passes that each take the sentences in a random order.
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
         rng: source of the orders.
         passes: number of passes.
+        rounds: as of `trueskill`, the same in every pass.
     """
     orders = (rng.permutation(scores.shape[1]) for _ in range(passes))
-    return np.asarray(np.mean([trueskill(scores[:, order]) for order in orders], axis=0))
+    skills = [trueskill(scores[:, order], rounds=rounds) for order in orders]
+    return np.asarray(np.mean(skills, axis=0))
 
 
 def wins_to_scores(wins: IntArray) -> FloatArray:
@@ -105,6 +123,7 @@ def aggregate_scores(
     corpus_scores: FloatArray,
     *,
     shuffles: int = 0,
+    opponents: int | None = None,
     seed: int = 0,
 ) -> FloatArray:
     """Return one score for each system, higher is better.
@@ -116,7 +135,8 @@ def aggregate_scores(
         corpus_scores: shape (systems,).
         shuffles: 0 for TrueSkill's one pass in the order of the sentences (the value depends on
             that order), otherwise the number of shuffled passes to average.
-        seed: the seed of the shuffles.
+        opponents: how many others each system plays on each sentence of TrueSkill; None for all.
+        seed: the seed of the shuffles and of the opponents.
     """
     if aggregate == "corpus":
         return corpus_scores
@@ -127,6 +147,7 @@ def aggregate_scores(
     if not (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():
         # Nothing is ever preferred, and a draw between equals moves nobody.
         return np.full(len(sentences), _GAME.mu)
+    rounds = None if opponents is None else meetings(*sentences.shape, opponents, seed)
     if shuffles:
-        return trueskill_shuffled(sentences, np.random.default_rng(seed), shuffles)
-    return trueskill(sentences)
+        return trueskill_shuffled(sentences, np.random.default_rng(seed), shuffles, rounds)
+    return trueskill(sentences, rounds=rounds)

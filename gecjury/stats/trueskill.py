@@ -17,6 +17,13 @@ import numpy as np
 
 from gecjury.arrays import BLOCK, Float32Array, FloatArray, IntArray
 
+MOST_GAMES = 5_000_000
+"""Games of a pass up to which all are played; of more a sample of about `SAMPLED_GAMES` is.
+
+All games of 2,000 systems on 1,000 sentences are 2e9, and those of 1,000 resamples take days.
+"""
+SAMPLED_GAMES = 2_000_000
+
 _MISSING = 9.0  # code of a comparison without a score
 _AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
 
@@ -126,6 +133,45 @@ def rate(outcomes: Iterable[Outcome], systems: int, game: Game) -> tuple[FloatAr
     return np.array(means), np.sqrt(np.array(variances))
 
 
+def sampled_opponents(systems: int, sentences: int, opponents: int | None) -> int | None:
+    """Return how many opponents a system meets on a sentence; None where it meets all.
+
+    Args:
+        systems: S.
+        sentences: N.
+        opponents: as asked for; None for all where `MOST_GAMES` allow it, and otherwise as many as
+            make `SAMPLED_GAMES`, at least one.
+    """
+    if opponents is None:
+        if math.comb(systems, 2) * sentences <= MOST_GAMES:
+            return None
+        opponents = max(1, 2 * SAMPLED_GAMES // (systems * sentences))
+    return opponents if opponents < systems - 1 else None
+
+
+def meetings(systems: int, sentences: int, opponents: int, seed: int) -> IntArray:
+    """Return rounds of games by sentence: sentences × opponents, whole numbers below `systems`.
+
+    In round r systems i and j meet if i + j = r or i + j = r + S, so that each has one opponent at
+    most. All S rounds follow each other in a seeded order, over and over: no two systems meet more
+    than once more often than two others.
+
+    Args:
+        systems: S.
+        sentences: N, in the order in which they are played.
+        opponents: rounds on each sentence.
+        seed: seed of the order of the rounds.
+    """
+    # A second number keeps the order apart from other uses of the seed.
+    order = np.random.default_rng([seed, 11]).permutation(systems)
+    return order[np.arange(sentences * opponents) % systems].reshape(sentences, opponents)
+
+
+def met(number: int, systems: int) -> IntArray:
+    """Return the pairs of a round of `meetings`, 2 × pairs, the first system before the second."""
+    return np.concatenate([_sides(number, systems), _sides(number + systems, systems)], axis=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Wave:
     """Comparisons that are played at once, no system of a metric in two of them.
@@ -153,10 +199,12 @@ class ComparedWaves:
 
     Args:
         scores: the tables of `score_waves`.
+        rounds: of `meetings`, where a sample of all games is played.
     """
 
-    def __init__(self, scores: Sequence[FloatArray]) -> None:
+    def __init__(self, scores: Sequence[FloatArray], rounds: IntArray | None = None) -> None:
         size, lines = scores[0].shape
+        self._rounds = rounds
         # Systems × metrics × (sentences + 1), the last column being no sentence. Ranks within a
         # sentence are small whole numbers, which single precision tells apart as exactly.
         self._ranks = np.full((size, len(scores), lines + 1), np.nan, dtype=np.float32)
@@ -165,19 +213,24 @@ class ComparedWaves:
                 scored = ~np.isnan(column)
                 ranks = np.unique(column[scored], return_inverse=True)[1]
                 self._ranks[scored, metric, line] = ranks
+        self._gaps = bool(np.isnan(self._ranks[:, :, :lines]).any())
 
-    def turn(self, now: IntArray, before: IntArray) -> Iterator[tuple[IntArray, Float32Array]]:
+    def turn(
+        self, number: int, now: IntArray, before: IntArray
+    ) -> Iterator[tuple[IntArray, Float32Array]]:
         """Yield the waves of one turn: rows of systems as in `Wave`, and outcomes.
 
         Args:
+            number: of the turn, from 0.
             now: the sentence whose turn it is in every draw.
             before: the sentence before.
         """
-        size = len(self._ranks)
-        early, late = (self._ranks[:, :, line].reshape(size, -1) for line in (now, before))
-        gaps = bool(np.isnan(early).any() or np.isnan(late).any())
-        for number in range(size):
-            now_sides, before_sides = (_sides(total, size) for total in (number, number + size))
+        size, last = len(self._ranks), self._ranks.shape[2] - 1
+        early = self._ranks[:, :, now].reshape(size, -1)
+        # Of a sample nothing is late.
+        late = early if self._rounds is not None else self._ranks[:, :, before].reshape(size, -1)
+        gaps = self._gaps or bool(((now == last) | (before == last)).any())
+        for now_sides, before_sides in self._waves(number):
             split = now_sides.shape[1]
             if not split + before_sides.shape[1]:
                 continue
@@ -189,6 +242,17 @@ class ComparedWaves:
                 codes[np.isnan(codes)] = _MISSING
             yield np.concatenate([now_sides, before_sides], axis=1).ravel(), codes.ravel()
 
+    def _waves(self, number: int) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the pairs of every wave of a turn: of its sentence, and of the one before."""
+        size = len(self._ranks)
+        if self._rounds is None:
+            for wave in range(size):
+                yield _sides(wave, size), _sides(wave + size, size)
+            return
+        # A round is over before the next sentence is played.
+        for wave in self._rounds[number % len(self._rounds)].tolist():
+            yield met(wave, size), np.zeros((2, 0), dtype=np.int64)
+
 
 def _sides(total: int, size: int) -> IntArray:
     """Return both systems of the pairs (i, j) with i + j = total, i < j < size: 2 × pairs."""
@@ -197,7 +261,7 @@ def _sides(total: int, size: int) -> IntArray:
 
 
 def score_waves(
-    scores: Sequence[FloatArray], *, at_once: int = 8 * BLOCK
+    scores: Sequence[FloatArray], rounds: IntArray | None = None, *, at_once: int = 8 * BLOCK
 ) -> list[Wave] | ComparedWaves:
     """Return the comparisons of all sentences, in the order of `gecjury.stats.ranking.trueskill`.
 
@@ -209,14 +273,15 @@ def score_waves(
 
     Args:
         scores: for each of M metrics a table systems × sentences, NaN where not scored.
+        rounds: of `meetings`, where a sample of all games is played.
         at_once: outcomes beyond which they are not laid out, but computed when they are played.
 
     Returns:
         The waves of one turn.
     """
     size, lines = scores[0].shape
-    if len(scores) * (lines + 1) * math.comb(size, 2) > at_once:
-        return ComparedWaves(scores)
+    if rounds is not None or len(scores) * (lines + 1) * math.comb(size, 2) > at_once:
+        return ComparedWaves(scores, rounds)
     waves = []
     for number in range(size):
         sides, codes = [], []
@@ -301,9 +366,9 @@ def _rate(
     variances = np.full(means.shape, (game.sigma / unit) ** 2, dtype=np.float32)
     margin = np.float32(game.margin / unit)
     before = turns[-1]
-    for now in turns:
+    for number, now in enumerate(turns):
         played = (
-            waves.turn(now, before)
+            waves.turn(number, now, before)
             if isinstance(waves, ComparedWaves)
             else _laid(waves, now, before)
         )

@@ -360,7 +360,9 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
     facts = {
         "benchmark": f"{benchmark.name}, systems {benchmark.systems}",
         "references": document["references"],
-        "system scores": aggregation(document["aggregate"], document["shuffles"], document["seed"]),
+        "system scores": aggregation(
+            *(document[name] for name in ("aggregate", "shuffles", "opponents", "seed"))
+        ),
         "human scores": ", ".join(f"{v}: {k}" for v, k in document["human_scores"].items()),
         "ties": document["ties"],
         "intervals": _uncertainty(document),

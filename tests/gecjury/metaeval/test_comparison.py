@@ -14,6 +14,7 @@ from gecjury.errors import OptionError
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
 from gecjury.runtime import Runtime
+from gecjury.stats import trueskill
 from gecjury.stats.resampling import Resampling
 from gecjury.wording import number
 from tests.fakes import Steps
@@ -441,3 +442,44 @@ def test_a_limit_from_python_and_with_finished_scores(tmp_path: Path) -> None:
         gecjury.compare("sample", f"scores:file={file}", gecjury.Compare(limit=5))
     with pytest.raises(OptionError, match=r"--limit 0: expected 1 or more"):
         Settings(limit=0)
+
+
+# --- a sample of TrueSkill's games --------------------------------------------------------------
+
+
+def test_a_sample_of_games_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    few = (*COMPARE, "--resamples", "20")
+    whole, sampled, every = (
+        document(capsys, *few, *words)
+        for words in ((), ("--opponents", "2"), ("--opponents", "99"))
+    )
+    assert (whole["opponents"], sampled["opponents"]) == (None, 2)
+    scores = [row["scores"] for row in sampled["rows"]]
+    assert scores != [row["scores"] for row in whole["rows"]]
+    # With all others the games are those of the default.
+    for key in ("scores", "system"):
+        assert [row[key] for row in every["rows"]] == [row[key] for row in whole["rows"]]
+    other = document(capsys, *few, "--opponents", "2", "--seed", "1")
+    assert scores != [row["scores"] for row in other["rows"]]
+    words = " ".join(run(capsys, *few, "--opponents", "2", "--verbose")[0].split())
+    assert "on each sentence a system plays 2 of the others, drawn by seed 0" in words
+
+
+def test_a_sample_of_very_many_games_is_a_caution(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = (*COMPARE, "--resamples", "20")
+    asked = document(capsys, *few, "--opponents", "2")
+    # 6 systems have 15 pairs, on 68 sentences 1,020 games; of 408 a system plays 2 · 408/(6 · 68).
+    monkeypatch.setattr(trueskill, "MOST_GAMES", 1019)
+    monkeypatch.setattr(trueskill, "SAMPLED_GAMES", 408)
+    sampled = document(capsys, *few)
+    assert sampled["opponents"] == 2
+    for key in ("scores", "system"):
+        assert [row[key] for row in sampled["rows"]] == [row[key] for row in asked["rows"]]
+    said = "on each sentence a system plays 2 of the 5 others, drawn by seed 0"
+    assert [caveat for caveat in sampled["caveats"] if said in caveat]
+    assert not [caveat for caveat in asked["caveats"] if said in caveat]
+    assert said in " ".join(run(capsys, *few)[0].split())
+    monkeypatch.setattr(trueskill, "MOST_GAMES", 1020)
+    assert document(capsys, *few)["opponents"] is None

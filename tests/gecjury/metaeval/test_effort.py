@@ -35,12 +35,16 @@ def test_what_is_soon_done_is_not_told() -> None:
 
 
 def test_hours_are_told_with_what_takes_them_and_what_would_not() -> None:
-    text = told(effort(many(2000, 1000), 2, Settings()))
+    text = told(effort(many(2000, 1000), 2, Settings(opponents=1999)))
     assert text.startswith("2\u202f000 systems × 1\u202f000 sentences will take about ")
     assert "TrueSkill of resampled sentences" in text
     assert "; quicker: --aggregate mean, or fewer --resamples than 1\u202f000" in text
     assert text.endswith("Ctrl-C stops it")
     assert told(effort(many(2000, 1000), 2, Settings(aggregate="mean"))) == ""
+    # By default two opponents each: 2,000 · 2 / 2 · 1,000 games of 2 metrics and 3 of chance.
+    sampled = effort(many(2000, 1000), 2, Settings())
+    assert sampled.seconds["TrueSkill"] == pytest.approx(5 * 2e6 * 8e-7)
+    assert told(sampled) == ""
     none = Settings(resampling=Resampling(over="none"))
     found = effort(many(2000, 1000), 2, none)
     assert found.seconds["TrueSkill of resampled sentences"] == 0

@@ -28,6 +28,8 @@ from gecjury.stats.resampling import Resampling
         ({"seed": -1}, "--seed -1: expected 0 or more"),
         ({"shuffles": -1}, r"--shuffles -1: expected 0 or more \(0 is one pass in file order\)"),
         ({"shuffles": 2, "aggregate": "mean"}, "does not change --aggregate mean"),
+        ({"opponents": 0}, "--opponents 0: expected 1 or more"),
+        ({"opponents": 2, "aggregate": "mean"}, "--aggregate mean plays no games"),
         ({"statistic": "spa", "resampling": Resampling(over="none")}, "nothing is tested"),
         ({"statistic": "spa", "level": "sentence"}, "nothing is tested at system level"),
         ({"statistic": "pairwise_accuracy", "level": "edit"}, "--statistic pairwise-accuracy"),

@@ -8,8 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.stats.bootstrap import make_resampled
-from gecjury.stats.ranking import trueskill
-from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+from gecjury.stats.ranking import score_outcomes, trueskill
+from gecjury.stats.trueskill import (
+    Game,
+    meetings,
+    met,
+    rate,
+    rate_resampled,
+    sampled_opponents,
+    score_waves,
+)
 
 GAME = Game()
 
@@ -51,3 +59,63 @@ def test_draws_are_rated_alike_however_they_are_split() -> None:
     assert split.tolist() == whole.tolist()
     alone = [rate_resampled(waves, row[None], 6, GAME, metrics=2)[:, 0] for row in counts]
     assert np.stack(alone, axis=1).tolist() == whole.tolist()
+
+
+def test_rounds_pair_each_system_once_and_all_pairs_alike() -> None:
+    # Of five systems, round 3: 0 + 3 = 1 + 2 = 3, and 4 + 4 = 3 + 5 meets nobody.
+    assert met(3, 5).T.tolist() == [[0, 3], [1, 2]]
+    # Round 1 of six: 0 + 1 = 1, and 2 + 5 = 3 + 4 = 1 + 6.
+    assert met(1, 6).T.tolist() == [[0, 1], [2, 5], [3, 4]]
+    for systems in (5, 6):
+        rounds = meetings(systems, 7, 2, seed=1)
+        assert rounds.shape == (7, 2)
+        counts = np.zeros((systems, systems), dtype=int)
+        for number in rounds.ravel().tolist():
+            first, second = met(number, systems)
+            assert (first < second).all()
+            assert len(np.unique([first, second])) == 2 * len(first)
+            counts[first, second] += 1
+        # 14 rounds: each of 5 stands 2 or 3 times, each of 6 likewise.
+        assert set(counts[np.triu_indices(systems, 1)].tolist()) == {2, 3}
+    assert meetings(50, 3, 4, seed=1).tolist() != meetings(50, 3, 4, seed=2).tolist()
+
+
+def test_opponents_are_drawn_where_games_are_very_many() -> None:
+    # 100 systems have 4,950 pairs: on 1,010 sentences 4,999,500 games, on 1,011 more than 5e6.
+    assert sampled_opponents(100, 1010, None) is None
+    # A system plays 39 games on a sentence: 100 · 39 / 2 · 1,011 = 1,971,450 games.
+    assert sampled_opponents(100, 1011, None) == 4_000_000 // 101_100 == 39
+    assert sampled_opponents(2000, 1000, None) == 2
+    assert sampled_opponents(10**6, 1000, None) == 1
+    # Who asks for all of them gets all games.
+    assert sampled_opponents(2000, 1000, 1999) is None
+    assert sampled_opponents(12, 10, 3) == 3
+
+
+def test_the_games_of_a_sample_by_hand() -> None:
+    # Rounds of three systems: 0: 1-2, 1: 0-1, 2: 0-2; system 2 has no score of the second sentence.
+    scores = np.array([[3.0, 1.0], [2.0, 1.0], [1.0, np.nan]])
+    outcomes = list(score_outcomes(scores, np.array([[2, 0], [1, 2]])))
+    assert outcomes == [(0, 2, 1), (1, 2, 1), (0, 1, 0)]
+    assert trueskill(scores, rounds=np.array([[2, 0], [1, 2]])).tolist() == (
+        rate(outcomes, 3, GAME)[0].tolist()
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(3, 9), st.integers(2, 20), st.integers(1, 3), st.integers(0, 10**6))
+def test_samples_of_all_draws_are_those_of_each(
+    systems: int, lines: int, opponents: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    tables = [rng.integers(4, size=(systems, lines)).astype(float) for _ in range(2)]
+    tables[0][rng.random((systems, lines)) < 0.1] = np.nan
+    draws = make_resampled("sentences", 3, lines, systems, seed)
+    assert draws.sentences is not None
+    rounds = meetings(systems, lines, opponents, seed)
+    waves = score_waves(tables, rounds)
+    rated = rate_resampled(waves, draws.counts, systems, GAME, metrics=2, at_once=4 * systems)
+    for number, table in enumerate(tables):
+        for row, lines_of_draw in enumerate(draws.sentences):
+            expected = trueskill(table[:, lines_of_draw], rounds=rounds)
+            assert rated[number, row] == pytest.approx(expected, abs=2e-5)

@@ -238,7 +238,8 @@ def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
     document = {
         "benchmark": EVIL, "sample": False, "human": "edit", "human_scores": {"edit": "trueskill"},
         "systems": list(corpus.names), "sentences": 2, "references": EVIL,
-        "aggregate": "mean", "shuffles": 0, "seed": 0, "ties": "half", "fingerprint": "f",
+        "aggregate": "mean", "shuffles": 0, "opponents": None, "seed": 0,
+        "ties": "half", "fingerprint": "f",
         "rows": [{
             "metric": name, "family": EVIL, "signature": str(signature), "human": "edit",
             "system": {"pearson": 0.5, "spearman": float("nan"), "ci95": {}},
