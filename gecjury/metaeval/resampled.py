@@ -67,7 +67,8 @@ def resampled_system_scores(
     counts = draw_weights(draws, draws.shape[1])
     if aggregate == "trueskill":
         tables = [entry.table.sentences for entry in entries]
-        rounds = None if opponents is None else meetings(*tables[0].shape, opponents, seed)
+        size, lines = tables[0].shape
+        rounds = None if opponents is None else meetings(size, lines, opponents, seed)
         return _skills(tables, counts, rounds, workers)
     scores = []
     for entry in entries:

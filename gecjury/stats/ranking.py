@@ -147,7 +147,8 @@ def aggregate_scores(
     if not (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():
         # Nothing is ever preferred, and a draw between equals moves nobody.
         return np.full(len(sentences), _GAME.mu)
-    rounds = None if opponents is None else meetings(*sentences.shape, opponents, seed)
+    size, lines = sentences.shape
+    rounds = None if opponents is None else meetings(size, lines, opponents, seed)
     if shuffles:
         return trueskill_shuffled(sentences, np.random.default_rng(seed), shuffles, rounds)
     return trueskill(sentences, rounds=rounds)

@@ -321,7 +321,8 @@ def drawn_soft_accuracy(
     if len(times) * len(metric) > BLOCK:
         # Of the pairs of thousands of systems few are judged; the others add nothing.
         judged = np.flatnonzero(~np.isnan(human + metric))
-        human, metric, first, second = (side[judged] for side in (human, metric, first, second))
+        human, metric = human[judged], metric[judged]
+        first, second = first[judged], second[judged]
     parts = [
         soft_pairwise_accuracy(human, metric, times[rows][:, first] * times[rows][:, second])
         for rows in blocks(len(times), len(metric))
