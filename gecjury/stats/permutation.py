@@ -206,6 +206,7 @@ def perm_systems(
     statistic: str = "pearson",
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    at_once: int = BLOCK,
 ) -> tuple[FloatArray, FloatArray]:
     """Test whether metrics correlate differently with humans, for other systems as well (PERM-SYS).
 
@@ -227,6 +228,7 @@ def perm_systems(
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
         permutations: number of permutations; all 2^(S − 1) different ones where there are not more.
         seed: the seed of the permutations.
+        at_once: numbers held at once, a dozen arrays of them.
 
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
@@ -253,11 +255,11 @@ def perm_systems(
         shares = []
         for first, second in zip(aligned[i], aligned[j], strict=True):
             middle, half = (first + second) / 2, (first - second) / 2
-            # All at once for up to 200 systems; those of thousands would take gigabytes.
+            # All permutations of 200 systems at once; those of thousands would take gigabytes.
             null = np.concatenate(
                 [
                     compare(human, middle + signs[rows] * half, middle - signs[rows] * half)
-                    for rows in blocks(*signs.shape)
+                    for rows in blocks(*signs.shape, at_once)
                 ]
             )
             shares.append(share_at_least(null[:, None], observed, exact)[0])

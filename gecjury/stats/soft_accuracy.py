@@ -306,7 +306,7 @@ def soft_pairwise_accuracy(
 
 
 def drawn_soft_accuracy(
-    human: FloatArray, metric: FloatArray, times: FloatArray | None
+    human: FloatArray, metric: FloatArray, times: FloatArray | None, *, at_once: int = BLOCK
 ) -> FloatArray:
     """Return SPA of every draw of systems; a pair counts as often as the draw has it.
 
@@ -314,18 +314,19 @@ def drawn_soft_accuracy(
         human: p of humans, shape (pairs,).
         metric: p of the metric, shape (pairs,).
         times: B × S, how often each system stands in each draw; None for one draw of each.
+        at_once: numbers held at once.
     """
     if times is None:
         return np.atleast_1d(soft_pairwise_accuracy(human, metric))
     first, second = np.triu_indices(times.shape[1], 1)
-    if len(times) * len(metric) > BLOCK:
+    if len(times) * len(metric) > at_once:
         # Of the pairs of thousands of systems few are judged; the others add nothing.
         judged = np.flatnonzero(~np.isnan(human + metric))
         human, metric = human[judged], metric[judged]
         first, second = first[judged], second[judged]
     parts = [
         soft_pairwise_accuracy(human, metric, times[rows][:, first] * times[rows][:, second])
-        for rows in blocks(len(times), len(metric))
+        for rows in blocks(len(times), len(metric), at_once)
     ]
     return np.concatenate(parts)
 

@@ -143,6 +143,20 @@ def test_system_level_by_hand() -> None:
     assert wins.tolist() == [1.0, 0.5, 0.0]
 
 
+def test_scores_and_confidences_of_a_table_are_computed_once() -> None:
+    study = Study(benchmark(), Settings(aggregate="mean"))
+    one, two = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]]), table([[0, 0, 0], [1, 1, 1], [2, 2, 2]])
+    scores = [study.system_scores(t.sentences, t.by_system.score) for t in (one, two, one)]
+    assert scores[0] is scores[2]
+    assert scores[0].tolist() == [2, 1, 0] == scores[1].tolist()[::-1]
+    p = [study.confidence("edit", t) for t in (None, one.sentences, two.sentences, one.sentences)]
+    assert p[1] is p[3]
+    # The first system of each pair is better by the one, worse by the other.
+    assert (p[1] < 0.5).all()
+    assert p[2] == pytest.approx(1 - p[1])
+    assert p[0].tolist() not in (p[1].tolist(), p[2].tolist())
+
+
 def test_constant_system_scores_have_no_correlation() -> None:
     (result,) = Study(benchmark(), Settings(aggregate="corpus")).evaluate(
         table([[1, 1, 1]] * 3), ["edit"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from gecjury.metaeval.ratings import weighted
 from gecjury.metaeval.resampled import resampled_wins, score_wins
 from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
+from gecjury.stats.permutation import perm_systems
 from gecjury.stats.preferences import (
     TieRule,
     agreement_in_parts,
@@ -28,6 +30,7 @@ from gecjury.stats.soft_accuracy import (
     JudgedDifferences,
     ScoreDifferences,
     confidences,
+    drawn_soft_accuracy,
     perm_both_spa,
     resampled_soft_accuracy,
     soft_signs,
@@ -96,6 +99,39 @@ def test_spa_tests_in_blocks_draw_the_same_permutations() -> None:
     parts = perm_both_spa(human, cells, permutations=60, seed=2, at_once=200)
     for one, two in zip(whole, parts, strict=True):
         assert two == pytest.approx(one, nan_ok=True)
+
+
+def test_tests_of_swapped_systems_in_blocks_are_those_of_the_whole() -> None:
+    rng = np.random.default_rng(5)
+    human, scores = rng.random(60), rng.random((3, 60))
+    sizes = (6000, 10**9)
+    for statistic in ("pearson", "spearman"):
+        parts, whole = (
+            perm_systems(human, scores, statistic=statistic, permutations=2000, at_once=size)
+            for size in sizes
+        )
+        for one, two in zip(parts, whole, strict=True):
+            assert one == pytest.approx(two, nan_ok=True)
+    few, many = (
+        _peak(partial(perm_systems, human, scores, permutations=2000, at_once=size))
+        for size in sizes
+    )
+    # What is left are the signs, 2,000 × 60, with their copy and the one while they are made.
+    assert few < 3.5 * 2000 * 60 * 8 < many
+
+
+def test_spa_of_drawn_systems_takes_judged_pairs_alone() -> None:
+    rng = np.random.default_rng(5)
+    human, metric = rng.random((2, 36))
+    human[rng.random(36) < 0.7] = NAN
+    metric[3] = NAN
+    times = make_resampled("systems", 20, 5, 9, seed=0).multiplicity
+    whole = drawn_soft_accuracy(human, metric, times)
+    parts = drawn_soft_accuracy(human, metric, times, at_once=40)
+    assert parts == pytest.approx(whole, abs=1e-12, nan_ok=True)
+    assert np.isfinite(whole).any()
+    nobody = drawn_soft_accuracy(np.full(36, NAN), metric, times, at_once=40)
+    assert np.isnan(nobody).all()
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
