@@ -76,10 +76,12 @@ class ScoreDifferences:
         """Sentences."""
         return int(self.scores.shape[1])
 
-    @property
+    @cached_property
     def compared(self) -> IntArray:
-        """All pairs."""
-        return np.arange(self.size)
+        """Pairs of systems that have scores of the same sentence."""
+        scored = (~np.isnan(self.scores)).astype(np.float32)
+        # In single precision counts are exact up to 2^24 sentences, and above 0 beyond.
+        return np.flatnonzero((scored @ scored.T)[self._sides])
 
     @cached_property
     def _sides(self) -> tuple[IntArray, IntArray]:

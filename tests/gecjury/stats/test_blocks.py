@@ -73,6 +73,9 @@ def test_judged_differences_are_taken_at_any_places() -> None:
     scores = ScoreDifferences(table(8, 5, seed=2))
     expected = scores.take(slice(None))[:, chosen]
     assert np.array_equal(scores.take(chosen), expected, equal_nan=True)
+    # Of the pairs 0-1, 0-2 and 1-2 only the first and the last share a sentence.
+    sparse = ScoreDifferences(np.array([[1.0, NAN, NAN], [2.0, 1.0, NAN], [NAN, 3.0, 1.0]]))
+    assert sparse.compared.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("ranked", [True, False])
