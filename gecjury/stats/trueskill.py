@@ -205,15 +205,15 @@ class ComparedWaves:
     def __init__(self, scores: Sequence[FloatArray], rounds: IntArray | None = None) -> None:
         size, lines = scores[0].shape
         self._rounds = rounds
-        # Systems × metrics × (sentences + 1), the last column being no sentence. Ranks within a
+        # (Sentences + 1) × systems × metrics, the last row being no sentence. Ranks within a
         # sentence are small whole numbers, which single precision tells apart as exactly.
-        self._ranks = np.full((size, len(scores), lines + 1), np.nan, dtype=np.float32)
+        self._ranks = np.full((lines + 1, size, len(scores)), np.nan, dtype=np.float32)
         for metric, table in enumerate(scores):
             for line, column in enumerate(table.T):
                 scored = ~np.isnan(column)
                 ranks = np.unique(column[scored], return_inverse=True)[1]
-                self._ranks[scored, metric, line] = ranks
-        self._gaps = bool(np.isnan(self._ranks[:, :, :lines]).any())
+                self._ranks[line, scored, metric] = ranks
+        self._gaps = bool(np.isnan(self._ranks[:lines]).any())
 
     def turn(
         self, number: int, now: IntArray, before: IntArray
@@ -225,10 +225,10 @@ class ComparedWaves:
             now: the sentence whose turn it is in every draw.
             before: the sentence before.
         """
-        size, last = len(self._ranks), self._ranks.shape[2] - 1
-        early = self._ranks[:, :, now].reshape(size, -1)
+        early = self._of(now)
         # Of a sample nothing is late.
-        late = early if self._rounds is not None else self._ranks[:, :, before].reshape(size, -1)
+        late = early if self._rounds is not None else self._of(before)
+        last = len(self._ranks) - 1
         gaps = self._gaps or bool(((now == last) | (before == last)).any())
         for now_sides, before_sides in self._waves(number):
             split = now_sides.shape[1]
@@ -237,14 +237,20 @@ class ComparedWaves:
             codes = np.empty((split + before_sides.shape[1], early.shape[1]), dtype=np.float32)
             np.subtract(early[now_sides[0]], early[now_sides[1]], out=codes[:split])
             np.subtract(late[before_sides[0]], late[before_sides[1]], out=codes[split:])
-            np.sign(codes, out=codes)
+            # The signs of differences of ranks, which are whole numbers; `np.sign` is slow.
+            np.clip(codes, -1, 1, out=codes)
             if gaps:
                 codes[np.isnan(codes)] = _MISSING
             yield np.concatenate([now_sides, before_sides], axis=1).ravel(), codes.ravel()
 
+    def _of(self, lines: IntArray) -> Float32Array:
+        """Return the ranks of the sentences whose turn it is, systems × (M · draws)."""
+        ranks = self._ranks[lines].transpose(1, 2, 0)
+        return ranks.reshape(len(ranks), -1)
+
     def _waves(self, number: int) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the pairs of every wave of a turn: of its sentence, and of the one before."""
-        size = len(self._ranks)
+        size = self._ranks.shape[1]
         if self._rounds is None:
             for wave in range(size):
                 yield _sides(wave, size), _sides(wave + size, size)
