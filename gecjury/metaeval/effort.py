@@ -84,7 +84,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
     )
     judged = round(share * judged)
     # Pairs of systems that nobody compared are left out of soft pairwise accuracy.
-    compared = pairs if benchmark.rated else min(pairs, judged)
+    compared = min(pairs, judged) if judged or not benchmark.rated else pairs
     seconds: dict[str, float] = {}
     quicker: list[str] = []
     if settings.aggregate == "trueskill":

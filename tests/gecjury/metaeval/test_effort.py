@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
@@ -86,6 +87,14 @@ def test_pairs_of_one_ranking_are_summed_faster_than_single_ones() -> None:
     # As many pairs on many sentences.
     other = effort(many(500, 300, places=500), 1, settings).seconds["judged pairs"]
     assert one * 5 < other
+
+
+def test_sparse_ratings_take_the_pairs_that_were_rated_together() -> None:
+    ranked = many(200, 20)
+    rated = replace(ranked, segment_scores=np.full((200, 20), np.nan))
+    key = "soft pairwise accuracy"
+    assert rated.rated
+    assert effort(rated, 1, Settings()).seconds[key] == effort(ranked, 1, Settings()).seconds[key]
 
 
 @pytest.mark.parametrize(
