@@ -259,7 +259,7 @@ def perm_systems(
             null = np.concatenate(
                 [
                     compare(human, middle + signs[rows] * half, middle - signs[rows] * half)
-                    for rows in blocks(*signs.shape, at_once)
+                    for rows in blocks(len(signs), systems, at_once)
                 ]
             )
             shares.append(share_at_least(null[:, None], observed, exact)[0])
