@@ -10,10 +10,12 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from gecjury.durable import unwritable, whole_file
 from gecjury.errors import InputError, OutputError
@@ -30,10 +32,14 @@ MOST_JSON = 128_000_000
 MOST_DEPTH = 100
 """Lists and objects within each other in JSON; nothing of ours goes past ten."""
 
+MOST_HELD = 64_000_000
+"""Bytes of a plain file from which `FileLines` leaves it on disk."""
+
 PIPE_SECONDS = 10.0
 """How long a pipe that nobody writes to is waited for."""
 
 _PIECE = 1 << 20
+_GZIP = b"\x1f\x8b"
 # Windows has no such flag, and no pipes among its files.
 _NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
 
@@ -70,13 +76,144 @@ def read_lines(path: str | Path) -> list[str]:
             f"{shown_path(path)}: lines end in a carriage return alone, as on old Macs, and would "
             "be read as one; convert them, e.g. `tr '\\r' '\\n'`"
         )
+    lines = _split(text)
+    if not lines:
+        raise InputError(f"{shown_path(path)}: the file is empty; expected one sentence a line")
+    return lines
+
+
+def _split(text: str) -> list[str]:
     # Not splitlines, which parts sentences at U+2028 and its like.
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    if not lines:
-        raise InputError(f"{shown_path(path)}: the file is empty; expected one sentence a line")
     return [line.removesuffix("\r") for line in lines]
+
+
+class FileLines(Sequence[str]):
+    """The lines of a large plain file, which stay on disk and are read as they are asked for.
+
+    They are those of `read_lines`, whatever the size of the file; what is held is one piece of it,
+    of about a megabyte.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Read the file once, to check it and to find the lines.
+
+        Args:
+            path: a plain file of UTF-8 with several lines.
+
+        Raises:
+            InputError: not UTF-8 (names byte and line), unreadable, or a line of more than
+                `MOST_BYTES`.
+        """
+        self.path = Path(path)
+        # Where each piece begins: byte of the file, and number of its first line.
+        self._offsets, self._numbers = array("q", [0]), array("q", [0])
+        self._held = (-1, [""])
+        self._stamp = self._stamped(self.path.stat())
+        with self.path.open("rb") as file:
+            for piece in self._whole_lines(file):
+                lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
+                _decoded(piece, path, self._offsets[-1], self._numbers[-1])
+                self._offsets.append(self._offsets[-1] + len(piece))
+                self._numbers.append(self._numbers[-1] + lines)
+
+    @classmethod
+    def of(cls, path: str | Path) -> FileLines | list[str]:
+        """Return the lines of a file: on disk where it is large and plain, else as a list.
+
+        Raises:
+            InputError: as `read_lines`.
+        """
+        large = False
+        with suppress(OSError, ValueError):  # told by whoever reads the file
+            if Path(path).is_file() and Path(path).stat().st_size > MOST_HELD:
+                with Path(path).open("rb") as file:
+                    large = file.read(2) != _GZIP
+        if large and len(lines := cls(path)) > 1:
+            return lines
+        return read_lines(path)
+
+    def held(self) -> list[str]:
+        """Return all lines, in memory.
+
+        Raises:
+            InputError: the file has more than `MOST_BYTES` or `MOST_LINES`, or has changed.
+        """
+        lines = read_lines(self.path)
+        if self._stamped(self.path.stat()) != self._stamp:
+            raise self._changed()
+        return lines
+
+    def __len__(self) -> int:
+        return self._numbers[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                return [self[row] for row in range(start, stop, step)]
+            lines: list[str] = []
+            while (row := start + len(lines)) < stop:
+                piece, first = self._piece_of(row)
+                lines += piece[row - first : stop - first]
+            return lines
+        row = index + len(self) if index < 0 else index
+        if not 0 <= row < len(self):
+            raise IndexError(index)
+        piece, first = self._piece_of(row)
+        return piece[row - first]
+
+    def __iter__(self) -> Iterator[str]:
+        for number in range(len(self._numbers) - 1):
+            yield from self._piece(number)
+
+    def _piece_of(self, row: int) -> tuple[list[str], int]:
+        """Return the lines of the piece that a line stands in, and the number of their first."""
+        number = bisect_right(self._numbers, row) - 1
+        if self._held[0] != number:
+            self._held = (number, self._piece(number))
+        return self._held[1], self._numbers[number]
+
+    def _piece(self, number: int) -> list[str]:
+        start, stop = self._offsets[number : number + 2]
+        try:
+            with self.path.open("rb") as file:
+                if self._stamped(os.fstat(file.fileno())) != self._stamp:
+                    raise self._changed()
+                file.seek(start)
+                text = file.read(stop - start).decode("utf-8")
+        except OSError:
+            raise self._changed() from None
+        return _split(text.removeprefix("\ufeff") if number == 0 else text)
+
+    def _whole_lines(self, file: Any) -> Iterator[bytes]:
+        """Yield the content of a file in pieces that end where lines do."""
+        pieces: list[bytes] = []
+        while piece := file.read(_PIECE):
+            end = piece.rfind(b"\n") + 1
+            if end:
+                yield b"".join([*pieces, piece[:end]])
+                pieces.clear()
+            pieces.append(piece[end:])
+            if len(pieces) * _PIECE > MOST_BYTES:
+                raise _too_large(self.path, MOST_BYTES)
+        if rest := b"".join(pieces):
+            yield rest
+
+    def _changed(self) -> InputError:
+        return InputError(f"{self.path}: has changed while it was read; give the command again")
+
+    @staticmethod
+    def _stamped(state: os.stat_result) -> tuple[int, int, int]:
+        return (state.st_ino, state.st_size, state.st_mtime_ns)
 
 
 def read_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
@@ -89,17 +226,32 @@ def read_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
     Raises:
         InputError: see `read_bytes`; not UTF-8 (names byte and line).
     """
-    data = read_bytes(path, most=most)
+    # Decoded before the byte order mark is dropped, so that offsets are those of the file.
+    return _decoded(read_bytes(path, most=most), path).removeprefix("\ufeff")
+
+
+def _decoded(data: bytes, path: str | Path, offset: int = 0, lines: int = 0) -> str:
+    """Return a piece of a file as text.
+
+    Args:
+        data: the piece.
+        path: of the file.
+        offset: bytes before the piece.
+        lines: lines before the piece.
+
+    Raises:
+        InputError: not UTF-8; names byte and line of the file.
+    """
     try:
-        # Decoded before the byte order mark is dropped, so that offsets are those of the file.
-        return data.decode("utf-8").removeprefix("\ufeff")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        encoding = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        line = lines + data.count(b"\n", 0, error.start) + 1
+        encoding = "UTF-16" if not offset and data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        place = f"offset {offset + error.start}"
         remedy = f"it is {encoding}: convert it, e.g." if encoding else "convert the file, e.g."
         raise InputError(
-            f"{shown_path(path)}, line {line}: byte 0x{data[error.start]:02x} at offset "
-            f"{error.start} is not UTF-8; {remedy} `iconv -f {encoding or 'WINDOWS-1252'} -t UTF-8`"
+            f"{shown_path(path)}, line {line}: byte 0x{data[error.start]:02x} at "
+            f"{place} is not UTF-8; {remedy} `iconv -f {encoding or 'WINDOWS-1252'} -t UTF-8`"
         ) from None
 
 
@@ -129,7 +281,7 @@ def read_bytes(path: str | Path, *, most: int = MOST_BYTES) -> bytes:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     # Told by the content: names of downloads seldom tell it.
-    if data[:2] != b"\x1f\x8b":
+    if data[:2] != _GZIP:
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as unpacked:
@@ -220,12 +372,16 @@ def _at_most(pieces: Iterator[bytes], path: str | Path, most: int) -> bytes:
     for piece in pieces:
         size += len(piece)
         if size > most:
-            raise InputError(
-                f"{shown_path(path)}: has more than {most // 1_000_000} MB (decompressed), which "
-                "is the most that is read at once; check that it is the file you mean, or split it"
-            )
+            raise _too_large(path, most)
         kept.append(piece)
     return b"".join(kept)
+
+
+def _too_large(path: str | Path, most: int) -> InputError:
+    return InputError(
+        f"{shown_path(path)}: has more than {most // 1_000_000} MB (decompressed), which "
+        "is the most that is read at once; check that it is the file you mean, or split it"
+    )
 
 
 def parse_json(text: str, where: str, expected: str, *, halves: bool = False) -> Any:

@@ -112,6 +112,10 @@ class ERRANT(BestReference, TypedEditMetric):
         assert isinstance(judge, EditJudge)  # `edit_judge` returns no other metric
         return judge.plan_edits(output_cases(corpus, self.edits(corpus, runtime)), runtime)
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True with one reference; several are chosen in the run of the corpus."""
+        return len(corpus.references) == 1 and not self.valid
+
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type.
 

@@ -128,6 +128,10 @@ class GLEU(Scorer):
         values[..., 3::2] = o.h[:, :, None]
         return Statistics(values)
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True, since every sentence is counted by itself."""
+        return True
+
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the mean over the references of each sentence's score, systems × sentences."""
         return Scores(self._sentence(statistics.values).mean(axis=2))

@@ -78,6 +78,10 @@ class GREEN(Scorer):
         values[..., 2] = r - sr - o.rh + sh
         return Statistics(values)
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True, since every sentence is counted by itself."""
+        return True
+
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the best reference's score of each sentence, systems × sentences."""
         return self._scores(self._chosen(statistics))

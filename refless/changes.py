@@ -39,3 +39,7 @@ class Changes(MeanScorer):
             for column, line in enumerate(version.lines):
                 values[row, column] = Levenshtein.distance(sources[column], line.split())
         return Statistics(values)
+
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True, since every sentence is counted by itself."""
+        return True

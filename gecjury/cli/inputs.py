@@ -229,14 +229,20 @@ def present_names(names: Sequence[str]) -> list[str]:
     return now
 
 
-def read_files(args: argparse.Namespace) -> Corpus:
-    """Read the files that `Outputs` declares."""
+def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
+    """Read the files that `Outputs` declares.
+
+    Args:
+        args: of the command.
+        on_disk: leave large files of plain text on disk.
+    """
     from gecjury.corpus.reading import read_corpus
 
     if not args.hypotheses:  # which a dataset does without
         args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
-    return read_corpus(*files, language_from(args), args.source_text, args.suggestions)
+    more = (language_from(args), args.source_text, args.suggestions)
+    return read_corpus(*files, *more, on_disk=on_disk)
 
 
 def read_two_outputs(args: argparse.Namespace) -> Corpus:

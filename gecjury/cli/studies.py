@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +69,7 @@ STUDIES = {
 
 _FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
     "files": (Outputs, read_files),
-    "files or dataset": (RowOutputs, read_files),
+    "files or dataset": (RowOutputs, partial(read_files, on_disk=True)),
     "two outputs": (TwoOutputs, read_two_outputs),
     "sentence": (Sentence, read_sentence),
 }

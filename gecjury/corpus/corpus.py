@@ -6,7 +6,7 @@ import hashlib
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gecjury.arrays import blocks
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
+from gecjury.textfiles import FileLines
 
 _HASHED = 1000  # strings whose bytes are hashed at once
 
@@ -43,7 +45,7 @@ class Version:
     """A corrected version of all sources: a system's output, or one reference.
 
     Attributes:
-        lines: one sentence a source line.
+        lines: one sentence a source line; `FileLines`, where they stay on disk.
         edits: the edits that made it where the file gave them (M2), one tuple a line; None where
             they have to be extracted from the text.
         sources: the sentences that those edits belong to, where the file gave them.
@@ -54,7 +56,7 @@ class Version:
         borrowed: numbers of the lines that the file lacks and that are another reference's.
     """
 
-    lines: tuple[str, ...]
+    lines: Sequence[str]
     edits: tuple[tuple[Edit, ...], ...] | None = None
     sources: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
@@ -77,8 +79,9 @@ class Version:
         text = None if self.text is None else tuple(self.text[row] for row in rows)
         marks = None if self.marks is None else tuple(self.marks[row] for row in rows)
         borrowed = tuple(n for n, row in enumerate(rows) if row in self.borrowed)
-        lines = tuple(self.lines[row] for row in rows)
-        return Version(lines, edits, sources, text, marks, self.note, borrowed=borrowed)
+        return Version(
+            _taken(self.lines, rows), edits, sources, text, marks, self.note, borrowed=borrowed
+        )
 
     def as_text(self, language: Language) -> Version:
         """Return the lines as they were written, or as near as their language tells."""
@@ -128,7 +131,7 @@ class Corpus:
     """Sources, hypotheses by system name, references, and what else a scorer may read.
 
     Attributes:
-        sources: N sentences, tokens split on white space.
+        sources: N sentences, tokens split on white space; `FileLines`, where they stay on disk.
         systems: hypotheses by system, in the order in which systems are compared.
         references: R versions.
         gold: M2 blocks of the sources with every annotator's edits, for matchers that need them.
@@ -143,7 +146,7 @@ class Corpus:
             the sentences around each; None for texts that are whole.
     """
 
-    sources: tuple[str, ...] = field(repr=False)
+    sources: Sequence[str] = field(repr=False)
     systems: Mapping[str, Version] = field(repr=False)
     references: tuple[Version, ...] = field(default=(), repr=False)
     gold: tuple[M2Sentence, ...] | None = field(default=None, repr=False)
@@ -302,7 +305,7 @@ class Corpus:
         sources = self.source_text or tuple(map(language.joined, self.sources))
         systems = {name: version.as_text(language) for name, version in self.systems.items()}
         references = tuple(version.as_text(language) for version in self.references)
-        pairs = [(self.sources, sources)]
+        pairs: list[tuple[Sequence[str], Sequence[str]]] = [(self.sources, sources)]
         pairs += [(v.lines, systems[name].lines) for name, v in self.systems.items()]
         # Groups hold texts in tokens; what was written is known where a system has the same text.
         written = {cut: text for old, texts in pairs for cut, text in zip(old, texts, strict=True)}
@@ -336,7 +339,7 @@ class Corpus:
         text = self.source_text
         return replace(
             self,
-            sources=tuple(self.sources[row] for row in rows),
+            sources=_taken(self.sources, rows),
             systems=own if systems is None else systems,
             references=tuple(version.take(rows) for version in self.references),
             gold=None if self.gold is None else tuple(self.gold[row] for row in rows),
@@ -349,6 +352,29 @@ class Corpus:
             drawn=None,
             _hypotheses=None,
         )
+
+    @property
+    def on_disk(self) -> bool:
+        """True if some of the texts are read as they are asked for; these are plain text."""
+        versions = (*self.systems.values(), *self.references)
+        texts = (self.sources, *(version.lines for version in versions))
+        return any(isinstance(lines, FileLines) for lines in texts)
+
+    def held(self) -> Corpus:
+        """Return the corpus with all texts in memory.
+
+        Raises:
+            InputError: a file is too large for that, or has changed.
+        """
+
+        def held(version: Version) -> Version:
+            return replace(version, lines=_held(version.lines))
+
+        if not self.on_disk:
+            return self
+        systems = {name: held(version) for name, version in self.systems.items()}
+        references = tuple(map(held, self.references))
+        return replace(self, sources=_held(self.sources), systems=systems, references=references)
 
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """Return the corpus with some systems only, in the order given."""
@@ -390,7 +416,7 @@ class Corpus:
     @cached_property
     def reference_print(self) -> str:
         """Fingerprint of the references, their ready edits included."""
-        return fingerprint(version_key(reference) for reference in self.references)
+        return _versions_print(self.references)
 
     @cached_property
     def gold_print(self) -> str:
@@ -416,7 +442,18 @@ class Corpus:
     @cached_property
     def system_prints(self) -> dict[str, str]:
         """Fingerprint of each system's hypotheses, ready edits included."""
-        return {name: fingerprint([version_key(v)]) for name, v in self.systems.items()}
+        return {name: _versions_print([version]) for name, version in self.systems.items()}
+
+
+def _taken(lines: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:
+    # A run of lines that stay on disk is read at once.
+    if isinstance(rows, range) and rows.step == 1:
+        return tuple(lines[rows.start : rows.stop])
+    return tuple(lines[row] for row in rows)
+
+
+def _held(lines: Sequence[str]) -> Sequence[str]:
+    return tuple(lines.held()) if isinstance(lines, FileLines) else lines
 
 
 def _rows_of(read: Callable[[], Sequence[Version]], rows: Sequence[int]) -> list[Version]:
@@ -512,14 +549,32 @@ def named_lines(numbers: Sequence[int]) -> str:
     return f"line{'s' * (len(numbers) > 1)} {first}{more}"
 
 
-def version_key(version: Version) -> str:
-    """Return a version as one string, for fingerprints."""
+def _versions_print(versions: Iterable[Version]) -> str:
+    """Return the `fingerprint` of versions, each as one JSON text: lines, edits, and marks."""
+    digest = hashlib.sha256()
+    for version in versions:
+        # The length stands in front, so that texts on disk are read twice, and never held.
+        on_disk = isinstance(version.lines, FileLines)
+        pieces = [] if on_disk else list(_json_pieces(version))
+        digest.update(b"%d:" % sum(map(len, pieces or _json_pieces(version))))
+        for piece in pieces or _json_pieces(version):
+            digest.update(piece)
+    return digest.hexdigest()[:16]
+
+
+def _json_pieces(version: Version) -> Iterator[bytes]:
+    before = "[["
+    for rows in blocks(len(version.lines), 1, _HASHED):
+        lines = json.dumps(version.lines[rows], ensure_ascii=False)[1:-1]
+        yield f"{before}{lines}".encode("utf-8", "surrogatepass")
+        before = ", "
     edits = version.edits and [
         [(e.start, e.end, e.correction, e.type) for e in line] for line in version.edits
     ]
     # Marks decide scores of detection, and stand in no key of other versions.
     marks = [] if version.marks is None else [version.marks]
-    return json.dumps([version.lines, edits, *marks], ensure_ascii=False)
+    rest = json.dumps([edits, *marks], ensure_ascii=False)[1:]
+    yield f"{'' if version.lines else '[['}], {rest}".encode("utf-8", "surrogatepass")
 
 
 def fingerprint(parts: Iterable[str]) -> str:

@@ -41,7 +41,7 @@ class FileReport:
     role: Role
     path: str
     name: str
-    lines: tuple[str, ...]
+    lines: Sequence[str]
     tokens: int
     empty: int
     unchanged: int | None
@@ -104,7 +104,7 @@ def _examine(
     reports: list[FileReport] = []
     # A file of several annotators says of each what it says of all, so each finding is kept once.
     findings: dict[Finding, None] = {}
-    sources: tuple[str, ...] = ()
+    sources: Sequence[str] = ()
     source_read = None
     read: dict[Role, dict[str, tuple[Version, ...]]] = {"hypothesis": {}, "reference": {}}
 
@@ -188,7 +188,7 @@ def _other_scheme(versions: Sequence[Version]) -> Iterator[str]:
 
 
 def _report(
-    role: Role, path: str | Path, lines: tuple[str, ...], sources: tuple[str, ...]
+    role: Role, path: str | Path, lines: Sequence[str], sources: Sequence[str]
 ) -> FileReport:
     unchanged = None
     if len(sources) == len(lines):
@@ -226,7 +226,7 @@ def _encoding(path: str | Path) -> _Remarks:
         yield "warning", "not in Unicode NFC: equal words may differ; normalise all files alike"
 
 
-def _against_source(report: FileReport, sources: tuple[str, ...]) -> _Remarks:
+def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
     """Check line counts, alignment and tokenisation of one file against the source."""
     lines = report.lines
     if len(lines) != len(sources):
@@ -408,7 +408,7 @@ def _twins(reports: Sequence[FileReport]) -> Iterator[Finding]:
     seen: dict[tuple[str, ...], FileReport] = {}
     names: dict[str, FileReport] = {}
     for report in reports:
-        twin = seen.setdefault(report.lines, report)
+        twin = seen.setdefault(tuple(report.lines), report)
         if twin is not report:
             message = f"the same text as the {twin.role} {twin.path}"
             yield Finding("note" if twin.role == "source" else "warning", report.path, message)

@@ -17,7 +17,9 @@ from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.corpus.matches import corrected_version, looks_like_matches, read_matches
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
-from gecjury.textfiles import MOST_JSON, parse_json, read_lines, shown_path
+from gecjury.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
+
+_Reader = Callable[[str | Path], Sequence[str]]
 
 
 def system_name(path: str | Path) -> str:
@@ -51,7 +53,7 @@ def read_version(path: str | Path) -> Version:
     return _hypothesis(path, read_lines(path))
 
 
-def _hypothesis(path: str | Path, lines: list[str]) -> Version:
+def _hypothesis(path: str | Path, lines: Sequence[str]) -> Version:
     versions, _ = _versions_of(path, lines, "reject")
     if len(versions) != 1:
         raise InputError(
@@ -62,14 +64,14 @@ def _hypothesis(path: str | Path, lines: list[str]) -> Version:
 
 
 def _read_reference(
-    path: str | Path, *, overlaps: str = "reject"
+    path: str | Path, read: _Reader = read_lines, *, overlaps: str = "reject"
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     """Return the versions of a file (see `read_versions`) and the blocks of an M2 file."""
-    return _versions_of(path, read_lines(path), overlaps)
+    return _versions_of(path, read(path), overlaps)
 
 
 def _versions_of(
-    path: str | Path, lines: list[str], overlaps: str
+    path: str | Path, lines: Sequence[str], overlaps: str
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     if looks_like_m2(lines):
         blocks = parse_m2(lines, shown_path(path), overlaps=overlaps)
@@ -111,6 +113,8 @@ def read_corpus(
     language: Language = ENGLISH,
     source_text: str | Path | None = None,
     suggestions: int = 1,
+    *,
+    on_disk: bool = False,
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
@@ -135,6 +139,7 @@ def read_corpus(
         suggestions: hypotheses that a checker's matches give; the second, NAME-2, has the second
             suggestion of every match, and the first where there is one alone. 0 gives one that
             has the spans alone, for detection.
+        on_disk: leave large files of plain text on disk, whatever their size (`Corpus.on_disk`).
 
     Raises:
         InputError: a file cannot be read, a system is named twice, line counts differ, a
@@ -145,14 +150,16 @@ def read_corpus(
     outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
     if isinstance(hypotheses, Mapping):
         outputs = hypotheses.items()
-    source_read = read_source(source)
+    # A tokeniser makes new texts, which are held.
+    read = _left_on_disk if on_disk and language.plain else read_lines
+    source_read = read_source(source, read)
     sources = source_read.lines
     texts = sources
     if source_text is not None:
         texts = _checked_text(source_text, sources, labels["source"])
     checkers: dict[str, Callable[[Sequence[str]], Version]] = {}
     for first, path in outputs:
-        content = read_lines(path)
+        content = read(path)
         if looks_like_matches(content):
             made = {}
             matches = read_matches(path, content, texts, shown_path(source_text or source))
@@ -180,7 +187,7 @@ def read_corpus(
     gold_files: list[tuple[M2Sentence, ...]] = []
     for argument in references:
         name, path = _name_of(argument)
-        versions, edited = _read_reference(path, overlaps="keep")
+        versions, edited = _read_reference(path, read, overlaps="keep")
         if edited and not name:
             gold_files.append(edited)
             labels.setdefault("gold", shown_path(path))
@@ -232,7 +239,7 @@ def read_corpus(
     return replace(corpus, systems=made)
 
 
-def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) -> tuple[str, ...]:
+def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) -> Sequence[str]:
     """Read the text that checkers read: the lines of the source with other blanks."""
     texts = _texts(path, read_lines(path), ("text", "source"))
     if len(texts) != len(sources):
@@ -250,8 +257,8 @@ def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) ->
 
 
 def _edited_sources(
-    sources: tuple[str, ...], versions: Sequence[Version], gold: Sequence[M2Sentence] | None
-) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    sources: Sequence[str], versions: Sequence[Version], gold: Sequence[M2Sentence] | None
+) -> tuple[Sequence[str], tuple[str, ...] | None]:
     """Return sources with the tokens of their M2 files, and as they were written.
 
     A sentence of which an M2 file holds other characters stays, and is refused as usual.
@@ -266,7 +273,21 @@ def _edited_sources(
         theirs if "".join(theirs.split()) == "".join(source.split()) else source
         for source, theirs in zip(sources, m2_sources, strict=True)
     )
-    return cut, None if cut == sources else sources
+    written = tuple(sources)
+    return cut, None if cut == written else written
+
+
+def _left_on_disk(path: str | Path) -> Sequence[str]:
+    """Return the lines of a file; those of plain text stay on disk where they are many."""
+    lines = FileLines.of(path)
+    if isinstance(lines, FileLines) and (
+        looks_like_m2(lines)
+        or looks_like_matches(lines)
+        or looks_like_essays(lines)
+        or _is_json_lines(path, lines)
+    ):
+        return lines.held()
+    return lines
 
 
 def _name_of(reference: str | Path) -> tuple[str, str | Path]:
@@ -277,14 +298,14 @@ def _name_of(reference: str | Path) -> tuple[str, str | Path]:
     return "", reference
 
 
-def read_sources(path: str | Path) -> tuple[str, ...]:
+def read_sources(path: str | Path) -> Sequence[str]:
     """Read sources: text lines, the S lines of an M2 file, JSON lines, or essays."""
     return read_source(path).lines
 
 
-def read_source(path: str | Path) -> Version:
+def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
     """Read sources as `read_sources`, with the ids of essays."""
-    lines = read_lines(path)
+    lines = read(path)
     if looks_like_m2(lines):
         blocks = parse_m2(lines, shown_path(path), overlaps="keep")
         return Version(tuple(block.source for block in blocks))
@@ -293,10 +314,10 @@ def read_source(path: str | Path) -> Version:
     return Version(_texts(path, lines, ("source", "text")))
 
 
-def _texts(path: str | Path, lines: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
+def _texts(path: str | Path, lines: Sequence[str], keys: Sequence[str]) -> Sequence[str]:
     """Return the lines of a text file, or the texts of JSON lines under the first of the keys."""
     if not _is_json_lines(path, lines):
-        return tuple(lines)
+        return lines if isinstance(lines, FileLines) else tuple(lines)
     return tuple(
         _json_text(line, f"{shown_path(path)}, line {n}", keys) for n, line in enumerate(lines, 1)
     )

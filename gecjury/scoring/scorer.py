@@ -18,22 +18,24 @@ those that see all hypotheses of a source side by side.
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray, blocks
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import ENGLISH
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
 from gecjury.errors import GecjuryError, InputError, OptionError, failure_in
-from gecjury.runtime import Runtime
+from gecjury.runtime import Runtime, SilentProgress
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import (
@@ -46,6 +48,8 @@ from gecjury.scoring.signature import (
 
 Ability = Literal["credit", "explain"]
 """Abilities of a metric besides scoring; see `Scorer.can`."""
+
+_PART = 1 << 15  # sentences of a corpus on disk that are held at once
 
 
 @dataclass(frozen=True)
@@ -213,6 +217,14 @@ class Scorer(ABC):
         """
         raise OptionError(f"{self.name}: its corpus score cannot be put together from parts")
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True if statistics of a corpus are those of its parts, one after another.
+
+        Counts by error type (`by_type`), the only details, are sums over the parts. A corpus on
+        disk is then read part by part, and held whole otherwise.
+        """
+        return False
+
     @property
     def asks(self) -> bool:
         """True if scoring asks a language model."""
@@ -330,9 +342,12 @@ class Scorer(ABC):
         runtime = runtime or Runtime()
         self.check(corpus)
         start = time.perf_counter()
-        read = self.read(corpus)
-        own = is_own_code(type(self))
-        statistics = (self._own_statistics if own else self.statistics)(read, runtime)
+        if self._in_parts(corpus):
+            statistics = self._joined_statistics(corpus, runtime)
+        else:
+            read = self.read(corpus.held())
+            own = is_own_code(type(self))
+            statistics = (self._own_statistics if own else self.statistics)(read, runtime)
         remarks = corpus.remarks(self.needs)
         if corpus.language.code != ENGLISH.code and "embedded" in self.loaded_models:
             remarks += (
@@ -342,6 +357,37 @@ class Scorer(ABC):
         if remarks:
             statistics = replace(statistics, notes=(*statistics.notes, *remarks))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
+
+    def _in_parts(self, corpus: Corpus) -> bool:
+        return corpus.on_disk and self.by_parts(corpus) and not is_own_code(type(self))
+
+    def _joined_statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return the statistics of a corpus on disk, of which one part is held at a time."""
+        bare = replace(runtime, progress=SilentProgress())
+        values: NDArray[Any] | None = None
+        details: dict[str, dict[str, dict[str, list[float]]]] = {}
+        notes: dict[str, str] = {}
+        with runtime.progress.task(self.name, len(corpus)) as bar:
+            for rows in blocks(len(corpus), 1, _PART):
+                part = self.statistics(corpus.take(range(rows.start, rows.stop)), bare)
+                # Made once and filled in, as joining the parts would need the memory twice.
+                if values is None:
+                    shape = (len(corpus.systems), len(corpus), *part.values.shape[2:])
+                    values = np.empty(shape, part.values.dtype)
+                values[:, rows] = part.values
+                for name, by_system in part.details.items():
+                    for system, counts in by_system.items():
+                        sums = details.setdefault(name, {}).setdefault(system, {})
+                        for kind, more in counts.items():
+                            before = sums.get(kind, [0] * len(more))
+                            sums[kind] = [a + b for a, b in zip(before, more, strict=True)]
+                # Of remarks that differ by numbers alone the first, as of datasets.
+                where = f"lines {rows.start + 1} to {rows.stop}, counted from the first of them"
+                for note in part.notes:
+                    notes.setdefault(re.sub(r"\d+", "#", note), f"{where}: {note}")
+                bar.advance(rows.stop - rows.start)
+        assert values is not None  # no corpus is empty
+        return Statistics(values, details=details, notes=tuple(notes.values()))
 
     def _own_statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the statistics of a metric in the user's own code, whose faults are told as such.
@@ -371,12 +417,21 @@ class Scorer(ABC):
         return ScoreTable(
             corpus.names,
             self.signature(corpus, runtime),
-            self.sentence_scores(statistics),
+            self._by_sentence(corpus, statistics),
             self.corpus_scores(statistics),
             statistics,
             corpus.system_prints,
             seconds,
         )
+
+    def _by_sentence(self, corpus: Corpus, statistics: Statistics) -> Scores:
+        if not self._in_parts(corpus):
+            return self.sentence_scores(statistics)
+        parts = (
+            self.sentence_scores(Statistics(statistics.values[:, rows]))
+            for rows in blocks(len(corpus), 1, _PART)
+        )
+        return Scores.joined(parts, len(corpus))
 
     def score(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,27 @@ class Scores:
     score: FloatArray
     precision: FloatArray | None = None
     recall: FloatArray | None = None
+
+    @classmethod
+    def joined(cls, parts: Iterable[Scores], count: int) -> Scores:
+        """Return the scores of a corpus from those of its parts.
+
+        Args:
+            parts: systems × sentences each, one after another; one at least.
+            count: sentences of the corpus.
+        """
+        whole: list[FloatArray | None] = []
+        start = 0
+        for part in parts:
+            values = (part.score, part.precision, part.recall)
+            # Made once and filled in, as joining the parts would need the memory twice.
+            whole = whole or [None if v is None else np.empty((len(v), count)) for v in values]
+            stop = start + part.score.shape[1]
+            for array, more in zip(whole, values, strict=True):
+                if array is not None and more is not None:
+                    array[:, start:stop] = more
+            start = stop
+        return cls(*whole)  # type: ignore[arg-type]  # the score is never None
 
     def take(self, rows: Sequence[int] | IntArray) -> Scores:
         """Return some rows of the first axis."""

@@ -106,10 +106,10 @@ class Score(Study):
             raise OptionError(
                 "--by-type: none of the metrics named counts error types; errant does"
             )
-        words = sum(len(source.split()) for source in work.corpus.sources)
-        rules = [
-            rule_records(table, self.by_rule, words) if self.by_rule else [] for table in tables
-        ]
+        rules: list[list[dict[str, Any]]] = [[] for _ in tables]
+        if self.by_rule:
+            words = sum(len(source.split()) for source in work.corpus.sources)
+            rules = [rule_records(table, self.by_rule, words) for table in tables]
         if self.by_rule and not any(rules):
             raise OptionError(
                 "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "

@@ -6,14 +6,17 @@ import gzip
 import os
 import stat
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gecjury import textfiles
 from gecjury.errors import InputError, OutputError
 from gecjury.textfiles import (
+    FileLines,
     file_name,
     lies_in,
     read_lines,
@@ -48,6 +51,59 @@ def made(folder: Path, data: bytes) -> Path:
 def test_lines(tmp_path: Path, data: bytes, lines: list[str]) -> None:
     assert read_lines(made(tmp_path, data)) == lines
     assert read_lines(made(tmp_path, gzip.compress(data, mtime=0))) == lines
+
+
+def lines_or_error(read: Callable[[Path], Sequence[str]], path: Path) -> Sequence[str]:
+    """The lines of a file, or the message of its refusal."""
+    try:
+        return read(path)
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a b\nc\n\n" * 9 + b"d",
+        b"\xef\xbb\xbfa\r\n" + b"b" * 40 + b"\nc\rd\n\n\r\n",
+        "ä \u2028 \u0085 👍🏽\n".encode() * 5,
+        b"one long line without an end",
+        b"a\nb\nc \xe4\n\nlast\n",
+        b"a\nb\ncut short \xf0\x9f",
+        "a b\nc\n".encode("utf-16"),
+        b"mac\rlines\r",
+        gzip.compress(b"a b\nc\n" * 9, mtime=0),
+        b"a b c\n" * 100,
+    ],
+)
+def test_lines_on_disk(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made(tmp_path, data)
+    expected = lines_or_error(read_lines, path)
+    monkeypatch.setattr(textfiles, "MOST_HELD", 5)
+    monkeypatch.setattr(textfiles, "_PIECE", 7)
+    # Sizes are of what is read at once: lines on disk may be more.
+    monkeypatch.setattr(textfiles, "MOST_LINES", 60)
+    lines = lines_or_error(FileLines.of, path)
+    if isinstance(lines, str):
+        assert lines == expected
+        return
+    on_disk = not data.startswith(b"\x1f") and b"\n" in data
+    assert isinstance(lines, FileLines) is on_disk
+    assert [lines[row] for row in range(len(lines))] == list(lines) == expected
+    assert [lines[-1], *lines[3:1:-1], *lines[1:5]] == [
+        expected[-1], *expected[3:1:-1], *expected[1:5],
+    ]  # fmt: skip
+    with pytest.raises(IndexError):
+        lines[len(lines)]
+
+
+def test_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MOST_HELD", 5), ("_PIECE", 7), ("MOST_BYTES", 50)):
+        monkeypatch.setattr(textfiles, name, value)
+    assert len(FileLines.of(made(tmp_path, b"a b c\n" * 30))) == 30
+    path = made(tmp_path, b"a b c\n" + b"a" * 80 + b"\n")
+    with pytest.raises(InputError, match=r"file\.txt: has more than 0 MB \(decompressed\)"):
+        FileLines.of(path)
 
 
 @settings(deadline=None, max_examples=50)

@@ -209,7 +209,7 @@ class Attack(Study):
                     f"{source if file else called} has {len(lines)} lines, but there are "
                     f"{len(corpus)} sentences: a damaged version must have a line for each"
                 )
-            damaged.append(Damaged(victims[0], name, lines))
+            damaged.append(Damaged(victims[0], name, tuple(lines)))
         return damaged
 
 

@@ -242,8 +242,8 @@ def _choice(
     unscored = np.isnan(scores).all(axis=0)
     # Equal texts of several files are no tie: whichever is taken is the same.
     tied = sum(
-        len({versions[system][row] for system in np.flatnonzero(top[:, row])}) > 1
-        for row in np.flatnonzero(~unscored)
+        len({versions[system][row] for system in np.flatnonzero(top[:, row]).tolist()}) > 1
+        for row in np.flatnonzero(~unscored).tolist()
     )
     remarks = [*notes]
     if missing := int(unscored.sum()):

@@ -241,7 +241,7 @@ def _remarks(corpus: Corpus, alike: int) -> list[str]:
     notes = []
     first: dict[tuple[str, ...], str] = {}
     for name, version in corpus.systems.items():
-        other = first.setdefault(version.lines, name)
+        other = first.setdefault(tuple(version.lines), name)
         if other != name:
             notes.append(f"{name} holds the same lines as {other}: one file under two names?")
     if alike == len(corpus):

@@ -1,0 +1,128 @@
+"""`gecjury score` of text files that stay on disk: the output is that of texts in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gecjury
+from gecjury import Rank, Resampling, textfiles
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.reading import read_corpus
+from gecjury.errors import InputError
+from gecjury.report.tables import to_json
+from gecjury.scoring import scorer
+from tests.shell import Shell
+
+ODD = ["", "Ein „Zitat“ .", 'He said " no \\ "', "\u2028 tabs\tin it", "👍🏽 ok\r", "S it is ."]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """A source, three outputs and two references of the sample, of 74 lines."""
+    corpus = load_benchmark("sample").corpus
+    texts = {
+        "source": corpus.sources,
+        **{name: version.lines for name, version in list(corpus.systems.items())[:3]},
+        **{f"ref{n}": version.lines for n, version in enumerate(corpus.references)},
+    }
+    paths = {}
+    for number, (name, lines) in enumerate(texts.items()):
+        # Odd lines, in another order in every file, and a file without a last newline.
+        odd = ODD[number % 6 :] + ODD[: number % 6]
+        text = "\n".join([*lines, *odd]) + "\n" * (number % 2)
+        paths[name] = tmp_path / f"{name}-74.txt"
+        paths[name].write_bytes(text.encode())
+    return paths
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(textfiles, "MOST_HELD", 100)
+    monkeypatch.setattr(textfiles, "_PIECE", 300)
+    monkeypatch.setattr(scorer, "_PART", 7)
+
+
+OPTIONS = [
+    ["-m", "green", "-m", "gleu", "-m", "gleu-official", "-m", "changes", "--sentences"],
+    ["-m", "green:unit=char", "-m", "gleu:unit=line", "-m", "green:beta=0.5,n=2", "--macro"],
+    [
+        "-m",
+        "errant:tagger=none",
+        "-m",
+        "sent-errant:tagger=none",
+        "-m",
+        "green",
+        "--by-type",
+        "3",
+        "--worst",
+        "3",
+    ],
+    ["-m", "errant:tagger=none", "--macro", "--sentences", "--verbose"],
+    # Metrics of which the whole corpus is held.
+    ["-m", "i-measure", "-m", "cleme:tagger=none", "-m", "gotoscorer:tagger=none", "--macro"],
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda words: words[1])
+@pytest.mark.parametrize("references", [1, 2])
+def test_the_same_output(
+    options: list[str],
+    references: int,
+    files: dict[str, Path],
+    shell: Shell,
+    request: pytest.FixtureRequest,
+) -> None:
+    source, *outputs = [path for name, path in files.items() if not name.startswith("ref")]
+    given = [word for n in range(references) for word in ("-r", str(files[f"ref{n}"]))]
+    command = ("score", source, *outputs, *given, *options, "--format", "json", "--no-cache")
+    whole = shell.ended(*command)
+    request.getfixturevalue("small_pieces")
+    assert read_corpus(source, outputs, on_disk=True).on_disk
+    assert shell.ended(*command) == whole
+
+
+def test_score_files_and_intervals(
+    files: dict[str, Path], shell: Shell, request: pytest.FixtureRequest
+) -> None:
+    source, *outputs = [path for name, path in files.items() if not name.startswith("ref")]
+    settings = Rank(resampling=Resampling(over="sentences", resamples=100, permutations=50))
+    made = []
+    for folder in (shell.folder / "whole", shell.folder / "parts"):
+        if folder.name == "parts":
+            request.getfixturevalue("small_pieces")
+        corpus = read_corpus(source, outputs, [files["ref0"]], on_disk=True)
+        metrics = ["errant:tagger=none", "gleu"]
+        ranking = gecjury.rank(corpus, metrics, settings, folder=folder)
+        scores = [(path.name, path.read_text()) for path in sorted(folder.iterdir())]
+        made.append((corpus.on_disk, to_json(ranking.rows()), scores))
+    assert [one[0] for one in made] == [False, True]
+    assert made[0][1:] == made[1][1:]
+    assert len(made[0][2]) == 2
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_what_texts_are_left_on_disk(files: dict[str, Path], shell: Shell) -> None:
+    source, one = files["source"], files["ref0"]
+    assert not read_corpus(source, [one]).on_disk
+    corpus = read_corpus(source, [one], on_disk=True)
+    assert corpus.on_disk
+    assert corpus.held() == read_corpus(source, [one])
+    assert corpus.held().held().system_prints == corpus.system_prints
+    # Matches, M2, JSON lines and essays are read whole.
+    m2 = "".join(f"S {line}\nA 0 1|||R:X|||It|||REQUIRED|||-NONE-|||0\n\n" for line in "ab" * 20)
+    for text in (m2, '"a b"\n' * 40, "### essay_id = 1\na b\n" + "c d\n" * 40):
+        path = shell.write("other.txt", text)
+        assert not read_corpus(path, [path], on_disk=True).on_disk
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_file_that_changes(files: dict[str, Path]) -> None:
+    corpus = read_corpus(files["source"], [files["ref0"]], on_disk=True)
+    with files["ref0"].open("a") as file:
+        file.write("One more .\n")
+    with pytest.raises(InputError, match=r"ref0-74\.txt: has changed while it was read"):
+        corpus.held()
+    with pytest.raises(InputError, match=r"ref0-74\.txt: has changed while it was read"):
+        _ = corpus.system_prints
