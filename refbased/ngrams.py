@@ -11,10 +11,8 @@ reference and hypothesis (Koyama et al. 2024, table 1):
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count as numbers
 from typing import Literal
 
 import numpy as np
@@ -26,37 +24,37 @@ from gecjury.runtime import Runtime
 Unit = Literal["word", "char", "line"]
 """Words; characters, those of white space at the ends left out; characters of the line as it is."""
 
-UNITS: dict[str, Callable[[str], list[str]]] = {
-    "word": str.split,
-    "char": lambda text: list(text.strip()),
-    "line": list,
-}
-
-# Tokens counted together: large enough that array work outweighs Python's, small enough that a
-# million sentences need no more memory than a thousand.
+# Tokens counted together, of words by a guess from the characters: large enough that array work
+# outweighs Python's, small enough that a million sentences need no more memory than a thousand.
 _CHUNK_TOKENS = 1 << 14
+_WORD = 5  # characters of a word
 # Possible codes up to which they are looked up in a table (64 MB); more are sorted.
 _CELLS = 1 << 24
+_CHARACTERS = 0x110000  # that there are in Unicode
+
+# Bytes after the end of a word within eight of it, by the number of its bytes there: ones, which no
+# byte of UTF-8 consists of, so that words with zeros in them are told apart as well.
+_PADDING = np.array([2**64 - 2 ** (8 * size) for size in range(9)], np.uint64)
+_MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)  # odd, of random bits
+_NUMBERED = np.uint64(
+    0xFEFEFEFEFEFEFEFE
+)  # no UTF-8 either: stands beside the number of a long word
 
 
 @dataclass
 class _Chunk:
-    """A run of sentences, its texts end to end.
-
-    Flat lists on purpose: a list for every text, kept until the run is counted, makes Python's
-    garbage collector go over the whole corpus again and again.
+    """A run of sentences.
 
     Attributes:
         start: the first sentence.
-        tokens: of all texts: of each sentence source, references, then distinct hypotheses.
-        lengths: tokens of each text. texts: texts of each sentence.
+        texts: of each sentence source, references, then distinct hypotheses.
+        per_row: number of texts of each sentence.
         slots: sentence by sentence, where each system's hypothesis stands among the distinct ones.
     """
 
     start: int
-    tokens: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
-    texts: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    per_row: list[int] = field(default_factory=list)
     slots: list[int] = field(default_factory=list)
 
 
@@ -112,7 +110,6 @@ def count_overlaps(
         counted once.
     """
     count, systems, refs = len(sources), len(hypotheses), len(references)
-    split = UNITS[unit]
 
     def zeros(*shape: int) -> Int32Array:
         return np.zeros((*shape, order), dtype=np.int32)
@@ -129,9 +126,10 @@ def count_overlaps(
         zeros(systems, count, refs) if absent else None,
     )
     table = _Table()
-    for chunk in _chunks(sources, hypotheses, references, split):
-        _count_chunk(result, chunk, refs, order, table)
-        advance(len(chunk.texts))
+    most = _CHUNK_TOKENS * (_WORD if unit == "word" else 1)
+    for chunk in _chunks(sources, hypotheses, references, most):
+        _count_chunk(result, chunk, refs, order, unit, table)
+        advance(len(chunk.per_row))
     return result
 
 
@@ -155,42 +153,97 @@ def _chunks(
     sources: Sequence[str],
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
-    split: Callable[[str], list[str]],
+    most: int,
 ) -> Iterator[_Chunk]:
-    """Cut the corpus into runs of sentences."""
-    chunk = _Chunk(0)
+    """Cut the corpus into runs of sentences of about `most` characters."""
+    chunk, size = _Chunk(0), 0
     others = len(references) + 1
     for row, texts in enumerate(zip(sources, *references, *hypotheses, strict=True)):
         places: dict[str, int] = {}
         chunk.slots += [places.setdefault(text, len(places)) for text in texts[others:]]
-        cut = list(map(split, (*texts[:others], *places)))
-        chunk.texts.append(len(cut))
-        chunk.lengths += map(len, cut)
-        for tokens in cut:
-            chunk.tokens += tokens
-        if len(chunk.tokens) >= _CHUNK_TOKENS:
+        chunk.texts += texts[:others]
+        chunk.texts += places
+        chunk.per_row.append(others + len(places))
+        size += sum(map(len, texts))
+        if size >= most:
             yield chunk
-            chunk = _Chunk(row + 1)
+            chunk, size = _Chunk(row + 1), 0
     if chunk.texts:
         yield chunk
 
 
-def _count_chunk(result: Overlaps, chunk: _Chunk, refs: int, order: int, table: _Table) -> None:
+def _words(texts: Sequence[str], table: _Table) -> tuple[IntArray, IntArray]:
+    """Return the number of each word, equal ones alike, and how many words each text has.
+
+    Words are what `str.split` gives. Their bytes are compared eight at a time, as no string is made
+    of them; the few of more than 16 bytes, and those that share a place in the table of others, are
+    numbered one by one.
+    """
+    # White space outside ASCII becomes blanks, so that bytes tell what parts words.
+    coded = [
+        text.encode() if text.isascii() else " ".join(text.split()).encode("utf-8", "surrogatepass")
+        for text in texts
+    ]
+    data = b"\n".join([b"", *coded, bytes(16)])
+    letters = np.frombuffer(data, np.uint8)[:-16]
+    white = (letters == 32) | ((letters >= 9) & (letters <= 13))
+    white |= (letters >= 28) & (letters <= 31)
+    parts = np.flatnonzero(white)
+    gaps = np.diff(parts)
+    ended = np.flatnonzero(gaps > 1)
+    sizes, starts = gaps[ended] - 1, parts[ended] + 1
+    begins = np.cumsum([1, *(len(text) + 1 for text in coded)])
+    lengths = np.diff(np.searchsorted(starts, begins))
+
+    # Eight bytes from every byte on.
+    eights = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
+    first = eights[starts] | _PADDING[np.minimum(sizes, 8)]
+    second = np.full(len(first), _PADDING[0])
+    longer = np.flatnonzero(sizes > 8)
+    second[longer] = eights[starts[longer] + 8] | _PADDING[np.minimum(sizes[longer] - 8, 8)]
+    numbers: dict[bytes | tuple[int, int], int] = {}
+    for word in longer[sizes[longer] > 16].tolist():
+        start = int(starts[word])
+        first[word] = numbers.setdefault(data[start : start + int(sizes[word])], len(numbers))
+        second[word] = _NUMBERED
+    # With sixteen times as many places as words, few meet another there.
+    bits = max(18, len(first).bit_length() + 4)
+    mixed = (first ^ second * _MIXED[1]) * _MIXED[0] >> np.uint64(64 - bits)
+    tokens, kept = table.numbered(mixed.astype(np.int64), 1 << bits)
+    theirs = kept[tokens]
+    for word in np.flatnonzero((first != first[theirs]) | (second != second[theirs])).tolist():
+        pair = int(first[word]), int(second[word])
+        tokens[word] = len(kept) + numbers.setdefault(pair, len(numbers))
+    return tokens, lengths
+
+
+def _characters(texts: Sequence[str], table: _Table) -> tuple[IntArray, IntArray]:
+    """Return the number of each character, equal ones alike, and how many each text has."""
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
+    tokens, _ = table.numbered(codes.astype(np.int64), _CHARACTERS)
+    return tokens, np.array([len(text) for text in texts])
+
+
+def _count_chunk(
+    result: Overlaps, chunk: _Chunk, refs: int, order: int, unit: str, table: _Table
+) -> None:
     """Fill in the counts of a run of sentences.
 
     An n-gram of a sentence gets the number of its distinct (n−1)-gram and last token, so numbers
     stay dense and exact for any order, and those of one sentence stay together.
     """
-    per_row, lengths = np.array(chunk.texts), np.array(chunk.lengths)
+    per_row, texts = np.array(chunk.per_row), chunk.texts
+    if unit == "word":
+        tokens, lengths = _words(texts, table)
+    else:
+        stripped = [text.strip() for text in texts] if unit == "char" else texts
+        tokens, lengths = _characters(stripped, table)
+    vocabulary = int(tokens.max(initial=-1)) + 1
     count, width = len(per_row), int(per_row.max())
     first_text = np.cumsum(per_row) - per_row
     slots = np.array(chunk.slots, dtype=np.int64).reshape(count, -1).T
     # A text's number of n-grams follows from its length.
     sizes = np.maximum(lengths[:, None] - np.arange(order), 0)
-    # Its own length as factory would do as well, but tie the vocabulary to itself: it would wait
-    # for the garbage collector.
-    vocabulary: defaultdict[str, int] = defaultdict(numbers().__next__)
-    tokens = np.fromiter(map(vocabulary.__getitem__, chunk.tokens), np.int64, len(chunk.tokens))
     absent = result.sh_not_r is not None
     # Order × intersections of `_minima` × sentences.
     intersections = _minima(np.zeros((width, 1), np.int32), refs, absent=absent)
@@ -205,7 +258,7 @@ def _count_chunk(result: Overlaps, chunk: _Chunk, refs: int, order: int, table: 
     position = np.arange(len(tokens))
     # How many tokens of the same text follow each token, itself included.
     left = np.repeat(np.cumsum(lengths), lengths) - position
-    code, size = row * len(vocabulary) + tokens, count * len(vocabulary)
+    code, size = row * vocabulary + tokens, count * vocabulary
     # Of the unigrams: how many distinct ones each sentence has, and which of them each token is.
     kinds = last = grams = row_of = np.empty(0, dtype=np.int64)
     for n in range(order):

@@ -184,15 +184,18 @@ def unparted_note(lines: Sequence[str], language: Language = ENGLISH) -> str:
     """
     if all(map(str.isascii, lines)):
         return ""
-    longer = [line for line in map(str.strip, lines) if len(line) >= _UNPARTED]
-    # The test for a plain blank is the fast one and settles nearly every line.
-    unparted = [line for line in longer if " " not in line and len(line.split(None, 1)) == 1]
-    if 2 * len(unparted) <= len(longer):
+    longer, unparted = 0, []
+    for line in map(str.strip, lines):
+        longer += len(line) >= _UNPARTED
+        # The test for a plain blank is the fast one and settles nearly every line.
+        if " " not in line and len(line) >= _UNPARTED and len(line.split(None, 1)) == 1:
+            unparted.append(line)
+    if 2 * len(unparted) <= longer:
         return ""
     code = script_code("\n".join(unparted)) or language.code
     remedy = "take --tokens char" if code == language.code else f"name the language (--lang {code})"
     return (
-        f"{len(unparted)} of {len(longer)} longer lines have no blank, so that each is one token: "
+        f"{len(unparted)} of {longer} longer lines have no blank, so that each is one token: "
         f"{remedy}, or give tokenised text"
     )
 

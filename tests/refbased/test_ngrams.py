@@ -142,3 +142,33 @@ def test_characters_keep_inner_white_space_only() -> None:
     assert o.s.tolist() == [[3]]
     assert o.sh.tolist() == [[[3]]]
     assert o.sr.tolist() == [[[2]]]  # a blank is not a no-break space
+
+
+@pytest.mark.parametrize("collide", [False, True])
+def test_words_are_compared_byte_by_byte(collide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if collide:  # every word then has the place of every other
+        zero = np.uint64(0)
+        monkeypatch.setattr(gecjury.refbased.ngrams, "_MIXED", (zero, zero))
+    words = ["a", "a\0", "\0", "aaaaaaaa", "aaaaaaaa\0", "a" * 16, "a" * 16 + "b", "a" * 30 + "b"]
+    words += [
+        "a" * 30 + "c",
+        "é",
+        "ÿ" * 4,
+        "ÿ" * 8,
+        "日本語のテキスト",
+        "\ud800",
+        "\x7f",
+        "\x01\x02",
+    ]
+    blanks = [" ", "  ", "\t", "\x0b", "\x1c", "\x1f", "\x85", "\xa0", "\u2028", "\u3000", "\r"]
+    rng = random.Random(0)
+
+    def text() -> str:
+        return "".join(rng.choice(words) + rng.choice(blanks) for _ in range(rng.randrange(9)))
+
+    texts = Texts(
+        [text() for _ in range(60)],
+        {"x": [text() for _ in range(60)]},
+        [[text() for _ in range(60)]],
+    )
+    assert_equal(counted(texts, 3, "word"), naive(texts, 3, "word"))
