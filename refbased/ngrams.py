@@ -26,7 +26,7 @@ Unit = Literal["word", "char", "line"]
 
 # Tokens counted together, of words by a guess from the characters: large enough that array work
 # outweighs Python's, small enough that a million sentences need no more memory than a thousand.
-_CHUNK_TOKENS = 1 << 14
+_CHUNK_TOKENS = 1 << 15
 _WORD = 5  # characters of a word
 # Possible codes up to which they are looked up in a table (64 MB); more are sorted.
 _CELLS = 1 << 24
@@ -263,7 +263,7 @@ def _count_chunk(
     kinds = last = grams = row_of = np.empty(0, dtype=np.int64)
     for n in range(order):
         if n:
-            keep = left > n
+            keep = np.flatnonzero(left > n)
             position, grams, left, slot = position[keep], grams[keep], left[keep], slot[keep]
             # Codes of the n-grams that begin with the same (n−1)-gram lie side by side.
             spans = kinds[row_of]
@@ -279,7 +279,7 @@ def _count_chunk(
         distinct = len(firsts)
         counts = np.bincount(slot * distinct + grams, minlength=distinct * width)
         minima = _minima(counts.reshape(width, distinct).astype(np.int32), refs, absent=absent)
-        starts = np.flatnonzero(np.r_[True, row_of[1:] != row_of[:-1]])
+        starts = np.flatnonzero(np.diff(row_of, prepend=-1))
         sums[n][:, row_of[starts]] += np.add.reduceat(minima, starts, axis=1, dtype=np.int32)
 
     rows, line = slice(chunk.start, chunk.start + count), np.arange(count)

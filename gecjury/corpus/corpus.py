@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 from gecjury.textfiles import FileLines
 
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _HASHED = 1000  # strings whose bytes are hashed at once
 
 
@@ -526,19 +528,15 @@ def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
             f"{what} is one text; expected a list of sentences (gecjury.read_corpus reads files)"
         )
     texts = tuple(lines)
-    for number, line in enumerate(texts):
-        if not isinstance(line, str):
-            raise InputError(f"{what}[{number}] is {line!r}; expected a text ('' for none)")
-    if all(map(str.isascii, texts)):
-        return texts
-    try:
-        "\n".join(texts).encode("utf-8")
-    except UnicodeEncodeError as error:
-        number = error.object.count("\n", 0, error.start)
-        raise InputError(
-            f"{what}[{number}] has {error.object[error.start]!r}, half a surrogate pair, which is "
-            "no character; decode the text as what it is"
-        ) from None
+    if not all(issubclass(kind, str) for kind in set(map(type, texts))):
+        number = next(n for n, line in enumerate(texts) if not isinstance(line, str))
+        raise InputError(f"{what}[{number}] is {texts[number]!r}; expected a text ('' for none)")
+    for text in [text for text in texts if not text.isascii()]:
+        if half := _HALF.search(text):
+            raise InputError(
+                f"{what}[{texts.index(text)}] has {half[0]!r}, half a surrogate pair, which is no "
+                "character; decode the text as what it is"
+            )
     return texts
 
 
