@@ -126,13 +126,13 @@ class FileLines(Sequence[str]):
         Raises:
             InputError: as `read_lines`.
         """
-        large = False
-        with suppress(OSError, ValueError):  # told by whoever reads the file
-            if Path(path).is_file() and Path(path).stat().st_size > MOST_HELD:
-                with Path(path).open("rb") as file:
-                    large = file.read(2) != _GZIP
-        if large and len(lines := cls(path)) > 1:
-            return lines
+        place = Path(path)
+        with suppress(OSError):  # told by whoever reads the whole file
+            if str(path) != "-" and place.is_file() and place.stat().st_size > MOST_HELD:
+                with place.open("rb") as file:
+                    is_gzip = file.read(2) == _GZIP
+                if not is_gzip and len(lines := cls(path)) > 1:
+                    return lines
         return read_lines(path)
 
     def held(self) -> list[str]:

@@ -97,6 +97,15 @@ def test_lines_on_disk(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPa
         lines[len(lines)]
 
 
+def test_standard_input_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("a b\nc\n" * 9)
+    monkeypatch.setattr(textfiles, "MOST_HELD", 5)
+    monkeypatch.setattr(textfiles, "_input_was_read", True)
+    with pytest.raises(InputError, match=r"standard input \(-\) is named twice"):
+        FileLines.of("-")
+
+
 def test_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("MOST_HELD", 5), ("_PIECE", 7), ("MOST_BYTES", 50)):
         monkeypatch.setattr(textfiles, name, value)
