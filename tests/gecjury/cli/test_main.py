@@ -308,7 +308,7 @@ def test_a_file_may_be_called_like_a_command(shell: Shell) -> None:
 
 
 def test_a_full_memory_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args: object) -> None:
+    def full(*args: object, **named: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("gecjury.corpus.reading.read_corpus", full)
@@ -318,7 +318,7 @@ def test_a_full_memory_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_interrupt_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*args: object) -> None:
+    def stop(*args: object, **named: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gecjury.corpus.reading.read_corpus", stop)
