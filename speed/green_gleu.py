@@ -132,7 +132,7 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     green_seconds, green = _timed(lambda: gecjury.load("green").score(*given), runs)
     gleu_seconds, gleu = _timed(lambda: gecjury.load("gleu", draws=_DRAWS).score(*given), runs)
     table = np.array(peer["GREEN"]["sentences"])
-    skill_seconds, ranking = _timed(lambda: trueskill(table), runs)
+    skill_seconds, skills = _timed(lambda: trueskill(table), runs)
 
     def difference(ours: Any, theirs: Any) -> Any:
         return np.abs(np.asarray(ours) - np.asarray(theirs))
@@ -146,8 +146,8 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
         "GLEU corpus": gleu_total.max(),
         "GLEU errors": (gleu_total / error).max(),
         "GLEU sentences": difference(gleu.sentences, peer["GLEU"]["sentences"]).max(),
-        "TrueSkill": difference(ranking.scores, peer["TrueSkill scipy"]).max(),
-        "TrueSkill default": difference(ranking.scores, peer["TrueSkill"]).max(),
+        "TrueSkill": difference(skills, peer["TrueSkill scipy"]).max(),
+        "TrueSkill default": difference(skills, peer["TrueSkill"]).max(),
     }
 
 
