@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -240,6 +241,15 @@ def test_a_corpus_in_memory_is_checked_as_well() -> None:
 )
 def test_system_names(path: str, name: str) -> None:
     assert system_name(path) == name
+
+
+def test_prints_of_systems_are_those_of_one_json_text() -> None:
+    # More lines than are written at once, with all that JSON escapes, or only one of its encoders.
+    lines = ("a b", 'say "c:\\u"', "tab\t", "del\x7f", "é 中 😀", "\ud800", "\u2028") * 300
+    text = json.dumps([lines, None], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(b"%d:%b" % (len(text), text)).hexdigest()[:16]
+    half = Corpus(("a",) * 2100, {"x": Version(lines)})
+    assert half.system_prints == {"x": digest}
 
 
 def test_fingerprints_follow_the_content() -> None:
