@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -116,3 +117,15 @@ def _make_bart(folder: Path, seed: int) -> Path:
 def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tiny random BART that generates."""
     return _make_bart(tmp_path_factory.mktemp("models") / "tiny-bart", seed=2)
+
+
+def pytest_collection() -> None:
+    """Collect thousands of tests without looking for garbage among them."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collecting has made out of the garbage collections of the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
