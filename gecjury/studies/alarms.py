@@ -282,7 +282,7 @@ _FIGURES = (
 
 @dataclass(frozen=True)
 class _Counts:
-    """What systems change in sentences.
+    """Edits that systems make in sentences.
 
     Attributes:
         changed: S × N, 1 where the tokens of a sentence are others, else 0.

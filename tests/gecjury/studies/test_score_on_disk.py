@@ -48,16 +48,8 @@ OPTIONS = [
     ["-m", "green", "-m", "gleu", "-m", "gleu-official", "-m", "changes", "--sentences"],
     ["-m", "green:unit=char", "-m", "gleu:unit=line", "-m", "green:beta=0.5,n=2", "--macro"],
     [
-        "-m",
-        "errant:tagger=none",
-        "-m",
-        "sent-errant:tagger=none",
-        "-m",
-        "green",
-        "--by-type",
-        "3",
-        "--worst",
-        "3",
+        *("-m", "errant:tagger=none", "-m", "sent-errant:tagger=none", "-m", "green"),
+        *("--by-type", "3", "--worst", "3"),
     ],
     ["-m", "errant:tagger=none", "--macro", "--sentences", "--verbose"],
     # Metrics of which the whole corpus is held.
@@ -75,8 +67,8 @@ def test_the_same_output(
     request: pytest.FixtureRequest,
 ) -> None:
     source, *outputs = [path for name, path in files.items() if not name.startswith("ref")]
-    given = [word for n in range(references) for word in ("-r", str(files[f"ref{n}"]))]
-    command = ("score", source, *outputs, *given, *options, "--format", "json", "--no-cache")
+    named = [word for n in range(references) for word in ("-r", str(files[f"ref{n}"]))]
+    command = ("score", source, *outputs, *named, *options, "--format", "json", "--no-cache")
     whole = shell.ended(*command)
     request.getfixturevalue("small_pieces")
     assert read_corpus(source, outputs, on_disk=True).on_disk
