@@ -187,7 +187,7 @@ def _trainings(options: Options) -> Iterator[Claim]:
         }
         for number, (label, argv) in enumerate(commands.items()):
             quiet = ["-o", str(folder / f"out{number}"), "--check", "--no-cache", "-q"]
-            # The edits of the training before are weighed again.
+            # Otherwise this training would reuse the edits that an earlier one weighed.
             forget()
             shares, padding, outside = _trained(["train", *argv, *quiet])
             products = sum(
