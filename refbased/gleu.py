@@ -26,6 +26,7 @@ _Chooser = Callable[[int], NDArray[np.int16]]
 
 # Choices of references held at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
+_CACHED = 500_000  # of them multiplied at once, so that they stay in the processor's cache
 
 # Choices over which scores of resampled corpora are averaged: so many that all sentences together
 # are given this number of references, or this many choices, but each reference once.
@@ -192,7 +193,9 @@ class GLEU(Scorer):
                 change = part[:, :, reference].reshape(len(part), -1) - first
                 exact = np.abs(change).sum(axis=0, dtype=np.int64).max(initial=0) < 1 << 24
                 dtype = np.float32 if exact else np.float64
-                sums += (chosen == reference).astype(dtype) @ change.astype(dtype)
+                for some in blocks(len(part), self.draws, _CACHED):
+                    picked = (chosen[:, some] == reference).astype(dtype)
+                    sums += picked @ change[some].astype(dtype)
         scores = self._corpus(sums.reshape(self.draws, systems, width))
         # Summed system by system, so that a score is the same to the last bit whatever systems
         # are scored with it.

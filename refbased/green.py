@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
@@ -19,6 +19,7 @@ from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_beta, ratio
 
 _TIE_DIGITS = 12
+_CELLS = 100_000  # counts compared at once, so that temporary arrays stay small
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,12 @@ class GREEN(Scorer):
         values: IntArray = statistics.values
         if values.shape[2] == 1:
             return values[:, :, 0]
-        best = self._best(values)[:, :, None, None, None]
-        return np.take_along_axis(values, best, axis=2)[:, :, 0]
+        chosen = np.empty_like(values[:, :, 0])
+        for rows in blocks(values.shape[1], values[:, :1].size, _CELLS):
+            part = values[:, rows]
+            best = self._best(part)[:, :, None, None, None]
+            chosen[:, rows] = np.take_along_axis(part, best, axis=2)[:, :, 0]
+        return chosen
 
     def _scores(self, values: NDArray[Any]) -> Scores:
         """Return the scores of counts whose last two axes are order and (TP, FP, FN)."""

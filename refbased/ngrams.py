@@ -159,10 +159,14 @@ def _chunks(
     chunk, size = _Chunk(0), 0
     others = len(references) + 1
     for row, texts in enumerate(zip(sources, *references, *hypotheses, strict=True)):
-        places: dict[str, int] = {}
-        chunk.slots += [places.setdefault(text, len(places)) for text in texts[others:]]
+        places = dict.fromkeys(texts[others:])
         chunk.texts += texts[:others]
         chunk.texts += places
+        if len(places) == len(hypotheses):
+            chunk.slots += range(len(places))
+        else:
+            place_of = {text: place for place, text in enumerate(places)}
+            chunk.slots += [place_of[text] for text in texts[others:]]
         chunk.per_row.append(others + len(places))
         size += sum(map(len, texts))
         if size >= most:
@@ -179,12 +183,15 @@ def _words(texts: Sequence[str], table: _Table) -> tuple[IntArray, IntArray]:
     of them; the few of more than 16 bytes, and those that share a place in the table of others, are
     numbered one by one.
     """
-    # White space outside ASCII becomes blanks, so that bytes tell what parts words.
-    coded = [
-        text.encode() if text.isascii() else " ".join(text.split()).encode("utf-8", "surrogatepass")
-        for text in texts
-    ]
-    data = b"\n".join([b"", *coded, bytes(16)])
+    joined = "\n".join(texts)
+    # White space outside ASCII becomes blanks, so that bytes tell what parts words, and so do line
+    # ends within texts, so that the others part texts.
+    if not joined.isascii():
+        texts = [text if text.isascii() else " ".join(text.split()) for text in texts]
+        joined = "\n".join(texts)
+    if joined.count("\n") >= len(texts):
+        joined = "\n".join([" ".join(text.split()) for text in texts])
+    data = b"\n%b\n%b" % (joined.encode("utf-8", "surrogatepass"), bytes(16))
     letters = np.frombuffer(data, np.uint8)[:-16]
     white = (letters == 32) | ((letters >= 9) & (letters <= 13))
     white |= (letters >= 28) & (letters <= 31)
@@ -192,7 +199,7 @@ def _words(texts: Sequence[str], table: _Table) -> tuple[IntArray, IntArray]:
     gaps = np.diff(parts)
     ended = np.flatnonzero(gaps > 1)
     sizes, starts = gaps[ended] - 1, parts[ended] + 1
-    begins = np.cumsum([1, *(len(text) + 1 for text in coded)])
+    begins = parts[letters[parts] == 10] + 1
     lengths = np.diff(np.searchsorted(starts, begins))
 
     # Eight bytes from every byte on.
@@ -273,14 +280,16 @@ def _count_chunk(
             break
         grams, firsts = table.numbered(code, size)
         row_of = row[position[firsts]]
+        # How many distinct n-grams each sentence has, and where they begin.
+        distinct_of = np.bincount(row_of, minlength=count)
+        begin_of = np.cumsum(distinct_of) - distinct_of
         if n == 0:
-            kinds = np.bincount(row_of, minlength=count)
-            last = grams - (np.cumsum(kinds) - kinds)[row]
+            kinds, last = distinct_of, grams - begin_of[row]
         distinct = len(firsts)
         counts = np.bincount(slot * distinct + grams, minlength=distinct * width)
         minima = _minima(counts.reshape(width, distinct).astype(np.int32), refs, absent=absent)
-        starts = np.flatnonzero(np.diff(row_of, prepend=-1))
-        sums[n][:, row_of[starts]] += np.add.reduceat(minima, starts, axis=1, dtype=np.int32)
+        filled = np.flatnonzero(distinct_of)
+        sums[n][:, filled] += np.add.reduceat(minima, begin_of[filled], axis=1, dtype=np.int32)
 
     rows, line = slice(chunk.start, chunk.start + count), np.arange(count)
     by_text, by_pair = sums.transpose(1, 2, 0), width - 1

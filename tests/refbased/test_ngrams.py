@@ -160,15 +160,19 @@ def test_words_are_compared_byte_by_byte(collide: bool, monkeypatch: pytest.Monk
         "\x7f",
         "\x01\x02",
     ]
-    blanks = [" ", "  ", "\t", "\x0b", "\x1c", "\x1f", "\x85", "\xa0", "\u2028", "\u3000", "\r"]
+    blanks = [" ", "  ", "\t", "\n", "\r", "\x0b", "\x1c", "\x1f"]
+    blanks += ["\x85", "\xa0", "\u2028", "\u3000"]
     rng = random.Random(0)
 
     def text() -> str:
         return "".join(rng.choice(words) + rng.choice(blanks) for _ in range(rng.randrange(9)))
 
-    texts = Texts(
-        [text() for _ in range(60)],
-        {"x": [text() for _ in range(60)]},
-        [[text() for _ in range(60)]],
-    )
-    assert_equal(counted(texts, 3, "word"), naive(texts, 3, "word"))
+    for _ in range(2):
+        texts = Texts(
+            [text() for _ in range(60)],
+            {"x": [text() for _ in range(60)]},
+            [[text() for _ in range(60)]],
+        )
+        assert_equal(counted(texts, 3, "word"), naive(texts, 3, "word"))
+        # Text in ASCII alone takes another way.
+        words, blanks = (list(filter(str.isascii, some)) for some in (words, blanks))

@@ -243,9 +243,11 @@ def test_system_names(path: str, name: str) -> None:
     assert system_name(path) == name
 
 
-def test_prints_of_systems_are_those_of_one_json_text() -> None:
-    # More lines than are written at once, with all that JSON escapes, or only one of its encoders.
-    lines = ("a b", 'say "c:\\u"', "tab\t", "del\x7f", "é 中 😀", "\ud800", "\u2028") * 300
+# What JSON writes as it is but for quotation marks, and all else that it escapes.
+@pytest.mark.parametrize("escaped", [(), ("\\",), ("\n",), ("tab\t", 'say "c:\\u"')])
+def test_prints_of_systems_are_those_of_one_json_text(escaped: tuple[str, ...]) -> None:
+    plain = ("a b", '"', 'say ","', "", "del\x7f", "é 中 😀", "\ud800", "\u2028")
+    lines = (*(plain * 263)[: 2100 - len(escaped)], *escaped)  # more than are written at once
     text = json.dumps([lines, None], ensure_ascii=False).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(b"%d:%b" % (len(text), text)).hexdigest()[:16]
     half = Corpus(("a",) * 2100, {"x": Version(lines)})
