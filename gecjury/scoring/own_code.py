@@ -132,13 +132,14 @@ def _imported(path: Path, digest: str) -> ModuleType:
     """Import a file; once it is changed, it is imported anew."""
     name = f"{OWN_MODULES}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{digest[:12]}"
     spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise ImportError("it is no Python file")
     # Modules beside the file are found, but hide none that is installed.
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     module = sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # Python's import would take bytecode of a file as long and of the same second for this one's.
+    exec(compile(path.read_bytes(), path, "exec"), vars(module))
     return module
 
 

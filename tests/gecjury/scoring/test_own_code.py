@@ -192,7 +192,9 @@ def test_other_processes_load_the_file(file: Path, tmp_path: Path) -> None:
         gecjury.score_dataset(rows, tmp_path / "other", metrics=eval("lambda s, h: 0", {}))
 
 
-def test_the_signature_carries_the_code(file: Path) -> None:
+def test_the_signature_carries_the_code(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
     def code(metric: Any) -> str:
         return load(metric).score(["a"], ["a"], ["a"]).signature.extra.get("code", "")
 
