@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import dataclasses
 import functools
 import importlib
@@ -52,38 +51,30 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse(MODULES[name].read_text(encoding="utf-8"))
 
 
-def imports(name: str, tree: ast.Module | None = None) -> Iterator[str]:
-    """Dotted names that a module, or a part of its tree, imports, however deep in functions."""
-    tree = tree_of(name) if tree is None else tree
-    for node in ast.walk(tree):
+def run_on_import(node: ast.AST) -> Iterator[ast.AST]:
+    """What is run on import: no functions, no `if TYPE_CHECKING`."""
+    for child in ast.iter_child_nodes(node):
+        typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        if not typing and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from run_on_import(child)
+
+
+@functools.cache
+def imports(name: str, *, on_import: bool = False) -> frozenset[str]:
+    """Dotted names that a module imports, on import or however deep in functions."""
+    names: set[str] = set()
+    for node in run_on_import(tree_of(name)) if on_import else ast.walk(tree_of(name)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 above = name.split(".")
                 above = above[: len(above) - node.level + (MODULES[name].name == "__init__.py")]
                 base = ".".join([*above, base] if base else above)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
-def top_level(name: str) -> ast.Module:
-    """The statements run on import: no function bodies, no `if TYPE_CHECKING`."""
-
-    class Strip(ast.NodeTransformer):
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-            return None
-
-        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-            return None
-
-        def visit_If(self, node: ast.If) -> ast.AST | None:
-            return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
-
-    # The tree is changed in place: it must not be the one that is kept.
-    stripped: ast.Module = Strip().visit(copy.deepcopy(tree_of(name)))
-    return stripped
+            names.update((base, *(f"{base}.{alias.name}" for alias in node.names)))
+    return frozenset(names)
 
 
 def test_nothing_imports_the_top_level_folders() -> None:
@@ -94,7 +85,7 @@ def test_nothing_imports_the_top_level_folders() -> None:
 
 def test_heavy_packages_are_imported_where_they_are_used() -> None:
     for name in MODULES:
-        packages = {imported.partition(".")[0] for imported in imports(name, top_level(name))}
+        packages = {imported.partition(".")[0] for imported in imports(name, on_import=True)}
         light = name in ("gecjury", "gecjury.cli", "gecjury.__main__") or ".cli." in name
         assert not packages & {*HEAVY, *(("numpy", "scipy") if light else ())}, name
 
@@ -102,7 +93,7 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
 def test_no_pickle_and_no_global_random_numbers() -> None:
     own = {"np.random.default_rng", "np.random.Generator", "np.random.SeedSequence"}
     for name in MODULES:
-        assert not {"pickle", "shelve", "dill"} & set(imports(name)), name
+        assert not {"pickle", "shelve", "dill"} & imports(name), name
         nodes = ast.walk(tree_of(name))
         calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
         drawn = {call for call in calls if re.fullmatch(r"(np\.|numpy\.)?random\.\w+", call)}
@@ -112,7 +103,7 @@ def test_no_pickle_and_no_global_random_numbers() -> None:
 @pytest.mark.parametrize("name", [f"gecjury.{part}" for part in NO_SCORERS])
 def test_comparing_and_printing_import_no_scorer(name: str) -> None:
     scoring = {f"gecjury.scoring.{part}" for part in ("scorer", "registry", "score_files")}
-    assert not scoring & set(imports(name))
+    assert not scoring & imports(name)
 
 
 ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats", "web")
@@ -121,7 +112,7 @@ ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring"
 def test_the_front_door_alone_reads_options() -> None:
     for name in MODULES:
         if set(name.split(".")[1:2]) & set(ROOMS_WITHOUT_OPTIONS):
-            assert "argparse" not in set(imports(name)), name
+            assert "argparse" not in imports(name), name
 
 
 def layers() -> list[set[str]]:
