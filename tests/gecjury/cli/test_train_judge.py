@@ -39,6 +39,7 @@ def ratings(shell: Shell) -> Path:
     return shell.write("r.tsv", "\n".join(["source\toutput\tquality", *lines]) + "\n")
 
 
+@pytest.mark.slow
 def test_ratings_and_stored_replies_teach_a_judge(shell: Shell, tmp_path: Path, tiny: str) -> None:
     """Inputs of all kinds join; what is printed names the judge to score with."""
     (store,) = STORE.glob("*.jsonl")

@@ -89,6 +89,7 @@ def test_m2_on_conll_as_in_the_green_paper(
         assert found[name, "sentence"]["system"][statistic] == pytest.approx(printed, abs=0.001)
 
 
+@pytest.mark.slow
 def test_m2_row_of_the_seeda_paper(capsys: pytest.CaptureFixture[str], data_dir: Path) -> None:
     """SEEDA paper (TACL 2024), M2, sentence level, S: .512/.200 comes back under `loss`.
 
@@ -116,6 +117,7 @@ SEEDA_SYSTEM_LEVEL = [
 ]
 
 
+@pytest.mark.slow
 def test_system_level_of_the_seeda_paper(
     capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
