@@ -45,6 +45,8 @@ _SPACYS_PIPES = {
 }
 
 
+# A score asks several times, and what answers is read from disk anew.
+@cache
 def installed_version(package: str) -> str:
     """Return the version of a package.
 

@@ -239,6 +239,7 @@ def test_versions_must_fit_the_sources() -> None:
         extract(["a", "b"], {"mine": ["a"]}, runtime=FRESH)
 
 
+@pytest.mark.usefixtures("versions_anew")
 @pytest.mark.parametrize("version", ["2.3.3", "3.1.0", "4.0"])
 def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda name: version)
@@ -246,6 +247,7 @@ def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatc
         extract(["a"], [["b"]], runtime=FRESH)
 
 
+@pytest.mark.usefixtures("versions_anew")
 def test_missing_errant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)

@@ -39,6 +39,7 @@ def test_what_decides_edits_without_a_tagger_is_their_version_alone() -> None:
     assert cache_parts("none", "spacy2") == cache_parts("none", "spacy3")
 
 
+@pytest.mark.usefixtures("versions_anew")
 def test_without_rapidfuzz_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
