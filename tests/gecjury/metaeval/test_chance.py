@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gecjury.arrays import TOLERANCE
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
@@ -53,8 +54,12 @@ def test_sentinels_never_learn_from_the_source_that_they_score() -> None:
     changed[:, 3] = [-50.0, 90.0, 7.0]
     before, after = (sentinel_scores(corpus, judged) for judged in (wanted, changed))
     for name in before:
-        assert before[name][:, 3].tolist() == after[name][:, 3].tolist()
-        assert before[name][:, 4].tolist() != after[name][:, 4].tolist() or name.endswith("source")
+        # Scores that differ by rounding alone are one score (`settled`), which of them depends on the
+        # scores of other sources and on how BLAS cuts a product.
+        assert before[name][:, 3] == pytest.approx(after[name][:, 3], rel=TOLERANCE)
+        assert before[name][:, 4] != pytest.approx(after[name][:, 4], rel=1e-3) or (
+            name == "sentinel-source"
+        )
 
 
 def test_sources_of_one_text_are_in_one_fold() -> None:
