@@ -12,6 +12,7 @@ FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
+UInt64Array = NDArray[np.uint64]
 
 BLOCK = 2_000_000
 """Numbers of an array that is held at once (16 MB of floats) where the whole may be of any size.

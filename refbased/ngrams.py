@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gecjury.arrays import Int32Array, IntArray
+from gecjury.arrays import BoolArray, Int32Array, IntArray, UInt64Array
 from gecjury.corpus.corpus import Corpus
 from gecjury.runtime import Runtime
 
@@ -26,22 +28,28 @@ Unit = Literal["word", "char", "line"]
 
 # Tokens counted together, of words by a guess from the characters: large enough that array work
 # outweighs Python's, small enough that a million sentences need no more memory than a thousand.
-_CHUNK_TOKENS = 1 << 15
+_CHUNK_TOKENS = 1 << 16
 _WORD = 5  # characters of a word
+_KEPT = 31 << 20  # bytes of the largest block that glibc learns from; it ignores 32 MB or more
 # Possible codes up to which they are looked up in a table (64 MB); more are sorted.
 _CELLS = 1 << 24
-_CHARACTERS = 0x110000  # that there are in Unicode
 
 # Bytes after the end of a word within eight of it, by the number of its bytes there: ones, which no
 # byte of UTF-8 consists of, so that words with zeros in them are told apart as well.
 _PADDING = np.array([2**64 - 2 ** (8 * size) for size in range(9)], np.uint64)
-_MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)  # odd, of random bits
-_NUMBERED = np.uint64(
-    0xFEFEFEFEFEFEFEFE
-)  # no UTF-8 either: stands beside the number of a long word
+# No UTF-8 either: the second key of a long word, whose first key is a number.
+_NUMBERED = np.uint64(0xFEFEFEFEFEFEFEFE)
+# Odd factors of random bits that spread keys over the table.
+_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)
+
+# White space outside ASCII by its bytes in UTF-8, blanks × bytes: that of two bytes, that of three.
+_WIDE_BLANKS = [
+    np.array([list(chr(code).encode()) for code in codes if chr(code).isspace()], np.uint8)
+    for codes in (range(0x80, 0x800), range(0x800, 0xD800))
+]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Chunk:
     """A run of sentences.
 
@@ -49,13 +57,13 @@ class _Chunk:
         start: the first sentence.
         texts: of each sentence source, references, then distinct hypotheses.
         per_row: number of texts of each sentence.
-        slots: sentence by sentence, where each system's hypothesis stands among the distinct ones.
+        slots: systems × sentences, where each system's hypothesis stands among the distinct ones.
     """
 
     start: int
-    texts: list[str] = field(default_factory=list)
-    per_row: list[int] = field(default_factory=list)
-    slots: list[int] = field(default_factory=list)
+    texts: list[str]
+    per_row: IntArray
+    slots: IntArray
 
 
 @dataclass(frozen=True)
@@ -125,6 +133,9 @@ def count_overlaps(
         zeros(systems, count, refs),
         zeros(systems, count, refs) if absent else None,
     )
+    # Once a block of some size was freed, glibc keeps as much freed memory for the next request.
+    # Otherwise a tenth of the time goes into pages that the system hands out anew for every run.
+    np.empty(_KEPT, np.uint8)
     table = _Table()
     most = _CHUNK_TOKENS * (_WORD if unit == "word" else 1)
     for chunk in _chunks(sources, hypotheses, references, most):
@@ -156,79 +167,84 @@ def _chunks(
     most: int,
 ) -> Iterator[_Chunk]:
     """Cut the corpus into runs of sentences of about `most` characters."""
-    chunk, size = _Chunk(0), 0
-    others = len(references) + 1
-    for row, texts in enumerate(zip(sources, *references, *hypotheses, strict=True)):
-        places = dict.fromkeys(texts[others:])
-        chunk.texts += texts[:others]
-        chunk.texts += places
-        if len(places) == len(hypotheses):
-            chunk.slots += range(len(places))
+    columns = [sources, *references, *hypotheses]
+    sizes = sum(np.fromiter(map(len, column), np.int64, len(column)) for column in columns)
+    ends = np.cumsum(sizes)
+    others, systems, start = 1 + len(references), len(hypotheses), 0
+    while start < len(sources):
+        before = ends[start - 1] if start else 0
+        # The sentence that fills a run closes it.
+        stop = int(np.searchsorted(ends, before + most)) + 1
+        rows = list(zip(*(column[start:stop] for column in columns), strict=True))
+        if systems < 2:
+            texts = list(chain.from_iterable(rows))
+            per_row = np.full(len(rows), others + systems)
+            slots = np.zeros((systems, len(rows)), np.int64)
         else:
-            place_of = {text: place for place, text in enumerate(places)}
-            chunk.slots += [place_of[text] for text in texts[others:]]
-        chunk.per_row.append(others + len(places))
-        size += sum(map(len, texts))
-        if size >= most:
-            yield chunk
-            chunk, size = _Chunk(row + 1), 0
-    if chunk.texts:
-        yield chunk
+            # Systems often give a sentence the same correction, which is then counted once.
+            texts, numbers, counts = [], [], []
+            for row in rows:
+                places = {text: place for place, text in enumerate(dict.fromkeys(row[others:]))}
+                texts += row[:others]
+                texts += places
+                numbers += [places[text] for text in row[others:]]
+                counts.append(others + len(places))
+            per_row = np.array(counts)
+            slots = np.array(numbers).reshape(len(rows), systems).T
+        yield _Chunk(start, texts, per_row, slots)
+        start = stop
 
 
-def _words(texts: Sequence[str], table: _Table) -> tuple[IntArray, IntArray]:
-    """Return the number of each word, equal ones alike, and how many words each text has.
+def _words(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
+    """Return two keys of each word, both equal for equal words alone, and the words of each text.
 
     Words are what `str.split` gives. Their bytes are compared eight at a time, as no string is made
-    of them; the few of more than 16 bytes, and those that share a place in the table of others, are
-    numbered one by one.
+    of them; the few of more than 16 bytes are numbered one by one.
     """
-    joined = "\n".join(texts)
-    # White space outside ASCII becomes blanks, so that bytes tell what parts words, and so do line
-    # ends within texts, so that the others part texts.
-    if not joined.isascii():
-        texts = [text if text.isascii() else " ".join(text.split()) for text in texts]
-        joined = "\n".join(texts)
-    if joined.count("\n") >= len(texts):
-        joined = "\n".join([" ".join(text.split()) for text in texts])
-    data = b"\n%b\n%b" % (joined.encode("utf-8", "surrogatepass"), bytes(16))
+    joined = "\n".join(texts).encode("utf-8", "surrogatepass")
+    data = b"\n%b\n%b" % (joined, bytes(16))
     letters = np.frombuffer(data, np.uint8)[:-16]
-    white = (letters == 32) | ((letters >= 9) & (letters <= 13))
-    white |= (letters >= 28) & (letters <= 31)
+    # 9 to 13 and 28 to 32; what is less wraps around to more.
+    white = (letters - np.uint8(9) < 5) | (letters - np.uint8(28) < 5)
+    _mark_wide_blanks(white, letters)
     parts = np.flatnonzero(white)
+    line_ends = np.flatnonzero(letters.take(parts) == 10)
+    if len(line_ends) > len(texts) + 1:  # a text has line ends of its own
+        return _words([" ".join(text.split()) for text in texts])
     gaps = np.diff(parts)
-    ended = np.flatnonzero(gaps > 1)
-    sizes, starts = gaps[ended] - 1, parts[ended] + 1
-    begins = parts[letters[parts] == 10] + 1
-    lengths = np.diff(np.searchsorted(starts, begins))
+    filled = gaps > 1
+    lengths = np.add.reduceat(filled, line_ends[:-1], dtype=np.int64)
+    places = np.flatnonzero(filled)
+    sizes, starts = gaps.take(places) - 1, parts.take(places) + 1
 
     # Eight bytes from every byte on.
     eights = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
-    first = eights[starts] | _PADDING[np.minimum(sizes, 8)]
+    first = eights.take(starts) | _PADDING.take(np.minimum(sizes, 8))
     second = np.full(len(first), _PADDING[0])
     longer = np.flatnonzero(sizes > 8)
     second[longer] = eights[starts[longer] + 8] | _PADDING[np.minimum(sizes[longer] - 8, 8)]
-    numbers: dict[bytes | tuple[int, int], int] = {}
+    numbers: dict[bytes, int] = {}
     for word in longer[sizes[longer] > 16].tolist():
         start = int(starts[word])
         first[word] = numbers.setdefault(data[start : start + int(sizes[word])], len(numbers))
         second[word] = _NUMBERED
-    # With sixteen times as many places as words, few meet another there.
-    bits = max(18, len(first).bit_length() + 4)
-    mixed = (first ^ second * _MIXED[1]) * _MIXED[0] >> np.uint64(64 - bits)
-    tokens, kept = table.numbered(mixed.astype(np.int64), 1 << bits)
-    theirs = kept[tokens]
-    for word in np.flatnonzero((first != first[theirs]) | (second != second[theirs])).tolist():
-        pair = int(first[word]), int(second[word])
-        tokens[word] = len(kept) + numbers.setdefault(pair, len(numbers))
-    return tokens, lengths
+    return [first, second], lengths
 
 
-def _characters(texts: Sequence[str], table: _Table) -> tuple[IntArray, IntArray]:
-    """Return the number of each character, equal ones alike, and how many each text has."""
+def _mark_wide_blanks(white: BoolArray, letters: NDArray[np.uint8]) -> None:
+    """Mark the bytes of white space outside ASCII, as `str.split` knows it."""
+    leads = np.flatnonzero(letters >= 0xC2)
+    for blanks in _WIDE_BLANKS:
+        places = leads[:, None] + np.arange(blanks.shape[1])
+        bytes_of = letters.take(places, mode="clip")
+        found = (bytes_of[:, None] == blanks).all(axis=2).any(axis=1)
+        white[places[found]] = True
+
+
+def _characters(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
+    """Return a key of each character, and how many each text has."""
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
-    tokens, _ = table.numbered(codes.astype(np.int64), _CHARACTERS)
-    return tokens, np.array([len(text) for text in texts])
+    return [codes.astype(np.uint64)], np.fromiter(map(len, texts), np.int64, len(texts))
 
 
 def _count_chunk(
@@ -239,132 +255,88 @@ def _count_chunk(
     An n-gram of a sentence gets the number of its distinct (n−1)-gram and last token, so numbers
     stay dense and exact for any order, and those of one sentence stay together.
     """
-    per_row, texts = np.array(chunk.per_row), chunk.texts
+    per_row, texts = chunk.per_row, chunk.texts
     if unit == "word":
-        tokens, lengths = _words(texts, table)
+        keys, lengths = _words(texts)
     else:
-        stripped = [text.strip() for text in texts] if unit == "char" else texts
-        tokens, lengths = _characters(stripped, table)
-    vocabulary = int(tokens.max(initial=-1)) + 1
+        keys, lengths = _characters([text.strip() for text in texts] if unit == "char" else texts)
     count, width = len(per_row), int(per_row.max())
     first_text = np.cumsum(per_row) - per_row
-    slots = np.array(chunk.slots, dtype=np.int64).reshape(count, -1).T
     # A text's number of n-grams follows from its length.
     sizes = np.maximum(lengths[:, None] - np.arange(order), 0)
-    absent = result.sh_not_r is not None
-    # Order × intersections of `_minima` × sentences.
-    intersections = _minima(np.zeros((width, 1), np.int32), refs, absent=absent)
-    sums = np.zeros((order, len(intersections), count), np.int32)
-    if not absent:
-        tokens, lengths, cut = _trimmed(tokens, lengths, per_row, order)
-        sums += cut.astype(np.int32)
 
     row_of_text = np.repeat(np.arange(count), per_row)
     row = np.repeat(row_of_text, lengths)
     slot = np.repeat(np.arange(len(lengths)) - first_text[row_of_text], lengths)
-    position = np.arange(len(tokens))
-    # How many tokens of the same text follow each token, itself included.
-    left = np.repeat(np.cumsum(lengths), lengths) - position
-    code, size = row * vocabulary + tokens, count * vocabulary
-    # Of the unigrams: how many distinct ones each sentence has, and which of them each token is.
-    kinds = last = grams = row_of = np.empty(0, dtype=np.int64)
-    for n in range(order):
+    ends = np.cumsum(lengths)
+    row_starts = (ends - lengths)[first_text]
+    # Tokens that begin no n-gram of the order, since their text ends before. Taking them out of all
+    # arrays would cost more than counting them for a text that does not exist (slot `width`). They
+    # get the number of an n-gram of their own sentence, so that its numbers stay together.
+    late = np.empty(0, dtype=np.int64)
+    grams, firsts = table.numbered_keys([*keys, row.view(np.uint64)])
+    filled = np.flatnonzero(np.add.reduceat(lengths, first_text))
+    chosen, column = chunk.slots[:, filled], np.arange(len(filled))
+    kinds = last = distinct_of = np.empty(0, dtype=np.int64)
+    for n in range(order if len(grams) else 0):
         if n:
-            keep = np.flatnonzero(left > n)
-            position, grams, left, slot = position[keep], grams[keep], left[keep], slot[keep]
             # Codes of the n-grams that begin with the same (n−1)-gram lie side by side.
-            spans = kinds[row_of]
-            ends = np.cumsum(spans)
-            code, size = (ends - spans)[grams] + last[position + n], int(ends[-1])
-        if not len(code):
-            break
-        grams, firsts = table.numbered(code, size)
-        row_of = row[position[firsts]]
-        # How many distinct n-grams each sentence has, and where they begin.
-        distinct_of = np.bincount(row_of, minlength=count)
-        begin_of = np.cumsum(distinct_of) - distinct_of
-        if n == 0:
-            kinds, last = distinct_of, grams - begin_of[row]
+            spans = np.repeat(kinds, distinct_of)
+            code_ends = np.cumsum(spans)
+            begin = code_ends - spans
+            code = begin.take(grams)
+            code[:-n] += last[n:]
+            ending = (ends - n)[lengths >= n]
+            late = np.concatenate([late, ending])
+            code[late] = begin[grams[late]]
+            slot[ending] = width
+            grams, firsts = table.numbered(code, int(code_ends[-1]))
+        # Where the distinct n-grams of each sentence begin, and how many there are.
         distinct = len(firsts)
-        counts = np.bincount(slot * distinct + grams, minlength=distinct * width)
-        minima = _minima(counts.reshape(width, distinct).astype(np.int32), refs, absent=absent)
-        filled = np.flatnonzero(distinct_of)
-        sums[n][:, filled] += np.add.reduceat(minima, begin_of[filled], axis=1, dtype=np.int32)
+        begin_of = np.searchsorted(firsts, row_starts)
+        distinct_of = np.diff(begin_of, append=distinct)
+        if n == 0:
+            kinds, last = distinct_of, grams - begin_of.take(row)
+        counts = np.bincount(slot * distinct + grams, minlength=(width + 1) * distinct)
+        by_text = counts[: width * distinct].reshape(width, distinct).astype(np.int32)
+        sr, sh, *by_pair = (
+            np.add.reduceat(least, begin_of[filled], axis=-1, dtype=np.int32)
+            for least in _minima(by_text, refs, absent=result.sh_not_r is not None)
+        )
+        places = chunk.start + filled
+        result.sr[:, places, n] = sr
+        result.sh[:, places, n] = sh[chosen, column]
+        for array, sums in zip((result.rh, result.srh, result.sh_not_r), by_pair, strict=False):
+            assert array is not None  # where it is, `_minima` gives no sums for it
+            array[..., n][:, places] = sums[:, chosen, column].transpose(1, 2, 0)
 
-    rows, line = slice(chunk.start, chunk.start + count), np.arange(count)
-    by_text, by_pair = sums.transpose(1, 2, 0), width - 1
+    rows = slice(chunk.start, chunk.start + count)
     result.s[rows] = sizes[first_text]
-    result.h[:, rows] = sizes[first_text + 1 + refs + slots]
-    result.sh[:, rows] = by_text[refs + slots, line]
-    result.sr[:, rows] = by_text[:refs]
-    pairs = [array for array in (result.rh, result.srh, result.sh_not_r) if array is not None]
+    result.h[:, rows] = sizes[first_text + 1 + refs + chunk.slots]
     for index in range(refs):
         result.r[index, rows] = sizes[first_text + 1 + index]
-        for number, array in enumerate(pairs):
-            block = by_pair + (number * refs + index) * (width - 1 - refs)
-            array[:, rows, index] = by_text[block + slots, line]
 
 
-def _minima(counts: Int32Array, refs: int, *, absent: bool) -> Int32Array:
-    """Return the least count of each n-gram among the texts of each intersection.
+def _minima(counts: Int32Array, refs: int, *, absent: bool) -> Iterator[Int32Array]:
+    """Yield the least count of each n-gram among the texts of each intersection.
 
     Args:
         counts: texts (source, R references, H hypotheses) × n-grams.
         refs: R.
         absent: also of source and hypothesis where the reference lacks the n-gram.
 
-    Returns:
-        Intersections × n-grams: R of source and reference, H of source and hypothesis; then, by
-        reference and hypothesis, R · H of those two, as many of all three, and of `absent`.
+    Yields:
+        Source and reference, R × n-grams; source and hypothesis, H × n-grams; reference and
+        hypothesis, R × H × n-grams; all three, and `absent`, likewise.
     """
     source, references, hypotheses = counts[0], counts[1 : 1 + refs, None], counts[1 + refs :]
     shared = np.minimum(hypotheses, source)
-    parts = [
-        np.minimum(references, source),
-        shared,
-        np.minimum(references, hypotheses),
-        np.minimum(references, shared),
-    ]
+    yield np.minimum(counts[1 : 1 + refs], source)
+    yield shared
+    yield np.minimum(references, hypotheses)
+    yield np.minimum(references, shared)
     if absent:
-        parts.append((references == 0) * shared)
-    return np.concatenate([part.reshape(-1, counts.shape[1]) for part in parts])
-
-
-def _trimmed(
-    tokens: IntArray, lengths: IntArray, per_row: IntArray, order: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Cut off the n-grams with which all texts of a sentence begin or end.
-
-    min(a + c, b + c) = min(a, b) + c: n-grams that every text has at the same place from either
-    end add to each intersection what they add to each text. `order` − 1 tokens stay on both sides,
-    as the n-grams that reach into what differs need them.
-
-    Returns:
-        The tokens left, those of each text, and how many n-grams of every order were cut off each
-        text of a sentence.
-    """
-    first_text = np.cumsum(per_row) - per_row
-    source, row_of = np.repeat(first_text, per_row), np.repeat(np.arange(len(per_row)), per_row)
-    ends = np.cumsum(lengths)
-    begins = ends - lengths
-    place = np.arange(len(tokens))
-    filled = np.flatnonzero(np.add.reduceat(lengths, first_text))
-    uncut = np.minimum.reduceat(lengths, first_text)
-    cuts = []
-    for edges, step in ((begins, 1), (ends - 1, -1)):
-        distance = place - np.repeat(edges, lengths)
-        # Beyond the source's other end a token meets a foreign one, farther than any cut reaches.
-        opposite = tokens[distance + np.repeat(edges[source], lengths)]
-        differing = np.where(tokens == opposite, len(tokens), step * distance)
-        shared = uncut.copy()
-        nearest = np.minimum.reduceat(differing, begins[first_text[filled]])
-        shared[filled] = np.minimum(nearest, uncut[filled])
-        uncut -= shared
-        cuts.append(np.maximum(shared - (order - 1), 0))
-    cut = cuts[0] + cuts[1]
-    left = lengths - cut[row_of]
-    moved = begins + cuts[0][row_of] - (np.cumsum(left) - left)
-    return tokens[np.arange(left.sum()) + np.repeat(moved, left)], left, cut
+        yield (references == 0) * shared
 
 
 @dataclass
@@ -374,23 +346,76 @@ class _Table:
     cells: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
 
     def numbered(self, codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
-        """Number the distinct codes in the order in which one of each stands among them.
+        """Number the distinct codes.
+
+        Numbers ascend with the code, or with the place of one of each code. Where codes of a
+        sentence lie side by side, so do their numbers.
 
         Args:
             codes: from 0 to `size`, exclusive.
             size: number of possible codes.
 
         Returns:
-            The number of each code, and the place of one code of each number, ascending.
+            The number of each code, and the place of one code of each number.
         """
         if size > max(_CELLS, len(codes)):
-            codes = np.unique(codes, return_inverse=True)[1]
-            size = len(codes)
+            _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
+            return numbers, firsts
+        return _ranked(self._one_of_each(codes, size))
+
+    def numbered_keys(self, keys: Sequence[UInt64Array]) -> tuple[IntArray, IntArray]:
+        """Number what has the same keys, by the place of one of each.
+
+        Args:
+            keys: several of equal length; any numbers.
+
+        Returns:
+            As `numbered`.
+        """
+        return _ranked(self._alike(keys, len(_FACTORS)))
+
+    def _alike(self, keys: Sequence[UInt64Array], rounds: int) -> IntArray:
+        """Return for each element the place of one with the same keys, the same for all of these.
+
+        Args:
+            keys: as of `numbered_keys`.
+            rounds: how often those that met others in a cell are tried anew before they are sorted.
+        """
+        if not rounds:
+            several = np.stack(keys, axis=1)
+            _, firsts, kinds = np.unique(several, axis=0, return_index=True, return_inverse=True)
+            return firsts[kinds.reshape(-1)]
+        # With sixteen times as many cells as elements, few meet another there.
+        bits = max(18, len(keys[0]).bit_length() + 4)
+        mixed = keys[0]
+        for key, factor in zip(keys[1:], _FACTORS[1:], strict=False):
+            mixed = mixed ^ key * factor
+        codes = (mixed * _FACTORS[rounds - 1] >> np.uint64(64 - bits)).view(np.int64)
+        places = self._one_of_each(codes, 1 << bits)
+        differs = np.zeros(len(places), np.bool_)
+        for key in keys:
+            differs |= key != key.take(places)
+        met = np.flatnonzero(differs)
+        if len(met):
+            places[met] = met[self._alike([key[met] for key in keys], rounds - 1)]
+        return places
+
+    def _one_of_each(self, codes: IntArray, size: int) -> IntArray:
+        """Return for each code the place of one that equals it, the same for all of these."""
         if size > len(self.cells):
             self.cells = np.empty(size, np.int32)
-        places = np.arange(len(codes), dtype=np.int32)
         # Of equal codes the table keeps one; cells that nothing was written to are never read.
-        self.cells[codes] = places
-        firsts = np.flatnonzero(self.cells[codes] == places)
-        self.cells[codes[firsts]] = places[: len(firsts)]
-        return self.cells[codes].astype(np.int64), firsts
+        self.cells[codes] = np.arange(len(codes), dtype=np.int32)
+        return self.cells.take(codes).astype(np.int64)
+
+
+def _ranked(places: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rank of each place among the distinct ones, and these, ascending.
+
+    Args:
+        places: such that each of them stands at its own place.
+    """
+    firsts = np.flatnonzero(places == np.arange(len(places)))
+    ranks = np.empty(len(places), np.int64)
+    ranks[firsts] = np.arange(len(firsts))
+    return ranks.take(places), firsts
