@@ -103,6 +103,7 @@ _CELLS = 32_000  # (corpus, system) pairs handled side by side: what they need s
 _NOTHING = 1e-300  # a denominator that makes a quotient of nothing 0
 _GRAIN = 64  # sums and products of multiples of 1/64 are exact
 _STRETCH = (8, 64)  # sentences for which ranges are found together, at the beginning and later
+_AT_ONCE = 1 << 15  # sentences of a single corpus
 _SETTLING = 100  # corpora from which on ranges are worth finding
 
 _Ahead = Callable[[int, int], NDArray[np.bool_]]
@@ -143,13 +144,22 @@ class _Choices:
     ranging: bool
 
 
-def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
-    """Settle the choices that are the same in all corpora of so many sentences."""
+def _prepare(
+    values: FloatArray, rule: FirstBest, length: int, before: FloatArray | None = None
+) -> _Choices:
+    """Settle the choices that are the same in all corpora of so many sentences.
+
+    Args:
+        values: S × N × R × K.
+        rule: keys to choose by.
+        length: sentences of a corpus.
+        before: sums that the sentences are added to; None where there are none.
+    """
     cells = values.swapaxes(0, 1)
     sentences, systems, references, kinds = cells.shape
     counts = np.nan_to_num(cells).reshape(-1, references, kinds)
     usable = ~np.isnan(cells[..., 0]).reshape(-1, references)
-    signed = bool((counts < 0).any())
+    signed = bool((counts < 0).any()) or (before is not None and bool((before < 0).any()))
     score = None
     if isinstance(rule, QuotientRule) and (rule.above or not signed):
         above = np.array(rule.above if signed else ()).reshape(-1, kinds)
@@ -164,7 +174,9 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
             0.0 if rule.constant is None else _NOTHING,
         )
     ahead = None
-    if isinstance(rule, QuotientRule) and rule.constant is None and not signed:
+    # Which F is ahead whatever came before is told from these sentences alone.
+    alone = before is None and not signed
+    if isinstance(rule, QuotientRule) and rule.constant is None and alone:
         ahead = _ahead(counts, rule, length)
     # Most choices are the same in every corpus: these are settled once for all draws.
     usable &= ~_beaten(counts, usable, rule, ahead)
@@ -409,7 +421,10 @@ def _choose_by_rule(choices: _Choices, before: FloatArray, place: NDArray[np.int
 
 
 def choose_running(
-    counts: NDArray[Any], rule: FirstBest, draws: IntArray | None = None
+    counts: NDArray[Any],
+    rule: FirstBest,
+    draws: IntArray | None = None,
+    before: FloatArray | None = None,
 ) -> tuple[FloatArray, IntArray]:
     """Sum counts over sentences, taking each sentence's reference by the running rule.
 
@@ -417,19 +432,30 @@ def choose_running(
         counts: S × N × R × K; NaN where a reference is absent from a sentence.
         rule: the keys to choose by.
         draws: B × M sentence indices, resampled corpora in order; None for the corpus itself.
+        before: S × K, sums of earlier sentences of the corpus, which the run goes on from.
 
     Returns:
         Summed counts, S × K or B × S × K with draws; and the references chosen, S × N, or an
         empty array with draws. A sentence without any reference adds nothing (chosen: −1).
     """
+    systems, sentences, _, kinds = counts.shape
+    if draws is None:
+        sums, chosen = np.zeros((systems, kinds)), np.empty((systems, sentences), dtype=np.int64)
+        if before is not None:
+            sums[:] = before
+        # A single run needs no more than a stretch of a large corpus at once.
+        for part in blocks(sentences, 1, _AT_ONCE):
+            so_far = sums if part.start or before is not None else None
+            values = np.asarray(counts[:, part], dtype=np.float64)
+            choices = _prepare(values, rule, values.shape[1], so_far)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                _replay(choices, np.arange(values.shape[1])[None], sums[None])
+            chosen[:, part] = choices.chosen.T
+        return sums, chosen
     values = np.asarray(counts, dtype=np.float64)
-    systems, sentences, _, kinds = values.shape
-    orders = np.arange(sentences)[None] if draws is None else draws
-    choices = _prepare(values, rule, orders.shape[1])
-    totals = np.zeros((len(orders), systems, kinds))
+    choices = _prepare(values, rule, draws.shape[1])
+    totals = np.zeros((len(draws), systems, kinds))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for part in blocks(len(orders), systems, _CELLS):
-            _replay(choices, orders[part], totals[part])
-    if draws is not None:
-        return totals, np.empty((0, 0), dtype=np.int64)
-    return totals[0], choices.chosen.T.astype(np.int64)
+        for part in blocks(len(draws), systems, _CELLS):
+            _replay(choices, draws[part], totals[part])
+    return totals, np.empty((0, 0), dtype=np.int64)

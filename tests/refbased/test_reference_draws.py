@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.refbased import references
 from gecjury.refbased.cleme.metric import CLEME, CLEME2
 from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.references import (
@@ -75,6 +77,13 @@ def check_equal(
         running = choose_running(counts[:, order], rule)
         assert running[0].tolist() == totals.tolist()
         assert running[1].tolist() == chosen.tolist()
+        # The same in stretches, the second of them cut once more.
+        early, late = counts[:, order[:3]], counts[:, order[3:]]
+        before, first = choose_running(early, rule)
+        with mock.patch.object(references, "_AT_ONCE", 4):
+            sums, others = choose_running(late, rule, before=before)
+        assert sums.tolist() == totals.tolist()
+        assert np.hstack([first, others]).tolist() == chosen.tolist()
 
 
 @given(
