@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +29,54 @@ ScoreLevel = Literal["sentence", "corpus"]
 
 Types = Mapping[tuple[str, int], float]
 """Key of a count of an error type (0 TP, 1 FP, 2 FN)."""
+
+
+@dataclass(frozen=True)
+class TypedCounts:
+    """TP, FP and FN of a corpus, or of a part of one, before references are chosen.
+
+    Attributes:
+        values: systems × sentences × references × 3.
+        types: counts by error type of a system, sentence and reference.
+        edits: of the sentences.
+        notes: remarks for the user besides those on the edits.
+        zero: start of each count; 0 keeps whole numbers whole.
+        details: what else is kept of the systems, from the references chosen.
+    """
+
+    values: NDArray[Any]
+    types: Callable[[int, int, int], Types]
+    edits: CorpusEdits
+    notes: Iterable[str] = ()
+    zero: float = 0.0
+    details: Callable[[IntArray], Mapping[str, Any]] = lambda chosen: {}
+
+    def statistics(self, chosen: IntArray) -> Statistics:
+        """Return statistics with TP, FP and FN by error type, of systems and of sentences.
+
+        Args:
+            chosen: systems × sentences, the references of the corpus score, which tables by type
+                so add up to.
+        """
+        # The function below keeps the types alone, not the edits.
+        types = self.types
+
+        def types_of(system: int, row: int) -> Types:
+            # −1, where no reference could be used, reads the first: its counts are NaN or none.
+            return types(system, row, max(int(chosen[system, row]), 0))
+
+        tables: dict[str, dict[str, list[float]]] = {}
+        for system, name in enumerate(self.edits.systems):
+            table = tables.setdefault(name, {})
+            for row in range(chosen.shape[1]):
+                for (kind, count), amount in types_of(system, row).items():
+                    table.setdefault(kind, [self.zero] * 3)[count] += amount
+        return Statistics(
+            self.values,
+            details={"by_type": tables, **self.details(chosen)},
+            notes=(*self.edits.notes, *self.notes),
+            sentence_types=types_of,
+        )
 
 
 @dataclass(frozen=True)
@@ -125,59 +173,35 @@ class BestReference(Scorer):
         return self.scores_of(totals, "corpus")
 
     def chosen_in_run(
-        self, values: NDArray[Any], draws: IntArray | None = None
+        self,
+        values: NDArray[Any],
+        draws: IntArray | None = None,
+        before: FloatArray | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """Return the summed counts of the corpus and the references chosen; see `choose_running`.
 
         Returns:
             Systems × K and systems × sentences; with draws, draws × systems × K and an empty one.
         """
-        if draws is None and values.shape[2] == 1 and values.dtype.kind == "i":
+        counts = self.counts_at(values, "corpus")
+        if draws is None and counts.shape[2] == 1 and counts.dtype.kind == "i":
             # Sums of whole numbers are exact in any order, and there is nothing to choose.
-            counts = self.counts_at(values, "corpus")[:, :, 0]
-            sums = counts.sum(axis=1, dtype=np.int64).astype(np.float64)
+            sums = counts[:, :, 0].sum(axis=1, dtype=np.int64).astype(np.float64)
+            sums = sums if before is None else sums + before
             return sums, np.broadcast_to(np.int64(0), counts.shape[:2])
-        return choose_running(self.counts_at(values, "corpus"), self.rule, draws)
+        return choose_running(counts, self.rule, draws, before)
 
-    def typed_statistics(
-        self,
-        values: NDArray[Any],
-        types: Callable[[int, int, int], Types],
-        edits: CorpusEdits,
-        notes: Iterable[str] = (),
-        zero: float = 0.0,
-        **details: Any,
-    ) -> Statistics:
-        """Return statistics with TP, FP and FN by error type, of systems and of sentences.
+    def typed_statistics(self, parts: Iterable[TypedCounts]) -> Iterator[Statistics]:
+        """Yield statistics of the parts of a corpus, with details under the references chosen.
 
-        Types are those under the references of the corpus score, which tables by type so add up to.
-
-        Args:
-            values: systems × sentences × references × 3.
-            types: counts by error type of a system, sentence and reference.
-            edits: of the corpus.
-            notes: remarks for the user besides those on the edits.
-            zero: start of each count; 0 keeps whole numbers whole.
-            details: what else is kept of the systems.
+        Each part's references are chosen in the run of the corpus, from the sums of the parts
+        before it.
         """
-        _, chosen = self.chosen_in_run(values)
-
-        def types_of(system: int, row: int) -> Types:
-            # −1, where no reference could be used, reads the first: its counts are NaN or none.
-            return types(system, row, max(int(chosen[system, row]), 0))
-
-        tables: dict[str, dict[str, list[float]]] = {}
-        for system, name in enumerate(edits.systems):
-            table = tables.setdefault(name, {})
-            for row in range(chosen.shape[1]):
-                for (kind, count), amount in types_of(system, row).items():
-                    table.setdefault(kind, [zero, zero, zero])[count] += amount
-        return Statistics(
-            values,
-            details={"by_type": tables, **details},
-            notes=(*edits.notes, *notes),
-            sentence_types=types_of,
-        )
+        sums = None
+        for part in parts:
+            sums, chosen = self.chosen_in_run(part.values, before=sums)
+            yield part.statistics(chosen)
+            del part  # its edits are let go before the next is counted
 
     def credited(
         self,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import (
     BestReference,
+    TypedCounts,
     TypedEditMetric,
     Types,
     distinct_corrections,
@@ -113,11 +114,24 @@ class ERRANT(BestReference, TypedEditMetric):
         return judge.plan_edits(output_cases(corpus, self.edits(corpus, runtime)), runtime)
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True with one reference; several are chosen in the run of the corpus."""
-        return len(corpus.references) == 1 and not self.valid
+        """Return True, save where verdicts, or types of ready edits, are of the whole corpus."""
+        return not self.valid and all(version.edits is None for version in corpus.references)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type.
+        """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
+        return self.join_parts([self.count_part(corpus, runtime)], corpus)
+
+    def join_parts(self, parts: Iterable[TypedCounts], corpus: Corpus) -> Statistics:
+        """Return statistics with counts by type, under references chosen in the run of the corpus.
+
+        Args:
+            parts: of `count_part`.
+            corpus: the whole.
+        """
+        return super().join_parts(self.typed_statistics(parts), corpus)
+
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> TypedCounts:
+        """Count TP, FP and FN.
 
         Spans that a grammar checker marks without a suggestion are edits typed `UNK`. Of a
         checker, details also hold counts by rule: TP, FP, and those of the FP that no reference
@@ -152,8 +166,8 @@ class ERRANT(BestReference, TypedEditMetric):
             return types
 
         if not self.valid:
-            by_rule = self._by_rule(corpus, edits, values, targets)
-            return self.typed_statistics(values, types_at, edits, zero=0, **by_rule)
+            by_rule = partial(self._by_rule, corpus, edits, targets)
+            return TypedCounts(values, types_at, edits, zero=0, details=by_rule)
         verdicts = verdicts_on(self.valid, corpus, edits, runtime)
 
         def keys_of(verdict: float) -> list[list[set[_Key]]]:
@@ -206,23 +220,21 @@ class ERRANT(BestReference, TypedEditMetric):
         judged = {**report.details, "unanswered": verdicts.unanswered} if self.asks else {}
         note = _credit_note(str(self.settings()["valid"]), details, scores)
         notes = (note, *report.notes)
-        return self.typed_statistics(
-            values + moved, types_with_valid, edits, notes, zero=0, valid=details, **judged
-        )
+        kept = {"valid": details, **judged}
+        return TypedCounts(values + moved, types_with_valid, edits, notes, 0, lambda chosen: kept)
 
     def _by_rule(
         self,
         corpus: Corpus,
         edits: CorpusEdits,
-        values: NDArray[Any],
         targets: Sequence[Sequence[Edited[_Key]]],
+        chosen: IntArray,
     ) -> dict[str, dict[str, dict[str, list[int]]]]:
-        """Return counts of each checker's edits by the rule behind them, under its references.
+        """Return counts of each checker's edits by the rule behind them, under references chosen.
 
         An edit belongs to the mark next to it: extraction may divide what a rule replaces, and
         put an insertion or a deletion beside it.
         """
-        _, chosen = self.chosen_in_run(values)
         by_system: dict[str, dict[str, list[int]]] = {}
         for system, (name, version) in enumerate(corpus.systems.items()):
             if version.marks is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
-from gecjury.refbased.edit_metric import TypedEditMetric, Types, distinct_corrections
+from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
 from gecjury.refbased.weighing.edit_weights import (
     EditKey,
     EditWeights,
@@ -68,7 +68,8 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
                     place = (system, row, index)
                     types[place] = _count(kinds, reference[row], weights.of(row, index))
                     values[place] = _totals(types[place])
-        return self.typed_statistics(values, lambda *place: types[place], edits, notes)
+        counts = TypedCounts(values, lambda *place: types[place], edits, notes)
+        return next(self.typed_statistics([counts]))
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the edit's weight, negative where the reference lacks the edit."""

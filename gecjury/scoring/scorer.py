@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
@@ -218,12 +218,56 @@ class Scorer(ABC):
         raise OptionError(f"{self.name}: its corpus score cannot be put together from parts")
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True if statistics of a corpus are those of its parts, one after another.
+        """Return True if the statistics of a corpus can be put together from those of its parts.
 
-        Counts by error type (`by_type`), the only details, are sums over the parts. A corpus on
-        disk is then read part by part, and held whole otherwise.
+        A corpus on disk is then read part by part, and held whole otherwise.
         """
         return False
+
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> Any:
+        """Return what `join_parts` reads of a part of a corpus on disk: its statistics.
+
+        What only the whole corpus tells is left to `join_parts`.
+        """
+        return self.statistics(corpus, runtime)
+
+    def join_parts(self, parts: Iterable[Any], corpus: Corpus) -> Statistics:
+        """Return the statistics of a corpus from those of its parts.
+
+        Counts by error type (`by_type`), the only details, are summed.
+
+        Args:
+            parts: of `count_part`, one after another, each counted as it is asked for.
+            corpus: the whole, whose texts may be on disk.
+        """
+        values: NDArray[Any] | None = None
+        details: dict[str, dict[str, dict[str, list[float]]]] = {}
+        notes: dict[str, str] = {}
+        done = 0
+        for part in parts:
+            rows = slice(done, done + part.values.shape[1])
+            if rows == slice(0, len(corpus)):
+                whole: Statistics = part
+                return whole
+            # Made once and filled in, as joining the parts would need the memory twice.
+            if values is None:
+                shape = (len(part.values), len(corpus), *part.values.shape[2:])
+                values = np.empty(shape, part.values.dtype)
+            values[:, rows] = part.values
+            for name, by_system in part.details.items():
+                for system, counts in by_system.items():
+                    sums = details.setdefault(name, {}).setdefault(system, {})
+                    for kind, more in counts.items():
+                        before = sums.get(kind, [0] * len(more))
+                        sums[kind] = [a + b for a, b in zip(before, more, strict=True)]
+            # Of remarks that differ by numbers alone the first, as of datasets.
+            where = f"lines {rows.start + 1} to {rows.stop}, counted from the first of them"
+            for note in part.notes:
+                notes.setdefault(re.sub(r"\d+", "#", note), f"{where}: {note}")
+            done = rows.stop
+            del part  # what it holds is let go before the next is counted
+        assert values is not None  # no corpus is empty
+        return Statistics(values, details=details, notes=tuple(notes.values()))
 
     @property
     def asks(self) -> bool:
@@ -343,7 +387,7 @@ class Scorer(ABC):
         self.check(corpus)
         start = time.perf_counter()
         if self._in_parts(corpus):
-            statistics = self._joined_statistics(corpus, runtime)
+            statistics = self.join_parts(self._counted_parts(corpus, runtime), corpus)
         else:
             read = self.read(corpus.held())
             own = is_own_code(type(self))
@@ -361,33 +405,13 @@ class Scorer(ABC):
     def _in_parts(self, corpus: Corpus) -> bool:
         return corpus.on_disk and self.by_parts(corpus) and not is_own_code(type(self))
 
-    def _joined_statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return the statistics of a corpus on disk, of which one part is held at a time."""
+    def _counted_parts(self, corpus: Corpus, runtime: Runtime) -> Iterator[Any]:
+        """Yield what is counted of a corpus on disk, of which one part is held at a time."""
         bare = replace(runtime, progress=SilentProgress())
-        values: NDArray[Any] | None = None
-        details: dict[str, dict[str, dict[str, list[float]]]] = {}
-        notes: dict[str, str] = {}
         with runtime.progress.task(self.name, len(corpus)) as bar:
             for rows in blocks(len(corpus), 1, _PART):
-                part = self.statistics(corpus.take(range(rows.start, rows.stop)), bare)
-                # Made once and filled in, as joining the parts would need the memory twice.
-                if values is None:
-                    shape = (len(corpus.systems), len(corpus), *part.values.shape[2:])
-                    values = np.empty(shape, part.values.dtype)
-                values[:, rows] = part.values
-                for name, by_system in part.details.items():
-                    for system, counts in by_system.items():
-                        sums = details.setdefault(name, {}).setdefault(system, {})
-                        for kind, more in counts.items():
-                            before = sums.get(kind, [0] * len(more))
-                            sums[kind] = [a + b for a, b in zip(before, more, strict=True)]
-                # Of remarks that differ by numbers alone the first, as of datasets.
-                where = f"lines {rows.start + 1} to {rows.stop}, counted from the first of them"
-                for note in part.notes:
-                    notes.setdefault(re.sub(r"\d+", "#", note), f"{where}: {note}")
+                yield self.count_part(corpus.take(range(rows.start, rows.stop)), bare)
                 bar.advance(rows.stop - rows.start)
-        assert values is not None  # no corpus is empty
-        return Statistics(values, details=details, notes=tuple(notes.values()))
 
     def _own_statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return the statistics of a metric in the user's own code, whose faults are told as such.

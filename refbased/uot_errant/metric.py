@@ -17,6 +17,7 @@ from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
     BestReference,
     ScoreLevel,
+    TypedCounts,
     TypedEditMetric,
     distinct_corrections,
     words,
@@ -160,9 +161,14 @@ class UOTERRANT(BestReference, TypedEditMetric):
         solver = {"pairs": tally.pairs, "unsolved": tally.unsolved}
         types, notes = tally.types, self._notes(tally)
         # The function keeps the types alone, not the tally, which holds the edits and the corpus.
-        return self.typed_statistics(
-            tally.values, lambda *place: types[place], tally.edits, notes, solver=solver
+        counts = TypedCounts(
+            tally.values,
+            lambda *place: types[place],
+            tally.edits,
+            notes,
+            details=lambda chosen: {"solver": solver},
         )
+        return next(self.typed_statistics([counts]))
 
     def tally(self, corpus: Corpus, runtime: Runtime) -> Tally:
         """Return a tally of the corpus that is still empty."""
