@@ -23,7 +23,7 @@ A chunk whose edits leave its text as it is counts as unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -69,7 +69,7 @@ class LengthWeight:
     high: float
     falling: bool = False
 
-    def __call__(self, lengths: NDArray[np.int64], mean: float) -> NDArray[np.float64]:
+    def __call__(self, lengths: NDArray[np.integer], mean: float) -> NDArray[np.float64]:
         """Return the weights of chunks of these lengths for a mean length."""
         distance = (lengths - mean) * (1.0 if self.falling else -1.0)
         # Far beyond any clip: keeps exp from overflowing on absurdly long chunks.
@@ -123,19 +123,36 @@ class Verdicts:
         reference: reference index of each verdict.
         kind: index into `CLEME_COUNTS` of each verdict.
         length: tokens of the chunk, the larger of source and hypothesis.
-        mean_length: mean length of the chunks that references change, the larger of source and
-            reference tokens; 0 if they change none.
+        changed: number of the chunks that references change, once for each reference.
+        changed_tokens: their tokens, of each the larger of source and reference.
         changes: subject of each verdict, (start, end, new text) over source tokens: the
             hypothesis' change of the chunk, the reference's where it is missed, None for tn.
     """
 
     usable: NDArray[np.bool_]
-    sentence: NDArray[np.int64]
-    reference: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    length: NDArray[np.int64]
-    mean_length: float
+    sentence: NDArray[np.integer]
+    reference: NDArray[np.integer]
+    kind: NDArray[np.integer]
+    length: NDArray[np.integer]
+    changed: int
+    changed_tokens: int
     changes: tuple[Change | None, ...]
+
+    @property
+    def mean_length(self) -> float:
+        """Mean length of the chunks that references change; 0 if they change none."""
+        return self.changed_tokens / self.changed if self.changed else 0.0
+
+    def compact(self) -> Verdicts:
+        """Return the verdicts without their changes, in little memory."""
+        return replace(
+            self,
+            sentence=self.sentence.astype(np.int32),
+            reference=self.reference.astype(np.int32),
+            kind=self.kind.astype(np.int8),
+            length=self.length.astype(np.int32),
+            changes=(),
+        )
 
     def placed(self) -> Iterator[tuple[tuple[int, int], Change | None]]:
         """Yield sentence, reference and change of each verdict; the change is None for tn."""
@@ -164,7 +181,8 @@ class Verdicts:
     def weighted(self, *weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return counts in which each verdict has weights of its own, shaped as in `counts`."""
         rows, columns = self.usable.shape
-        cell = (self.sentence * columns + self.reference) * len(CLEME_COUNTS) + self.kind
+        place = self.sentence.astype(np.int64) * columns + self.reference
+        cell = place * len(CLEME_COUNTS) + self.kind
         size = rows * columns * len(CLEME_COUNTS)
         flat = [np.bincount(cell, weights=weight, minlength=size) for weight in weights]
         tables = [counts.reshape(rows, columns, len(CLEME_COUNTS)) for counts in flat]
@@ -245,8 +263,7 @@ def judge_chunks(
                 changes.append(None if changed_to is None else (start, end, " ".join(changed_to)))
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     sentence, reference, kind, length = table.T
-    mean = total / changed if changed else 0.0
-    return Verdicts(usable, sentence, reference, kind, length, mean, tuple(changes))
+    return Verdicts(usable, sentence, reference, kind, length, changed, total, tuple(changes))
 
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -50,6 +50,9 @@ _COLUMNS = {
     "sentence": slice(len(CLEME_COUNTS), 2 * len(CLEME_COUNTS)),
 }
 
+_Judged = tuple[list[Verdicts], tuple[str, ...]]
+"""Verdicts, one a system, and notes."""
+
 
 @dataclass(frozen=True)
 class CLEME(BestReference, EditMetric):
@@ -79,12 +82,53 @@ class CLEME(BestReference, EditMetric):
     beta: float = 0.5
     compat: Literal["gecjury", "official", "published"] = "gecjury"
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True: counts are of single sentences, once the mean length of chunks is known."""
+        return True
+
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Systems × sentences × references × 10; NaN for a dropped reference.
 
         The five counts of `cleme.counts.COUNTS` with corpus weights, then with sentence weights.
         One reference when judged independently.
         """
+        judged, notes = self._judged(corpus, runtime)
+        texts = [version.lines for version in corpus.references]
+        tables, more = self._weighted(judged, corpus.sources, texts, runtime)
+        return Statistics(np.stack(tables), notes=(*notes, *more))
+
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> _Judged:
+        """Return the verdicts on all chunks, one a system, and notes."""
+        judged, notes = self._judged(corpus, runtime)
+        return [verdicts.compact() for verdicts in judged], notes
+
+    def join_parts(self, parts: Iterable[_Judged], corpus: Corpus) -> Statistics:
+        """Return statistics whose weights rest on the mean length of the whole corpus.
+
+        Args:
+            parts: of `count_part`.
+            corpus: the whole.
+        """
+        held = list(parts)
+        by_system = list(zip(*(judged for judged, _ in held), strict=True))
+        means = [
+            {
+                "changed": sum(part.changed for part in verdicts),
+                "changed_tokens": sum(part.changed_tokens for part in verdicts),
+            }
+            for verdicts in by_system
+        ]
+
+        def weighted() -> Iterator[Statistics]:
+            for judged, notes in held:
+                whole = [replace(own, **mean) for own, mean in zip(judged, means, strict=True)]
+                tables, _ = self._weighted(whole, (), (), Runtime())
+                yield Statistics(np.stack(tables), notes=notes)
+
+        return super().join_parts(weighted(), corpus)
+
+    def _judged(self, corpus: Corpus, runtime: Runtime) -> _Judged:
+        """Return the verdicts on all chunks, one a system, and notes on the edits."""
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
         judged = [
@@ -97,9 +141,7 @@ class CLEME(BestReference, EditMetric):
             )
             for name in runtime.track(edits.systems, f"{self.name}: chunks", len(corpus.systems))
         ]
-        texts = [version.lines for version in corpus.references]
-        tables, notes = self._weighted(judged, corpus.sources, texts, runtime)
-        return Statistics(np.stack(tables), notes=(*edits.notes, *notes))
+        return judged, edits.notes
 
     @property
     def _by_reference(self) -> bool:
@@ -320,10 +362,20 @@ class CLEME2(CLEME):
             tables.append(verdicts.weighted(chunk_weights, chunk_weights))
         return tables, notes
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True, save where a model weighs the chunks."""
+        return self.weights == "length"
+
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return CLEME's statistics, with each system's corpus components in the details."""
+        return self._with_components(super().statistics(corpus, runtime), corpus)
+
+    def join_parts(self, parts: Iterable[_Judged], corpus: Corpus) -> Statistics:
+        """Return CLEME's statistics with components; see `statistics`."""
+        return self._with_components(super().join_parts(parts, corpus), corpus)
+
+    def _with_components(self, statistics: Statistics, corpus: Corpus) -> Statistics:
         # The components cannot be told from the score, so they are kept beside it.
-        statistics = super().statistics(corpus, runtime)
         totals, _ = self.chosen_in_run(statistics.values)
         names = ("hit", "wrong", "under", "over")
         table = {
@@ -331,7 +383,7 @@ class CLEME2(CLEME):
             for parts in [components(totals)]
             for row, system in enumerate(corpus.systems)
         }
-        return Statistics(statistics.values, details={"components": table}, notes=statistics.notes)
+        return replace(statistics, details={"components": table})
 
     @property
     def rule(self) -> FirstBest:
