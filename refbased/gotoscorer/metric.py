@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -70,17 +70,35 @@ class GoToScorer(EditMetric):
                 "given; they count from 0"
             )
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True, save with weights from a file, which are of the whole corpus."""
+        return self.weights is None
+
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return weighted counts, systems × sentences × 5, as in `gotoscorer.weights.COUNTS`."""
+        return self.join_parts([self.count_part(corpus, runtime)], corpus)
+
+    def join_parts(self, parts: Iterable[Statistics], corpus: Corpus) -> Statistics:
+        """Return the statistics of the corpus, with a note on the references that are not used.
+
+        Args:
+            parts: of `count_part`.
+            corpus: the whole.
+        """
+        statistics = super().join_parts(parts, corpus)
+        if len(corpus.references) == 1:
+            return statistics
+        note = (
+            f"{self.name} uses one reference: number {self.reference} (from 0) of "
+            f"{len(corpus.references)}"
+        )
+        return replace(statistics, notes=(*statistics.notes, note))
+
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return the statistics without that note."""
         edits = self.edits(corpus, runtime)
         counts, _ = self._judged(edits, [source.split() for source in corpus.sources])
-        notes: tuple[str, ...] = edits.notes
-        if len(edits.references) > 1:
-            notes += (
-                f"{self.name} uses one reference: number {self.reference} (from 0) of "
-                f"{len(edits.references)}",
-            )
-        return Statistics(counts, notes=notes)
+        return Statistics(counts, notes=edits.notes)
 
     def _judged(
         self, edits: CorpusEdits, sources: Sequence[Sequence[str]]

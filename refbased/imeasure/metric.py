@@ -19,8 +19,8 @@ program's first version read it there). References are never mixed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -202,8 +202,33 @@ class IMeasure(Scorer):
         if not 1 <= self.weight <= 1e100:
             raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
 
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True, since every sentence is aligned by itself."""
+        return True
+
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count corrections against the best reference, systems × sentences × `_COUNTS`."""
+        return self.join_parts([self.count_part(corpus, runtime)], corpus)
+
+    def join_parts(self, parts: Iterable[Statistics], corpus: Corpus) -> Statistics:
+        """Return the statistics of the corpus, with a note on what is left out.
+
+        Args:
+            parts: of `count_part`.
+            corpus: the whole.
+        """
+        statistics = super().join_parts(parts, corpus)
+        left_out = (statistics.values[..., 0] == _LEFT_OUT).any(axis=0)
+        if not (lines := (1 + np.flatnonzero(left_out)).tolist()):
+            return statistics
+        note = (
+            f"{self.name}: too long to be aligned and left out: {named_lines(lines)}; split such "
+            "lines into sentences"
+        )
+        return replace(statistics, notes=(note,))
+
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return the statistics without a note."""
         sources = [source.split() for source in corpus.sources]
         systems = [[line.split() for line in v.lines] for v in corpus.systems.values()]
         references = [
@@ -230,13 +255,7 @@ class IMeasure(Scorer):
         chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
         # Without counts a sentence adds nothing to its corpus; its own score is none.
         chosen[left_out] = _LEFT_OUT
-        notes: tuple[str, ...] = ()
-        if lines := (1 + np.flatnonzero(left_out.any(axis=0))).tolist():
-            notes = (
-                f"{self.name}: too long to be aligned and left out: {named_lines(lines)}; split "
-                "such lines into sentences",
-            )
-        return Statistics(chosen, notes=notes)
+        return Statistics(chosen)
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return I of every sentence by itself; NaN for one that is too long to be aligned."""
