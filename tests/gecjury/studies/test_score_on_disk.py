@@ -13,14 +13,31 @@ from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError
 from gecjury.report.tables import to_json
 from gecjury.scoring import scorer
+from gecjury.textfiles import FileLines
 from tests.shell import Shell
 
 ODD = ["", "Ein „Zitat“ .", 'He said " no \\ "', "\u2028 tabs\tin it", "👍🏽 ok\r", "S it is ."]
 
 
+def close(name: str) -> list[str]:
+    """Lines of which the reference that is better depends on the score of the lines before.
+
+    One has all of the outputs' changes, and many of its own; the other has some of theirs alone.
+    """
+    changed = {"source": (), "ref0": (0,), "ref1": range(19)}.get(name, (0, 1))
+    lines = []
+    for own in range(24):
+        words = [f"w{n}" for n in range(60)]
+        for n in changed:
+            if n <= own:
+                words[3 * n] = "x" * (1 + n % 3)
+        lines.append(" ".join(words))
+    return lines
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    """A source, three outputs and two references of the sample, of 74 lines."""
+    """A source, three outputs and two references of the sample, of 98 lines."""
     corpus = load_benchmark("sample").corpus
     texts = {
         "source": corpus.sources,
@@ -31,8 +48,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
     for number, (name, lines) in enumerate(texts.items()):
         # Odd lines, in another order in every file, and a file without a last newline.
         odd = ODD[number % 6 :] + ODD[: number % 6]
-        text = "\n".join([*lines, *odd]) + "\n" * (number % 2)
-        paths[name] = tmp_path / f"{name}-74.txt"
+        text = "\n".join([*lines, *odd, *close(name)]) + "\n" * (number % 2)
+        paths[name] = tmp_path / f"{name}-98.txt"
         paths[name].write_bytes(text.encode())
     return paths
 
@@ -52,8 +69,23 @@ OPTIONS = [
         *("--by-type", "3", "--worst", "3"),
     ],
     ["-m", "errant:tagger=none", "--macro", "--sentences", "--verbose"],
-    # Metrics of which the whole corpus is held.
-    ["-m", "i-measure", "-m", "cleme:tagger=none", "-m", "gotoscorer:tagger=none", "--macro"],
+    [
+        *("-m", "errant:tagger=none,compat=official", "-m", "errant:tagger=none,mode=token"),
+        *("--sentences", "--by-type", "3", "--worst", "3", "--macro"),
+    ],
+    [
+        *("-m", "cleme:tagger=none", "-m", "cleme:tagger=none,assumption=dependent"),
+        *("-m", "cleme:tagger=none,assumption=dependent,compat=official", "--macro"),
+        *("--sentences", "--worst", "3", "--verbose"),
+    ],
+    [
+        *("-m", "cleme2:tagger=none", "-m", "cleme2:tagger=none,assumption=dependent"),
+        *("--sentences", "--worst", "3", "--verbose"),
+    ],
+    [
+        *("-m", "i-measure", "-m", "i-measure:aspect=detection", "-m", "gotoscorer:tagger=none"),
+        *("--macro", "--sentences", "--worst", "3", "--verbose"),
+    ],
 ]
 
 
@@ -65,6 +97,7 @@ def test_the_same_output(
     files: dict[str, Path],
     shell: Shell,
     request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source, *outputs = [path for name, path in files.items() if not name.startswith("ref")]
     named = [word for n in range(references) for word in ("-r", str(files[f"ref{n}"]))]
@@ -72,26 +105,65 @@ def test_the_same_output(
     whole = shell.ended(*command)
     request.getfixturevalue("small_pieces")
     assert read_corpus(source, outputs, on_disk=True).on_disk
+    monkeypatch.delattr(FileLines, "held")
     assert shell.ended(*command) == whole
 
 
-def test_score_files_and_intervals(
+def test_a_metric_that_reads_the_whole_corpus(
     files: dict[str, Path], shell: Shell, request: pytest.FixtureRequest
 ) -> None:
+    mine = shell.write("mine.py", "def mine(source, hypothesis):\n    return len(hypothesis)\n")
+    command = ("score", files["source"], files["ref0"], "-m", f"{mine}:mine", "--sentences")
+    whole = shell.ended(*command)
+    request.getfixturevalue("small_pieces")
+    assert shell.ended(*command) == whole
+
+
+def test_remarks_are_those_of_the_whole_corpus(
+    files: dict[str, Path],
+    shell: Shell,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gecjury.refbased.imeasure.metric._MOST_CELLS", 500)
+    lines = files["source"].read_bytes().decode().split("\n")
+    # Types of another scheme, in one part of several.
+    edit = "A 0 1|||ArtOrDet|||An|||REQUIRED|||-NONE-|||0\n"
+    blocks = [f"S {line}\n{edit * (20 < n < 25)}\n" for n, line in enumerate(lines[:98])]
+    gold = shell.write("gold.m2", "".join(blocks))
+    command = [
+        *("score", files["source"], files["ref0"], "-r", gold, "--format", "json", "--no-cache"),
+        *("-m", "i-measure", "-m", "errant:tagger=none", "--by-type", "3"),
+    ]
+    whole = shell.ended(*command, status=1)
+    assert "left out: lines 75, 76, 77, 78, 79 and 19 more" in whole[0]
+    assert "4 gold edits had types of another scheme" in whole[0]
+    request.getfixturevalue("small_pieces")
+    assert shell.ended(*command, status=1) == whole
+
+
+@pytest.mark.parametrize("references", [1, 2])
+def test_score_files_and_intervals(
+    references: int, files: dict[str, Path], shell: Shell, request: pytest.FixtureRequest
+) -> None:
     source, *outputs = [path for name, path in files.items() if not name.startswith("ref")]
+    named = [files[f"ref{n}"] for n in range(references)]
     settings = Rank(resampling=Resampling(over="sentences", resamples=100, permutations=50))
+    metrics = [
+        *("errant:tagger=none", "gleu", "cleme2:tagger=none,assumption=dependent", "i-measure"),
+        *("cleme:tagger=none,assumption=dependent", "cleme:tagger=none", "gotoscorer:tagger=none"),
+    ]
     made = []
     for folder in (shell.folder / "whole", shell.folder / "parts"):
         if folder.name == "parts":
             request.getfixturevalue("small_pieces")
-        corpus = read_corpus(source, outputs, [files["ref0"]], on_disk=True)
-        metrics = ["errant:tagger=none", "gleu"]
+        corpus = read_corpus(source, outputs, named, on_disk=True)
         ranking = gecjury.rank(corpus, metrics, settings, folder=folder)
         scores = [(path.name, path.read_text()) for path in sorted(folder.iterdir())]
         made.append((corpus.on_disk, to_json(ranking.rows()), scores))
     assert [one[0] for one in made] == [False, True]
     assert made[0][1:] == made[1][1:]
-    assert len(made[0][2]) == 2
+    assert len(made[0][2]) == len(metrics)
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -114,7 +186,7 @@ def test_a_file_that_changes(files: dict[str, Path]) -> None:
     corpus = read_corpus(files["source"], [files["ref0"]], on_disk=True)
     with files["ref0"].open("a") as file:
         file.write("One more .\n")
-    with pytest.raises(InputError, match=r"ref0-74\.txt: has changed while it was read"):
+    with pytest.raises(InputError, match=r"ref0-98\.txt: has changed while it was read"):
         corpus.held()
-    with pytest.raises(InputError, match=r"ref0-74\.txt: has changed while it was read"):
+    with pytest.raises(InputError, match=r"ref0-98\.txt: has changed while it was read"):
         _ = corpus.system_prints
