@@ -83,8 +83,8 @@ class CLEME(BestReference, EditMetric):
     compat: Literal["gecjury", "official", "published"] = "gecjury"
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True: counts are of single sentences, once the mean length of chunks is known."""
-        return True
+        """Return True, save where a model weighs the chunks: their mean length adds up."""
+        return not self._by_reference
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Systems × sentences × references × 10; NaN for a dropped reference.
@@ -110,18 +110,15 @@ class CLEME(BestReference, EditMetric):
             corpus: the whole.
         """
         held = list(parts)
-        by_system = list(zip(*(judged for judged, _ in held), strict=True))
-        means = [
-            {
-                "changed": sum(part.changed for part in verdicts),
-                "changed_tokens": sum(part.changed_tokens for part in verdicts),
-            }
-            for verdicts in by_system
-        ]
+        changed = [[(own.changed, own.changed_tokens) for own in judged] for judged, _ in held]
+        by_system = np.sum(changed, axis=0).tolist()
 
         def weighted() -> Iterator[Statistics]:
             for judged, notes in held:
-                whole = [replace(own, **mean) for own, mean in zip(judged, means, strict=True)]
+                whole = [
+                    replace(own, changed=count, changed_tokens=tokens)
+                    for own, (count, tokens) in zip(judged, by_system, strict=True)
+                ]
                 tables, _ = self._weighted(whole, (), (), Runtime())
                 yield Statistics(np.stack(tables), notes=notes)
 
@@ -361,10 +358,6 @@ class CLEME2(CLEME):
             # The same for a sentence as for the corpus.
             tables.append(verdicts.weighted(chunk_weights, chunk_weights))
         return tables, notes
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, save where a model weighs the chunks."""
-        return self.weights == "length"
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return CLEME's statistics, with each system's corpus components in the details."""
