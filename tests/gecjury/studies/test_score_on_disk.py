@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import gecjury
-from gecjury import Rank, Resampling, textfiles
+from gecjury import Rank, Resampling, load, textfiles
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.corpus import Mark
 from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError
 from gecjury.report.tables import to_json
+from gecjury.runtime import Runtime
 from gecjury.scoring import scorer
 from gecjury.textfiles import FileLines
 from tests.shell import Shell
@@ -140,6 +143,21 @@ def test_remarks_are_those_of_the_whole_corpus(
     assert "4 gold edits had types of another scheme" in whole[0]
     request.getfixturevalue("small_pieces")
     assert shell.ended(*command, status=1) == whole
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_counts_by_rule_of_a_checker(files: dict[str, Path]) -> None:
+    references = [files["ref0"], files["ref1"]]
+    corpus = read_corpus(files["source"], [files["careful"]], references, on_disk=True)
+    marks = [(Mark(0, 1, f"A:{row % 3}", True), Mark(9, 9, "B:0", True)) for row in range(98)]
+    version = replace(corpus.systems["careful-98"], marks=tuple(marks))
+    corpus = replace(corpus, systems={"careful-98": version})
+    found, whole = (
+        load("errant:tagger=none").score_corpus(one, Runtime(use_cache=False)).statistics.details
+        for one in (corpus, corpus.held())
+    )
+    assert set(found["by_rule"]["careful-98"]) == {"A:0", "A:1", "A:2", "B:0"}
+    assert found == whole
 
 
 @pytest.mark.parametrize("references", [1, 2])
