@@ -54,8 +54,8 @@ def test_sentinels_never_learn_from_the_source_that_they_score() -> None:
     changed[:, 3] = [-50.0, 90.0, 7.0]
     before, after = (sentinel_scores(corpus, judged) for judged in (wanted, changed))
     for name in before:
-        # Scores that differ by rounding alone are one score (`settled`), which of them depends on the
-        # scores of other sources and on how BLAS cuts a product.
+        # `settled` takes one of several scores that differ by rounding alone. Which one depends on
+        # the scores of other sources, and rounding on how BLAS divides a product.
         assert before[name][:, 3] == pytest.approx(after[name][:, 3], rel=TOLERANCE)
         assert before[name][:, 4] != pytest.approx(after[name][:, 4], rel=1e-3) or (
             name == "sentinel-source"
