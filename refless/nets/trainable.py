@@ -7,6 +7,8 @@ last one alone.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gecjury.errors import OptionError
@@ -97,6 +99,96 @@ def freeze_lowest(model: Any, count: int) -> None:
     for parameter in model.base_model.parameters():
         if id(parameter) not in kept:
             parameter.requires_grad_(False)
+
+
+def word_embeddings(model: Any) -> Any | None:
+    """Return the matrix of word embeddings, or None if it is frozen or has other uses.
+
+    A language model often reads the matrix as its last layer as well, where every row learns.
+    """
+    from torch.nn import Embedding
+
+    try:
+        found = model.base_model.get_input_embeddings()
+    except NotImplementedError:
+        return None
+    if type(found) is not Embedding or not found.weight.requires_grad:
+        return None
+    uses = sum(p is found.weight for _, p in model.named_parameters(remove_duplicate=False))
+    return found if uses == 1 else None
+
+
+class _OccurringRows:
+    """Put before torch's Module: word embeddings of which some rows are a matrix of their own.
+
+    Attributes:
+        weight: all rows; it is not trained.
+        rows: those that are trained, by id.
+        places: each id's row in `rows`, or −1.
+    """
+
+    weight: Any
+    rows: Any
+    places: Any
+
+    def forward(self, input_ids: Any) -> Any:
+        """Embeddings of word pieces."""
+        import torch
+        from torch.nn.functional import embedding
+
+        places = self.places[input_ids]
+        trained = embedding(places.clamp(min=0), self.rows)
+        return torch.where((places < 0).unsqueeze(-1), embedding(input_ids, self.weight), trained)
+
+    def write_back(self) -> None:
+        """Copy the trained rows into the matrix of all."""
+        self.weight.data[self.places >= 0] = self.rows.data
+
+
+@contextmanager
+def only_occurring(model: Any, occurring: Collection[int]) -> Iterator[None]:
+    """Train only those rows of the word embeddings that occur.
+
+    No other row has a gradient, but every step would fill one with zeros and update the row. State
+    dicts hold the whole matrix under its usual name, and the model ends with its usual modules.
+
+    Args:
+        model: see `word_embeddings` for those that are left as they are.
+        occurring: ids of the word pieces in the examples.
+    """
+    import torch
+    from torch import nn
+
+    whole = word_embeddings(model)
+    if whole is None:
+        yield
+        return
+    split: Any = type("OccurringRows", (_OccurringRows, nn.Module), {})()
+    # Padding is never trained, nor is it in a plain matrix.
+    ids = torch.tensor(sorted(set(occurring) - {whole.padding_idx}), device=whole.weight.device)
+    places = torch.full((whole.num_embeddings,), -1, device=ids.device)
+    places[ids] = torch.arange(len(ids), device=ids.device)
+    split.register_buffer("places", places, persistent=False)
+    split.weight = whole.weight.requires_grad_(False)
+    split.rows = nn.Parameter(whole.weight.data[ids])
+
+    def save(module: Any, state: dict[str, Any], prefix: str, _: Any) -> None:
+        module.write_back()
+        del state[f"{prefix}rows"]
+
+    def load(module: Any, state: dict[str, Any], prefix: str, *_: Any) -> None:
+        weight = state[f"{prefix}weight"]
+        state[f"{prefix}rows"] = weight[module.places.to(weight.device) >= 0]
+
+    split.register_state_dict_post_hook(save)
+    split.register_load_state_dict_pre_hook(load)
+    model.base_model.set_input_embeddings(split)
+    try:
+        yield
+    finally:
+        split.write_back()
+        whole.weight.requires_grad_(True)
+        model.base_model.set_input_embeddings(whole)
 
 
 def recompute_layers(model: Any) -> None:

@@ -25,8 +25,10 @@ from gecjury.refless.nets.trainable import (
     freeze_embeddings,
     freeze_lowest,
     keep_layers,
+    only_occurring,
     rates_by_layer,
     recompute_layers,
+    word_embeddings,
 )
 from gecjury.refless.training.recipe import Loss, TrainSettings
 from gecjury.refless.training.watching import Watch, dev_figures, reporters
@@ -136,10 +138,13 @@ def fit(
     watch = watch if is_main_process() else None
     if last and watch is not None:
         watch.told(f"{task.label} goes on after {_reached(last)}")
-    with ExitStack() as bars:
+    with (
+        ExitStack() as open_until_trained,
+        only_occurring(task.model, word_pieces_of(task.examples)),
+    ):
 
         def open_bar(steps: int) -> Bar:
-            return bars.enter_context(runtime.progress.task(task.label, steps))
+            return open_until_trained.enter_context(runtime.progress.task(task.label, steps))
 
         trainer = _build_trainer(task, settings, folder, runtime, open_bar, watch)
         for callback in () if watch is None else reporters(watch, last):
@@ -171,6 +176,9 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
         record["error_weight"] = task.error_weight
     if task.answers is not None:
         record["answers"] = asdict(task.answers)
+    # Checkpoints of earlier versions hold an optimiser's state of every row.
+    if word_embeddings(task.model) is not None:
+        record["word_embeddings"] = "rows that occur"
     text = json.dumps(record, sort_keys=True, indent=1)
     path = folder / "run.json"
     if path.exists():
@@ -546,6 +554,13 @@ def length_of(example: Inputs) -> int:
     if "better" in example:
         return max(len(example[side]["input_ids"]) for side in ("better", "worse"))
     return len(example["input_ids"])
+
+
+def word_pieces_of(examples: Sequence[Inputs]) -> set[int]:
+    """Return the ids of the word pieces in examples."""
+    texts = [e[side] for e in examples for side in ("better", "worse") if side in e]
+    texts += [e for e in examples if "input_ids" in e]
+    return {piece for text in texts for piece in text["input_ids"]}
 
 
 def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:

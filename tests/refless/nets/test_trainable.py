@@ -18,9 +18,12 @@ from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.regressor import load_model
 from gecjury.refless.nets.trainable import (
     encoder_layers,
+    freeze_embeddings,
     freeze_lowest,
+    only_occurring,
     output_layer,
     rates_by_layer,
+    word_embeddings,
 )
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
@@ -143,6 +146,66 @@ def test_frozen_layers_are_saved_as_they_were(encoders: dict[str, str], tmp_path
     }
     assert changed
     assert all(name.startswith("encoder.layer.1.") for name in changed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_word_pieces_that_never_occur_are_left_and_all_else_learns_as_before(
+    kind: str, encoders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import load_file
+
+    # With a decay of 0, nothing moves what has no gradient.
+    train_some(job(encoders[kind], tmp_path / "rows", weight_decay=0.0))
+    with monkeypatch.context() as patched:
+        patched.setattr("gecjury.refless.nets.trainable.word_embeddings", lambda _: None)
+        train_some(job(encoders[kind], tmp_path / "whole", weight_decay=0.0))
+    rows, whole = (load_file(tmp_path / way / "model.safetensors") for way in ("rows", "whole"))
+    assert rows.keys() == whole.keys()
+    for name, value in whole.items():
+        torch.testing.assert_close(rows[name], value, rtol=1e-5, atol=1e-6)
+    start = load_file(Path(encoders[kind]) / "model.safetensors")[
+        "embeddings.word_embeddings.weight"
+    ]
+    learnt = rows[f"{kind}.embeddings.word_embeddings.weight"]
+    moved = (learnt != start).any(dim=1)
+    # The words come first, then the letters, which no sentence is spelled in.
+    assert moved[4 : 4 + len(tiny.WORDS)].any()
+    assert not moved[4 + len(tiny.WORDS) :].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_of_which_few_rows_are_trained_reads_and_is_saved_as_before(
+    kind: str, encoders: dict[str, str]
+) -> None:
+    model = load_model(encoders[kind], ("grammaticality",)).eval()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    ids = torch.arange(2, 40)[None]
+    with torch.no_grad():
+        expected = model(input_ids=ids).logits
+    with only_occurring(model, range(20)):
+        assert torch.equal(model(input_ids=ids).logits, expected)
+        state = model.state_dict()
+        assert state.keys() == before.keys()
+        assert all(torch.equal(state[name], value) for name, value in before.items())
+        others = {name: value + 1 for name, value in before.items()}
+        model.load_state_dict(others)
+        assert all(torch.equal(value, others[name]) for name, value in model.state_dict().items())
+    assert all(torch.equal(value, others[name]) for name, value in model.state_dict().items())
+    assert word_embeddings(model).weight.requires_grad
+
+
+def test_word_embeddings_that_are_frozen_or_read_twice_are_left_whole(
+    encoders: dict[str, str], tmp_path: Path
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    frozen = load_model(encoders["bert"], ("grammaticality",))
+    freeze_embeddings(frozen)
+    # The last layer of GPT-2 is the matrix of its words.
+    for model in (frozen, AutoModelForCausalLM.from_pretrained(tiny.language_model(tmp_path))):
+        names = [name for name, _ in model.named_parameters()]
+        with only_occurring(model, range(20)):
+            assert [name for name, _ in model.named_parameters()] == names
 
 
 def test_a_lower_rate_below_moves_lower_layers_less(
