@@ -109,17 +109,19 @@ def word_embeddings(model: Any) -> Any | None:
     from torch.nn import Embedding
 
     try:
-        found = model.base_model.get_input_embeddings()
+        embeddings = model.base_model.get_input_embeddings()
     except NotImplementedError:
         return None
-    if type(found) is not Embedding or not found.weight.requires_grad:
+    if type(embeddings) is not Embedding or not embeddings.weight.requires_grad:
         return None
-    uses = sum(p is found.weight for _, p in model.named_parameters(remove_duplicate=False))
-    return found if uses == 1 else None
+    uses = sum(p is embeddings.weight for _, p in model.named_parameters(remove_duplicate=False))
+    return embeddings if uses == 1 else None
 
 
 class _OccurringRows:
-    """Put before torch's Module: word embeddings of which some rows are a matrix of their own.
+    """Word embeddings of which some rows, those that are trained, are a matrix of their own.
+
+    Put before torch's Module, which is imported where this is used.
 
     Attributes:
         weight: all rows; it is not trained.
