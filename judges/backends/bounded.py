@@ -9,6 +9,9 @@ sentences go to the address that was named and to no other.
 from __future__ import annotations
 
 import asyncio
+import functools
+import os
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -96,13 +99,27 @@ def bounded_client(limits: Limits) -> Any:
                 said = f"no whole reply within {limits.seconds:g} seconds"
                 raise httpx.ReadTimeout(said, request=request) from None
 
+    trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     try:
-        return Bounded()
+        return Bounded(verify=trusted)
     except Exception as error:  # whatever the library's parts say of a proxy's address
         raise OptionError(
             "the proxy that $HTTP_PROXY, $HTTPS_PROXY or $ALL_PROXY names cannot be used "
             f"({type(error).__name__}); set it to http://HOST:PORT, or unset it"
         ) from None
+
+
+@functools.cache
+def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return the certificates that clients trust, read once: that takes longer than a request.
+
+    Args:
+        file: of certificates that the environment names; the HTTP library reads it itself.
+        folder: of certificates, likewise.
+    """
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> bytes:
