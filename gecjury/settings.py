@@ -112,6 +112,7 @@ def option(default: Any = REQUIRED, *flags: str, **extra: Any) -> Any:
     return dataclasses.field(default=default, metadata={_OPTION: Extra(flags=flags, **extra)})
 
 
+@functools.lru_cache(maxsize=512)
 def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
     """Return every option that a settings class declares, in the order of its fields.
 

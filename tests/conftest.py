@@ -14,6 +14,9 @@ import pytest
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
+# argparse searches the disk for translations of its words, for each of thousands of parsers.
+os.environ.setdefault("LANGUAGE", "C")
+
 # A busy machine takes longer now and then: that is no failure of what is tested.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
