@@ -14,13 +14,17 @@ from tests.shell import Shell
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+WORDINGS = Path(__file__).parents[3] / "prompts"
 STORE = Path(__file__).parents[3] / "gecjury" / "benchmarks" / "sample" / "judgments"
 QUICK = ["--device", "cpu", "--quiet", "--epochs", "1", "--max-length", "1500"]
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(make_tiny_model(tmp_path_factory.mktemp("tiny"), context=2048))
+    # Of the wordings' words, so that a question is hundreds of tokens long, not thousands.
+    texts = [path.read_text(encoding="utf-8") for path in sorted(WORDINGS.glob("*.txt"))]
+    folder = tmp_path_factory.mktemp("tiny")
+    return str(make_tiny_model(folder, context=2048, texts=texts, dtype="float32"))
 
 
 @pytest.fixture(autouse=True)

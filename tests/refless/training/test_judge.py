@@ -34,7 +34,7 @@ ANSWERS = {json.dumps({"score": points}): float(points) for points in range(1, 6
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_tiny_model(tmp_path_factory.mktemp("tiny"), context=512)
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"), context=512, dtype="float32")
 
 
 def rated(sources: int = 40) -> Annotations:
@@ -169,7 +169,8 @@ def test_the_order_without_groups_is_that_of_earlier_versions() -> None:
     assert list(EpochOrder(lengths, 2, 4)) == [*full[0], *full[1], rows[4]]
 
 
-def test_a_taught_judge_tells_good_from_bad(tiny: Path, tmp_path: Path) -> None:
+def test_a_taught_judge_tells_good_from_bad(tmp_path: Path) -> None:
+    tiny = make_tiny_model(tmp_path / "tiny", context=512)
     folder = tmp_path / "judge"
     report = train_judge(job(tiny, folder))
     assert report.figures["test"][QUALITY]["spearman"] > 0.9
@@ -233,12 +234,13 @@ def test_an_interrupted_training_goes_on_to_the_same_judge(
     def stop(history: object) -> None:
         raise KeyboardInterrupt
 
-    train_judge(job(tiny, whole, lora=lora))
+    data = rated(sources=24)
+    train_judge(job(tiny, whole, data, lora=lora))
     with pytest.raises(KeyboardInterrupt):
-        train_judge(replace(job(tiny, broken, lora=lora), drawn=stop))
+        train_judge(replace(job(tiny, broken, data, lora=lora), drawn=stop))
     assert list((broken / "checkpoints").glob("checkpoint-*"))
     told: list[str] = []
-    train_judge(replace(job(tiny, broken, lora=lora), told=told.append))
+    train_judge(replace(job(tiny, broken, data, lora=lora), told=told.append))
     assert any("goes on after step" in line for line in told)
     name = "model.safetensors"
     assert (broken / name).read_bytes() == (whole / name).read_bytes()
