@@ -241,8 +241,11 @@ def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:
 
 
 def _folded_block(block: M2Sentence, fold: Callable[[str], str], where: str) -> M2Sentence:
+    folded = [(line, fold(line.correction)) for line in block.annotations]
     annotations = tuple(
-        replace(line, correction=fold(line.correction)) for line in block.annotations
+        # Most texts are as folding leaves them.
+        line if made == line.correction else replace(line, correction=made)
+        for line, made in folded
     )
     return replace(block, source=_folded_tokens(block.source, fold, where), annotations=annotations)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gecjury
@@ -153,7 +153,6 @@ def sentences(draw: st.DrawFn) -> tuple[str, list[Edit], list[int]]:
     return " ".join(tokens), edits, draw(st.permutations(range(len(edits))))
 
 
-@settings(deadline=None)
 @given(sentences())
 def test_a_chain_ends_at_the_full_correction(case: tuple[str, list[Edit], list[int]]) -> None:
     source, edits, order = case
@@ -533,6 +532,7 @@ def test_conll14_has_the_published_size(data_dir: Path) -> None:
     assert sum(len(chain.texts) for chain in drawn.chains) == 6608
 
 
+@pytest.mark.slow
 def test_gleu_comes_back_at_the_sentence_level(data_dir: Path, shell: Shell) -> None:
     argv = ["conll14", "-m", "gleu-official", "--source", "random", "--references", "8refs"]
     found = answer(shell, *argv, "--data", str(data_dir), "--seeds", "2")["rows"][0]["sentence"]
@@ -543,7 +543,9 @@ def test_gleu_comes_back_at_the_sentence_level(data_dir: Path, shell: Shell) -> 
 
 
 def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
-    drawn = drawn_from("geccc", Maege(sentences=20, seeds=1), data_dir)
+    runtime = Runtime(data=data_dir)
+    work = Work(Maege().read("geccc", runtime), (), runtime, inputs=("geccc",))
+    drawn = Maege(sentences=20, seeds=1).draw(work)
     # 7,646 sentences have two annotators, 4,563 of them were changed by both.
     assert drawn.annotated.left_out["sentences that nobody changed"] == 2157
     assert drawn.annotated.left_out["sentences that an annotator left unchanged"] == 926
@@ -552,7 +554,7 @@ def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
     assert (corpus.language.code, corpus.language.tokens) == ("cs", "space")
     assert corpus.reference_name == "maege annotators"
     with pytest.raises(OptionError, match="8refs"):
-        drawn_from("geccc", Maege(references=("8refs",)), data_dir)
+        Maege(references=("8refs",)).draw(work)
 
 
 def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
