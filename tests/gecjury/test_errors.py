@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.errors import _hint, install_hint
-from tests.gecjury.test_layout import MODULES
+from tests.gecjury.test_layout import MODULES, tree_of
 from tests.shell import REPOSITORY
 
 PROGRAM = Path("/elsewhere/bin/python")
@@ -94,6 +94,5 @@ def test_here_the_checkout_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_message_names_an_extra_otherwise(name: str) -> None:
     if name == "gecjury.errors":
         return
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    texts = [node.value for node in ast.walk(tree_of(name)) if isinstance(node, ast.Constant)]
     assert not [text for text in texts if isinstance(text, str) and "gecjury[" in text]

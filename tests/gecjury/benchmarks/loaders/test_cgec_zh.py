@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, ranks_alpha
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.cgec_zh import load_cgec_zh
@@ -121,16 +122,20 @@ def test_bad_files_are_told_with_file_and_line(
         load_cgec_zh(asked)
 
 
-def test_the_released_rankings(data_dir: Path) -> None:
+@pytest.fixture(scope="module")
+def released(data_dir: Path) -> Benchmark:
+    return load_benchmark("cgec-zh", data=data_dir)
+
+
+def test_the_released_rankings(data_dir: Path, released: Benchmark) -> None:
     """Counts by an own walk through the files; the benchmark's paper was not at hand."""
-    made = load_benchmark("cgec-zh", data=data_dir)
-    corpus, items = made.corpus, made.rankings["sentence"]
+    corpus, items = released.corpus, released.rankings["sentence"]
     # MuCGEC's id 1077 alone has "无法标注" in the place of a reference.
     assert (len(corpus), len(items), len(corpus.references)) == (199, 995, 11)
     assert Counter(item.annotator for item in items) == dict.fromkeys(
         ("A1", "A2", "A3", "A4", "A5"), 199
     )
-    assert set(range(200)) - set(made.sentence_ids) == {
+    assert set(range(200)) - set(released.sentence_ids) == {
         (data_dir / IDS["mucgec"]).read_text().split().index("1077")
     }
     # Three of 100 MuCGEC sentences are "没有错误": their only reference is the source.
@@ -146,27 +151,26 @@ def test_the_released_rankings(data_dir: Path) -> None:
     assert len(expand_pairs(items, SIX)) == 5 * 199 * 15
 
 
-def test_the_released_rankings_of_systems(data_dir: Path) -> None:
-    made = load_benchmark("cgec-zh", data=data_dir)
+def test_the_released_rankings_of_systems(data_dir: Path, released: Benchmark) -> None:
     # Expected Wins straight from the XML: mean over opponents of wins / (wins + losses).
     wins: Counter[tuple[str, str]] = Counter()
     for item in ET.parse(data_dir / XML).getroot():
         ranks = {name: int(t.attrib["rank"]) for t in item for name in t.attrib["system"].split()}
         wins.update((a, b) for a, b in permutations(SIX, 2) if ranks[a] < ranks[b])
     wanted = [sum(wins[a, b] / (wins[a, b] + wins[b, a]) for b in SIX if a != b) / 5 for a in SIX]
-    assert made.human_scores("expected-wins") == pytest.approx(wanted, abs=1e-12)
+    assert released.human_scores("expected-wins") == pytest.approx(wanted, abs=1e-12)
     # All 5 · 200 · 15 comparisons, of which 5,501 are ties.
     assert sum(wins.values()) == 15_000 - 5_501
     orders = {
-        kind: [SIX[i] for i in (-made.human_scores(kind)).argsort()]
+        kind: [SIX[i] for i in (-released.human_scores(kind)).argsort()]
         for kind in ("trueskill", "expected-wins")
     }
     assert orders["trueskill"] == ["bart", "s2e", "char", "word", "spm", "t5"]
     assert orders["expected-wins"] == orders["trueskill"]
 
 
-def test_agreement_of_the_released_annotators(data_dir: Path) -> None:
-    items = load_benchmark("cgec-zh", data=data_dir).rankings["sentence"]
+def test_agreement_of_the_released_annotators(released: Benchmark) -> None:
+    items = released.rankings["sentence"]
     # An own walk: of every two annotators and every two texts, equal and decided preferences.
     of: dict[int, dict[str, dict[tuple[str, ...], int]]] = {}
     for item in items:
