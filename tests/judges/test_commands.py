@@ -77,6 +77,7 @@ def test_compare_prints_the_audit_with_humans_and_ceiling(
     server = serve()
     metric = f"llm-s:model=m,base_url={server.url},orders=2,repeats=2"
     argv = ["sample", "-m", metric, "-m", "green", "--cache", str(tmp_path / "c")]
+    argv += ["--resamples", "100"]
     status, out, err = call(capsys, "compare", *argv, "--format", "json")
     assert (status, err) == (0, "")
     record = json.loads(out)

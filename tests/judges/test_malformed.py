@@ -124,12 +124,12 @@ WRAPPED = (
 @pytest.mark.security
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_readers_take_time_by_the_length(pattern: str) -> None:
-    # A reader whose work grows with the square took 6 seconds for 20,000 characters.
+    # A reader whose work grows with the square took 1.5 seconds for 10,000 characters.
     for form in WRAPPED:
-        text = form.format((pattern * 20_000)[:20_000])
+        text = form.format((pattern * 10_000)[:10_000])
         start = time.process_time()
         read_scores(text, 3)
-        assert time.process_time() - start < 2.0, form
+        assert time.process_time() - start < 0.5, form
 
 
 @pytest.mark.slow
@@ -154,8 +154,9 @@ def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
 
 
 @pytest.mark.security
-def test_texts_of_ill_will_raise_nothing() -> None:
-    for seed in range(300):
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 300), marks=pytest.mark.slow)])
+def test_texts_of_ill_will_raise_nothing(seeds: range) -> None:
+    for seed in seeds:
         text = malformed_text(seed)
         for read in READERS.values():
             read(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
@@ -198,7 +198,6 @@ gold_lists = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(words, words, st.lists(gold_lists, min_size=1, max_size=2), st.integers(0, 3), st.booleans())
 def test_equals_the_official_algorithm(source, hypothesis, annotators, context, release):
     golds = [
@@ -235,7 +234,7 @@ def _parity(conll14, outputs, step):
 
 
 def test_equals_the_official_algorithm_on_a_part_of_seeda(conll14, data_dir):
-    assert _parity(conll14, systems(data_dir), 20) > 300
+    assert _parity(conll14, systems(data_dir), 80) > 75
 
 
 @pytest.mark.slow
@@ -243,9 +242,10 @@ def test_equals_the_official_algorithm_on_all_of_seeda(conll14, data_dir):
     assert _parity(conll14, systems(data_dir), 1) == 6857
 
 
-def test_bounded_pass_equals_the_official_algorithm_on_seeda(conll14, data_dir):
+@pytest.mark.parametrize("step", [64, pytest.param(16, marks=pytest.mark.slow)])
+def test_bounded_pass_equals_the_official_algorithm_on_seeda(conll14, data_dir, step):
     for output in list(systems(data_dir).values())[::4]:
-        for number in range(0, len(conll14), 16):
+        for number in range(0, len(conll14), step):
             source, golds = conll14[number]
             if output[number] == source:
                 continue

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
@@ -96,7 +96,7 @@ def test_plans_are_those_of_pot_run_to_the_end(penalties: Penalties) -> None:
     unbalanced = pytest.importorskip("ot.unbalanced")
     rng = np.random.default_rng(2)
     for scale in (0.05, 0.2, 0.5, 1.0):
-        problems = [random_problem(rng, scale) for _ in range(30)]
+        problems = [random_problem(rng, scale) for _ in range(12)]
         for problem, plan in zip(problems, solve(problems, penalties), strict=True):
             theirs = unbalanced.sinkhorn_unbalanced(
                 problem.a,
@@ -124,7 +124,6 @@ def test_solves_what_pot_does_not() -> None:
     assert plan_of(problem)[0, 0] == pytest.approx(expected, rel=1e-10)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10_000))
 def test_batches_and_order_do_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
