@@ -18,8 +18,9 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 os.environ.setdefault("LANGUAGE", "C")
 
 # A busy machine takes longer now and then: that is no failure of what is tested.
-hypothesis.settings.register_profile("patient", deadline=None)
-hypothesis.settings.load_profile("patient")
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=400)
+hypothesis.settings.load_profile("quick")  # `make test-slow` asks for the other one
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury import textfiles
@@ -115,7 +115,6 @@ def test_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         FileLines.of(path)
 
 
-@settings(deadline=None, max_examples=50)
 @given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"))))
 def test_what_is_joined_is_read(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("lines") / "file.txt"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gecjury
@@ -81,7 +81,6 @@ def naive(
 
 
 @BOTH
-@settings(deadline=None, max_examples=40)
 @given(corpora(), st.integers(1, 6), st.sampled_from(["word", "char", "line"]), st.integers(0, 9))
 def test_equals_the_literal_definition(
     name: str, texts: Texts, n: int, unit: str, seed: int
@@ -94,7 +93,6 @@ def test_equals_the_literal_definition(
 
 
 @BOTH
-@settings(deadline=None, max_examples=40)
 @given(texts=corpora(references=1), data=st.data())
 def test_draws_equal_scoring_the_resampled_corpus(
     name: str, texts: Texts, data: st.DataObject

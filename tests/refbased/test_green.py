@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gecjury
@@ -75,7 +75,6 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
     return sentences, totals
 
 
-@settings(deadline=None, max_examples=70)
 @given(
     corpora(),
     st.integers(1, 6),
@@ -90,7 +89,6 @@ def test_equals_the_literal_definition(texts: Texts, n: int, unit: str, beta: fl
     np.testing.assert_allclose(table.totals, totals, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
 @given(corpora(), st.data())
 def test_draws_equal_scoring_the_resampled_corpus(texts: Texts, data: st.DataObject) -> None:
     row = st.integers(0, len(texts.sources) - 1)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gecjury.refbased.ngrams
@@ -52,7 +52,6 @@ def assert_equal(one: Overlaps, two: Overlaps) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
 
 
-@settings(deadline=None, max_examples=50)
 @given(corpora(), st.integers(1, 6), st.sampled_from(["word", "char", "line"]))
 def test_equals_counting_one_by_one(texts: Texts, order: int, unit: str) -> None:
     one_by_one = naive(texts, order, unit)

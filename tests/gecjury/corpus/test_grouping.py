@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.corpus import Corpus, Version, distinct_groups
@@ -28,7 +28,6 @@ def test_a_few_hypotheses_stand_in_one_group_in_order() -> None:
     assert len({group.id for group in groups}) == 2
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.integers(1, 14).flatmap(
         lambda systems: st.lists(

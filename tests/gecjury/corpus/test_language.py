@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
@@ -114,14 +114,12 @@ def test_chinese_is_joined_without_blanks() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40))
-@settings(max_examples=200, deadline=None)
 def test_no_tokeniser_changes_a_character(text: str) -> None:
     for name in ("space", "char", "intl", "zh"):
         assert "".join(cut(text, name).split()) == "".join(text.split())
 
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40))
-@settings(max_examples=100, deadline=None)
 def test_what_is_cut_stays_cut(text: str) -> None:
     for name in ("char", "zh"):
         once = cut(text, name)

@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
@@ -145,7 +145,6 @@ def blocks(draw: st.DrawFn) -> M2Sentence:
     return M2Sentence(" ".join(words), tuple(annotations))
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(blocks(), min_size=1, max_size=4))
 def test_what_is_written_is_read(sentences: list[M2Sentence]) -> None:
     text = format_m2(sentences)

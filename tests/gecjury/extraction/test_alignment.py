@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 errant = pytest.importorskip("errant")
@@ -107,7 +107,6 @@ def pairs(draw: st.DrawFn, longest: int = 25) -> tuple[Doc, Doc]:
     return document(source, seed, variety), document(corrected, seed + 1, variety)
 
 
-@settings(max_examples=300, deadline=None)
 @given(pairs())
 def test_edits_are_errants(pair: tuple[Doc, Doc]) -> None:
     assert our_edits(*pair) == errant_edits(*pair)
@@ -119,7 +118,6 @@ LIMITS = [{"_MEASURED": 0, "_TRIED": 0}, {"_LARGE": 0, "_NARROW": 0}]
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-@settings(max_examples=200, deadline=None)
 @given(pair=pairs())
 def test_every_way_of_aligning_gives_the_same(
     limits: dict[str, int], pair: tuple[Doc, Doc]

@@ -91,14 +91,12 @@ def test_nothing_that_is_printed_acts(form: str, table: Table) -> None:
 
 
 @given(table=tables())
-@settings(max_examples=80, deadline=None)
 def test_json_is_the_same_text(table: Table) -> None:
     # Halves that stand side by side are a character for whoever reads JSON.
     assert json.loads(printed(table, "json")) == json.loads(json.dumps(table.rows))
 
 
 @given(table=tables())
-@settings(max_examples=80, deadline=None)
 def test_a_line_of_tsv_is_a_row(table: Table) -> None:
     lines = printed(table, "tsv").splitlines()
     assert len(lines) == 1 + len(table.rows)
@@ -155,7 +153,6 @@ def renders_as_text(table: Table) -> None:
 
 
 @given(table=tables())
-@settings(max_examples=80, deadline=None)
 def test_markdown_renders_as_the_text_that_it_was(table: Table) -> None:
     renders_as_text(table)
 
@@ -208,7 +205,6 @@ MACRO = re.compile(
 
 
 @given(table=tables())
-@settings(max_examples=80, deadline=None)
 def test_latex_has_our_own_commands_alone(table: Table) -> None:
     lines = printed(table, "latex").splitlines()
     comments = [line for line in lines if line.startswith("% ")]

@@ -200,7 +200,6 @@ def test_perfect_agreement_is_exactly_one(pair: tuple[np.ndarray, np.ndarray]) -
     assert (pearson(x, -x), spearman(x, -x), pairwise_accuracy(x, -x)) == (-1, -1, 0)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(3, 7), st.integers(0, 10**6), st.booleans())
 def test_many_draws_equal_one_by_one(size: int, seed: int, coarse: bool) -> None:
     rng = np.random.default_rng(seed)

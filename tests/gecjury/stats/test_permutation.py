@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.stats.permutation import (
@@ -257,7 +257,6 @@ def test_clusters_by_hand() -> None:
     assert cluster_ranks(values, p) == [1, 1, 2, 2, None]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(2, 6), st.integers(0, 10**6))
 def test_clusters_follow_the_values_whatever_the_order(size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -272,7 +271,6 @@ def test_clusters_follow_the_values_whatever_the_order(size: int, seed: int) -> 
     assert cluster_ranks(values[order], p[np.ix_(order, order)]) == [found[i] for i in order]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
 def test_p_does_not_care_which_side_comes_first(differences: list[int]) -> None:
     column = np.array(differences, dtype=float)[:, None]
@@ -282,7 +280,6 @@ def test_p_does_not_care_which_side_comes_first(differences: list[int]) -> None:
     assert 0 < one <= 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_only_raises_and_keeps_the_order(values: list[float]) -> None:
     p = np.array(values)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit, apply_edits
@@ -105,7 +105,6 @@ def edit_sets(draw: st.DrawFn) -> tuple[list[str], list[list[Edit]]]:
 
 
 @given(edit_sets())
-@settings(max_examples=200, deadline=None)
 def test_chunks_tile_the_source_and_spell_every_version(
     case: tuple[list[str], list[list[Edit]]],
 ) -> None:
@@ -226,7 +225,6 @@ def test_sentences_go_by_f_then_precision_then_recall() -> None:
 
 
 @given(edit_sets())
-@settings(max_examples=150, deadline=None)
 def test_own_reference_is_perfect_and_order_of_references_does_not_matter(
     case: tuple[list[str], list[list[Edit]]],
 ) -> None:

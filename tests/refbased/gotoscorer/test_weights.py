@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
@@ -240,7 +240,6 @@ def compared(source: list[str], gold: list[Chunk], edits: list[Edit]) -> list[in
 
 
 @given(corrections())
-@settings(max_examples=300, deadline=None)
 def test_verdicts_equal_chunk_by_chunk_comparison(
     case: tuple[list[str], list[Edit], list[Edit]],
 ) -> None:
@@ -250,7 +249,6 @@ def test_verdicts_equal_chunk_by_chunk_comparison(
 
 
 @given(corrections())
-@settings(max_examples=100, deadline=None)
 def test_own_reference_and_source(case: tuple[list[str], list[Edit], list[Edit]]) -> None:
     source, reference, system = case
     judged = judge_systems([source], [reference], [[reference], [[]], [system]])

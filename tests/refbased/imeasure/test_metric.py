@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.corpus import Corpus, Version
@@ -171,14 +171,12 @@ def plain_columns(s: Sequence[str], h: Sequence[str], r: Sequence[str]) -> list[
 
 
 @given(tokens, tokens, tokens)
-@settings(max_examples=300, deadline=None)
 def test_alignment_is_that_of_the_full_table(s: list[str], h: list[str], r: list[str]) -> None:
     if s != h and s != r and h != r:
         assert align(s, h, r) == plain_columns(s, h, r)
 
 
 @given(tokens, tokens, tokens)
-@settings(max_examples=200, deadline=None)
 def test_giving_up_the_search_changes_nothing(s: list[str], h: list[str], r: list[str]) -> None:
     if s != h and s != r and h != r:
         with pytest.MonkeyPatch.context() as patch:
@@ -187,7 +185,6 @@ def test_giving_up_the_search_changes_nothing(s: list[str], h: list[str], r: lis
 
 
 @given(tokens, tokens)
-@settings(max_examples=100, deadline=None)
 def test_two_equal_sequences_stay_together(x: list[str], y: list[str]) -> None:
     for columns, same in (
         (align(x, x, y), (0, 1)),
@@ -198,7 +195,6 @@ def test_two_equal_sequences_stay_together(x: list[str], y: list[str]) -> None:
 
 
 @given(tokens, tokens, tokens)
-@settings(max_examples=100, deadline=None)
 def test_alignment_spells_the_sequences(s: list[str], h: list[str], r: list[str]) -> None:
     columns = align(s, h, r)
     assert [[t for t in row if t is not None] for row in zip(*columns, strict=True)] == (
@@ -208,7 +204,6 @@ def test_alignment_spells_the_sequences(s: list[str], h: list[str], r: list[str]
 
 
 @given(tokens, tokens)
-@settings(max_examples=100, deadline=None)
 def test_range_and_extremes(s: list[str], r: list[str]) -> None:
     # Returning the reference is perfect; returning the source gains nothing.
     counts = sentence_counts(s, [r, s], [r])[:, 0]
@@ -217,7 +212,6 @@ def test_range_and_extremes(s: list[str], r: list[str]) -> None:
 
 
 @given(tokens, st.lists(tokens, min_size=1, max_size=3), st.lists(tokens, min_size=1, max_size=3))
-@settings(max_examples=50, deadline=None)
 def test_many_at_once_equal_one_by_one(
     s: list[str], hyps: list[list[str]], refs: list[list[str]]
 ) -> None:

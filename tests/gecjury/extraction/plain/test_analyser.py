@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("rapidfuzz")
@@ -115,7 +115,6 @@ SENTENCES = st.lists(WORDS, max_size=9).map(" ".join)
 
 
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
 def test_edits_give_the_correction_in_order_and_apart(pairs: list[tuple[str, str]]) -> None:
     sources, lines = [source for source, _ in pairs], [line for _, line in pairs]
     (found,) = extract(sources, [lines], "none", runtime=FRESH).edits
@@ -129,7 +128,6 @@ def test_edits_give_the_correction_in_order_and_apart(pairs: list[tuple[str, str
 
 
 @given(SENTENCES, SENTENCES)
-@settings(max_examples=60, deadline=None)
 def test_large_sentences_are_aligned_as_small_ones(source: str, corrected: str) -> None:
     """The matrix in numpy and the narrow band give one alignment."""
     reader = PlainReader()

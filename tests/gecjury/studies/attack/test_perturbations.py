@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.studies.attack.perturbations import (
@@ -66,7 +66,6 @@ def test_noise_hits_one_word_in_five() -> None:
 TEXTS = st.lists(st.sampled_from(["", "a", "A b .", ". .", "some more words here ,"]), min_size=1)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(list(PERTURBATIONS)), TEXTS, st.integers(0, 5))
 def test_no_share_changes_nothing_and_a_seed_damages_alike(
     name: str, lines: list[str], seed: int
