@@ -5,7 +5,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Two processes, which begin in different halves of the tests: fewer fixtures are made twice.
+TWO := -n 2 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+# Without compiled modules, every process that tests start compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-slow test-all test-browser test-vllm test-minimum test-documented lint format wheel docs release-check clean
 
@@ -13,18 +18,20 @@ demo: $(VENV)/.core
 	$(BIN)/gecjury demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest $(TWO)
 
+# Tests marked slow; those that draw their examples, with sixteen times as many; those on Ray.
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest $(TWO) -m slow
+	$(BIN)/python -m pytest $(TWO) -m hypothesis --hypothesis-profile=thorough
 	$(BIN)/python -m pytest -m ray tests/gecjury/datasets
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not vllm and not browser and not documented and not ray'
+	$(BIN)/python -m pytest $(TWO) -m 'not vllm and not browser and not documented and not ray'
 
 # Commands of README and docs on real data, a quarter of an hour.
 test-documented: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m documented
+	$(BIN)/python -m pytest $(TWO) -m documented
 
 # The comparison page in Debian's Chromium, without a display.
 test-browser: $(VENV)/.dev
