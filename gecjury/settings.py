@@ -112,7 +112,6 @@ def option(default: Any = REQUIRED, *flags: str, **extra: Any) -> Any:
     return dataclasses.field(default=default, metadata={_OPTION: Extra(flags=flags, **extra)})
 
 
-@functools.lru_cache(maxsize=512)
 def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
     """Return every option that a settings class declares, in the order of its fields.
 
@@ -122,6 +121,11 @@ def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
         settings: a dataclass with a docstring.
         hidden: add the fields that Python alone can set.
     """
+    return _options_of(settings, hidden)
+
+
+@functools.lru_cache(maxsize=512)  # every parser of a command asks for the same classes
+def _options_of(settings: type, hidden: bool) -> tuple[Option, ...]:
     hints = typing.get_type_hints(settings)
     meanings: dict[str, str] = {}
     # Base classes come first: a subclass may describe an inherited field anew.
