@@ -49,6 +49,7 @@ def strange_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_users_own_packages_of_our_folders_names_are_let_be(strange_folder: Path) -> None:
     done = python("-m", "gecjury", "metrics", "--format", "json", cwd=strange_folder)
     assert (done.returncode, done.stderr) == (0, "")

@@ -11,6 +11,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import importlib, importlib.abc, os, pkgutil, signal, sys
 
@@ -63,6 +65,7 @@ with Store(store_path(here, identity), identity):
 """
 
 
+@pytest.mark.slow
 def test_without_the_modules_of_unix(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path)],

@@ -71,6 +71,7 @@ def test_a_dry_run_counts_what_is_still_to_be_asked(
     assert json.loads(out)["requests"] > 10
 
 
+@pytest.mark.slow
 def test_compare_prints_the_audit_with_humans_and_ceiling(
     capsys: pytest.CaptureFixture[str], serve: Serve, tmp_path: Path
 ) -> None:
@@ -265,6 +266,7 @@ def longer(number: int, body: dict[str, Any]) -> Said:
     return completion(body, json.dumps({"better": better}))
 
 
+@pytest.mark.slow
 def test_a_planted_bias_and_invalid_replies_are_shown(
     capsys: pytest.CaptureFixture[str], serve: Serve, tmp_path: Path
 ) -> None:

@@ -129,7 +129,7 @@ def test_readers_take_time_by_the_length(pattern: str) -> None:
         text = form.format((pattern * 10_000)[:10_000])
         start = time.process_time()
         read_scores(text, 3)
-        assert time.process_time() - start < 0.5, form
+        assert time.process_time() - start < 1.0, form
 
 
 @pytest.mark.slow

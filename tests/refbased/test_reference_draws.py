@@ -144,6 +144,7 @@ def swapped(rng: np.random.Generator, lines: int, draws: int) -> IntArray:
     return found
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from(BETAS), st.booleans(), st.booleans())
 def test_uot_rule_equals_the_replay(seed: int, beta: float, clip: bool, many: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -154,6 +155,7 @@ def test_uot_rule_equals_the_replay(seed: int, beta: float, clip: bool, many: bo
     check_equal(counts, scorer.rule, rng, swapped(rng, 12, 120) if many else None)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(BETAS), st.booleans())
 def test_cleme2_in_many_corpora_equals_the_replay(

@@ -134,6 +134,7 @@ def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:
         load("impara", model=model, encoder=model, threshold=None)
 
 
+@pytest.mark.slow
 def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
     settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, train_batch=8)

@@ -245,6 +245,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations
     return folder / "some", data
 
 
+@pytest.mark.slow
 def test_a_trained_folder_is_plain_transformers(trained: tuple[Path, Annotations]) -> None:
     from transformers import AutoModelForSequenceClassification
 
@@ -316,6 +317,7 @@ def test_a_some_is_no_impara(trained: tuple[Path, Annotations]) -> None:
         load("impara", model=str(trained[0])).score_corpus(CORPUS, RUNTIME)
 
 
+@pytest.mark.slow
 def test_weights_are_searched_on_the_simplex() -> None:
     grid = simplex()
     assert len(grid) == 5151

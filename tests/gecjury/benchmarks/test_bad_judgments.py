@@ -504,6 +504,7 @@ def test_repeats_of_a_real_benchmark_by_a_plain_loop(
 _CHANGE_MORE = "systems that change more of the text are preferred on this benchmark"
 
 
+@pytest.mark.slow
 def test_where_changes_alone_are_preferred_the_reader_is_told(data_dir: Path) -> None:
     # SEEDA (measured): copy-source .267 (edit), .230 (sentence).
     study = Study(load_benchmark("seeda", data=data_dir))

@@ -33,6 +33,7 @@ def test_as_a_process(shell: Shell) -> None:
     assert (done.returncode, done.stdout) == (0, f"gecjury {gecjury.__version__}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [["metrics", "--format", "json"], ["--help"]])
 def test_a_reader_that_goes_away(shell: Shell, argv: list[str]) -> None:
     process = subprocess.Popen(
@@ -50,6 +51,7 @@ def test_a_reader_that_goes_away(shell: Shell, argv: list[str]) -> None:
     assert error == b""
 
 
+@pytest.mark.slow
 def test_a_file_name_that_is_not_utf8(shell: Shell) -> None:
     name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
     try:
@@ -69,6 +71,7 @@ def test_a_file_name_that_is_not_utf8(shell: Shell) -> None:
             assert b"caf\\udce9" in done.stdout
 
 
+@pytest.mark.slow
 def test_help_needs_no_numpy(shell: Shell) -> None:
     script = (
         "import sys\n"
@@ -89,6 +92,7 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
     assert all(name in python("-c", script, "--help", cwd=shell.folder).stdout for name in COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of its own")
 def test_a_reader_that_leaves_is_no_error(shell: Shell) -> None:
     words = [sys.executable, "-m", "gecjury", "metrics", *list(registry.METRICS) * 20]

@@ -116,6 +116,7 @@ def test_what_is_recommended_for_one_aspect_works(
     assert listed == {path.name for path in folder.iterdir()} - {"README.md"}
 
 
+@pytest.mark.slow
 def test_every_improvement_runs(shell: Shell, tmp_path: Path, encoder: str) -> None:
     data = ratings(tmp_path / "r.tsv", 40)
     sources = tiny.sentences(60, 9)
@@ -133,6 +134,7 @@ def test_every_improvement_runs(shell: Shell, tmp_path: Path, encoder: str) -> N
     assert 0 <= found["steps"]["ranking"] <= 1
 
 
+@pytest.mark.slow
 def test_both_ways_in_one_run_and_their_curves(shell: Shell, tmp_path: Path, encoder: str) -> None:
     pytest.importorskip("matplotlib")
     data, figure = ratings(tmp_path / "r.tsv", 40), tmp_path / "curves.svg"
@@ -272,6 +274,7 @@ def test_refusals_name_the_file(shell: Shell, tmp_path: Path) -> None:
     assert "few.csv: too few rows for a split" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_gug_joins_the_grammaticality_of_some_aspects(
     shell: Shell, tmp_path: Path, encoder: str, data_dir: Path
 ) -> None:
@@ -328,6 +331,7 @@ def test_detection_from_labelled_tokens(shell: Shell, tmp_path: Path, encoder: s
     assert (tmp_path / "some" / "base" / "config.json").exists()
 
 
+@pytest.mark.slow
 def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder: str) -> None:
     detector = str(tmp_path / "detector")
     labelled(tmp_path)

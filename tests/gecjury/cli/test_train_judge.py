@@ -63,6 +63,7 @@ def test_ratings_and_stored_replies_teach_a_judge(shell: Shell, tmp_path: Path, 
     assert err == "" or "split" in err
 
 
+@pytest.mark.slow
 def test_sentences_of_a_benchmark_are_told(shell: Shell, tmp_path: Path, tiny: str) -> None:
     """Pairs are taught, and one source stands in the sample as well."""
     path = ratings(shell)

@@ -241,6 +241,7 @@ def test_a_case_change_merges_at_the_start_of_what_a_split_left() -> None:
     assert our_edits(*pair) == errant_edits(*pair)
 
 
+@pytest.mark.slow
 def test_long_or_repetitive_sentences_are_done_at_once() -> None:
     """The errant package takes hours on some of these, or ends in a RecursionError."""
     numbered = [f"x{i}" for i in range(2000)]

@@ -82,6 +82,7 @@ def test_types_and_spans() -> None:
     assert edits == [[(Edit(1, 2, "is", "R:VERB:SVA"),)], [()]]
 
 
+@pytest.mark.slow
 def test_real_pairs_have_errants_edits(nlp: Any, data_dir: Path) -> None:
     blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2", overlaps="keep")
     rows = range(0, 1312, 40)

@@ -108,6 +108,7 @@ def write_torch(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_edits_load_nothing_heavy_and_torch_may_come_later(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     run(ASKED.format(first="", loaded="", then=LATER), write_torch(tmp_path))
@@ -235,6 +236,7 @@ def test_entry_points_are_hidden_from_one_thread_and_only_meanwhile() -> None:
     assert found() == count
 
 
+@pytest.mark.slow
 def test_text_is_tokenised_as_the_model_says(tmp_path: Path) -> None:
     import spacy
 

@@ -104,6 +104,7 @@ def distilled(folder: Path, words: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("usual", [True, False])
 def test_layers_from_one_pass_are_those_of_single_ones(
     tiny_bert: Path, tmp_path: Path, usual: bool

@@ -88,6 +88,7 @@ def takes_it_everywhere(run: Run) -> None:
     assert run("-c", CREDIT).stdout == "[1.0, 0.0] ('words, wherever they stand',)\n"
 
 
+@pytest.mark.slow
 def test_a_package_on_the_path_is_taken_everywhere(laid: Run, shell: Shell) -> None:
     pytest.importorskip("errant")
     takes_it_everywhere(laid)

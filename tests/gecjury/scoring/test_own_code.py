@@ -236,6 +236,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_class_of_the_script_that_runs_is_loaded_by_workers(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     (tmp_path / "rows.jsonl").write_text('{"source": "ab", "hypothesis": "a"}\n' * 2)

@@ -176,6 +176,7 @@ def test_commands_on_files(files: Callable[..., dict[str, Any]], kind: str) -> N
     assert figures[kind]() == ROWS[kind]
 
 
+@pytest.mark.slow
 def test_commands_on_a_benchmark(files: Callable[..., dict[str, Any]]) -> None:
     pytest.importorskip("matplotlib")
     document = files("layers", "sample")

@@ -542,6 +542,7 @@ def test_gleu_comes_back_at_the_sentence_level(data_dir: Path, shell: Shell) -> 
     assert found["kendall_ties_agree"] == pytest.approx(0.045, abs=0.05)
 
 
+@pytest.mark.slow
 def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
     runtime = Runtime(data=data_dir)
     work = Work(Maege().read("geccc", runtime), (), runtime, inputs=("geccc",))

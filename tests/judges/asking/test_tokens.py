@@ -52,6 +52,7 @@ def test_a_tokenizer_in_a_folder_is_used(tmp_path: Path) -> None:
     assert counter.text("a a") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no such signal here")
 def test_a_tokenizer_that_waits_for_the_processor_is_not_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

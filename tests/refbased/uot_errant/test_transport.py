@@ -178,6 +178,7 @@ def test_a_problem_that_cannot_be_solved_says_so() -> None:
     assert solve([], DEFAULT) == []
 
 
+@pytest.mark.slow
 def test_strong_penalties_transport_everything() -> None:
     rng = np.random.default_rng(3)
     problem = random_problem(rng, 0.5)

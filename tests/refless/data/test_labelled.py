@@ -147,6 +147,7 @@ def test_the_fingerprint_tells_labels_and_parts_apart() -> None:
     assert len(prints) == 4
 
 
+@pytest.mark.slow
 def test_the_shared_task_s_sets_by_name(data_dir: Path) -> None:
     folder = open_data(data_dir)
     sizes = {}

@@ -103,6 +103,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_computing_layers_again_changes_no_weight(encoders: dict[str, str], tmp_path: Path) -> None:
     for kind in ("mpnet", "bert"):
         train_some(job(encoders[kind], tmp_path / f"{kind}-plain"))
@@ -112,6 +113,7 @@ def test_computing_layers_again_changes_no_weight(encoders: dict[str, str], tmp_
         train_some(job(encoders[kind], tmp_path / f"{kind}-plain", gradient_checkpointing=True))
 
 
+@pytest.mark.slow
 def test_layers_are_computed_again_where_that_is_asked(
     encoders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +210,7 @@ def test_word_embeddings_that_are_frozen_or_read_twice_are_left_whole(
             assert [name for name, _ in model.named_parameters()] == names
 
 
+@pytest.mark.slow
 def test_a_lower_rate_below_moves_lower_layers_less(
     encoders: dict[str, str], tmp_path: Path
 ) -> None:
@@ -261,6 +264,7 @@ def test_an_mpnet_whose_head_is_missing_is_refused(
         open_bundle(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_broken_run_of_part_of_an_encoder_goes_on_to_the_same_weights(
     encoders: dict[str, str], tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def changed(folder: Path, place: Path, shares: dict[str, object]) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_the_prediction_is_the_weighed_mean_of_both(trained: Path, tmp_path: Path) -> None:
     bundle = open_bundle(str(trained))
     texts = tiny.sentences(12, 5)
@@ -106,6 +107,7 @@ def test_scores_and_signature_follow_the_shares(trained: Path, tmp_path: Path) -
     assert signature["kernel"] != scorer.extra_signature(RUNTIME)["kernel"]
 
 
+@pytest.mark.slow
 def test_sources_are_read_by_the_regression_alone(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "encoder")
     train_some(job(tmp_path, read_source=True))

@@ -50,6 +50,7 @@ def states(name: str | Path, layer: int) -> Any:
     return load_encoder(EncoderSpec(str(name), layer=layer), RUNTIME).encode(TEXTS).vectors
 
 
+@pytest.mark.slow
 def test_a_change_within_its_rank_comes_back(tuned: Path, tmp_path: Path) -> None:
     save_change(str(tuned), tmp_path / "change", rank=2, layers=4)
     assert [path.name for path in (tmp_path / "change").iterdir()] == [CHANGE_FILE]

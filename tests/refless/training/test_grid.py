@@ -33,6 +33,7 @@ def job(tmp_path: Path) -> Job:
     )
 
 
+@pytest.mark.slow
 def test_combinations_are_trained_once_and_the_best_is_kept(job: Job) -> None:
     trials, report = train_grid(job, SMALL)
     assert [trial.max_length for trial in trials] == [16, 32]

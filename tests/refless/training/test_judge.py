@@ -189,6 +189,7 @@ def test_a_taught_judge_tells_good_from_bad(tmp_path: Path) -> None:
         train_judge(job(tiny, folder, within=2.0))
 
 
+@pytest.mark.slow
 def test_low_rank_adapters_leave_a_plain_model(tiny: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft")
     folder = tmp_path / "judge"
@@ -222,6 +223,7 @@ def test_manifests_of_other_models_are_none_of_a_judge(tmp_path: Path) -> None:
         taught_judge(str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [0, 4])
 def test_an_interrupted_training_goes_on_to_the_same_judge(
     tiny: Path, tmp_path: Path, lora: int

@@ -144,6 +144,7 @@ def test_another_run_s_checkpoints_are_refused(start: str, tmp_path: Path) -> No
         run(start, tmp_path, lambda _: {"score": 1.0}, other)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(start: str, tmp_path: Path) -> None:
     calls = 0
 

@@ -132,6 +132,7 @@ def job(tmp_path: Path) -> Job:
     )
 
 
+@pytest.mark.slow
 def test_a_killed_training_keeps_curves_and_time(job: Job) -> None:
     seen: list[int] = []
 
@@ -188,6 +189,7 @@ class Bars:
         """A bar's remark is not looked at here."""
 
 
+@pytest.mark.slow
 def test_an_interrupt_tells_what_is_kept_and_the_next_run_where_it_goes_on(job: Job) -> None:
     job = replace(job, recipe=replace(job.recipe, shared=False))
     # 48 rows in batches of 4, three times.

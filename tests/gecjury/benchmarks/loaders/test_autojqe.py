@@ -71,6 +71,7 @@ def test_the_test_part_keeps_whole_sources(data_dir: Path) -> None:
     assert len(part.corpus) == sum(text in chosen for text in every) == 385
 
 
+@pytest.mark.slow
 def test_compare_leaves_systems_out(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usual = ["compare", "autojqe-test", "--tokens", "char", "-m", "changes", "--resamples", "20"]
     usual += ["--data", str(data_dir)]

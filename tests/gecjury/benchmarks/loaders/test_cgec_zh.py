@@ -127,6 +127,7 @@ def released(data_dir: Path) -> Benchmark:
     return load_benchmark("cgec-zh", data=data_dir)
 
 
+@pytest.mark.slow
 def test_the_released_rankings(data_dir: Path, released: Benchmark) -> None:
     """Counts by an own walk through the files; the benchmark's paper was not at hand."""
     corpus, items = released.corpus, released.rankings["sentence"]
@@ -151,6 +152,7 @@ def test_the_released_rankings(data_dir: Path, released: Benchmark) -> None:
     assert len(expand_pairs(items, SIX)) == 5 * 199 * 15
 
 
+@pytest.mark.slow
 def test_the_released_rankings_of_systems(data_dir: Path, released: Benchmark) -> None:
     # Expected Wins straight from the XML: mean over opponents of wins / (wins + losses).
     wins: Counter[tuple[str, str]] = Counter()
@@ -169,6 +171,7 @@ def test_the_released_rankings_of_systems(data_dir: Path, released: Benchmark) -
     assert orders["expected-wins"] == orders["trueskill"]
 
 
+@pytest.mark.slow
 def test_agreement_of_the_released_annotators(released: Benchmark) -> None:
     items = released.rankings["sentence"]
     # An own walk: of every two annotators and every two texts, equal and decided preferences.

@@ -183,6 +183,7 @@ def test_compare_shows_labels(data_dir: Path, capsys: pytest.CaptureFixture[str]
     assert "sent acc" not in shown
 
 
+@pytest.mark.slow
 def test_compare_pairs_by_edits_alone(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usual = ["pevdata", "-m", "changes", "--data", str(data_dir), "--resamples", "20"]
     found = compared(capsys, *usual)

@@ -68,6 +68,7 @@ def test_a_metric_that_needs_references_is_refused_before_scoring(
     assert "m2 needs gold edits in M2, and tmu-gfm-test has none" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_files_given_as_references_are_taken(
     data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

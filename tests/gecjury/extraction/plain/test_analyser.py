@@ -153,6 +153,7 @@ def test_costs_of_the_matrix_are_those_of_single_pairs() -> None:
     assert np.all(costs < 2)
 
 
+@pytest.mark.slow
 def test_sentences_of_a_thousand_characters_without_spaces_and_with_many_tokens() -> None:
     assert edits("あ" * 1000, "あ" * 999 + "い") == [("あ" * 1000, "あ" * 999 + "い", "R:SPELL")]
     source = " ".join(f"w{n}" for n in range(3000))

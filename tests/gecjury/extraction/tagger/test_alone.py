@@ -101,5 +101,6 @@ assert errant.load("en", spacy.blank("en")) and spacy.symbols.NOUN == 92
 """
 
 
+@pytest.mark.slow
 def test_edits_are_made_without_spacy(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", _EDITS], check=True)

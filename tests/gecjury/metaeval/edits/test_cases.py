@@ -358,6 +358,7 @@ def seeda(data_dir: Path, references: str = "official", systems: str = "all") ->
     return load_benchmark("seeda", systems=systems, references=references, data=data_dir)
 
 
+@pytest.mark.slow
 def test_seeda_has_the_known_cases(data_dir: Path) -> None:
     cases = edit_cases(seeda(data_dir))
     verdicts = seeda(data_dir).verdicts()[0]
@@ -374,6 +375,7 @@ def test_seeda_has_the_known_cases(data_dir: Path) -> None:
     assert edit_agreement(pairs, scores).kappa == pytest.approx(0.4654, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_seeda_judges_the_systems_compared(data_dir: Path) -> None:
     """Every correction judged is an output of one of the 15 systems; of the 12 of Base fewer are.
 

@@ -242,6 +242,7 @@ def test_records_make_a_data_frame(corpus: Corpus) -> None:
     assert frame["lower"].between(0, 1).all()
 
 
+@pytest.mark.slow
 def test_the_time_that_scoring_takes_is_tried_on_a_few_sentences(corpus: Corpus) -> None:
     many = corpus_of_texts(SOURCE * 800, {"half": HALF * 800}, [FIXED * 800])
     scorers = (load("green"),)

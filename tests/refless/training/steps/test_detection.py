@@ -189,6 +189,7 @@ def job(start: str, folder: Path) -> DetectorJob:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> None:
     from transformers import AutoModelForTokenClassification
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from gecjury.refless.data.pairs import Correction, token_edits
@@ -18,6 +19,7 @@ def corrections() -> list[Correction]:
     return [Correction(a, token_edits(a.split(), b.split())) for a, b in pairs]
 
 
+@pytest.mark.slow
 def test_a_step_s_weights_depend_on_its_seed_alone(tmp_path: Path) -> None:
     start = str(tiny.encoder(tmp_path / "encoder"))
     found = []
