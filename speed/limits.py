@@ -79,6 +79,16 @@ def matrix_rate(numbers: str) -> float:
 _PRODUCT = ((2048, 768), (768, 3072))
 
 
+_NO_BFLOAT16 = "not tried: this processor has no products of bfloat16"
+
+
+def _multiplies_bfloat16() -> bool:
+    """Return True if the processor has products of bfloat16; others take minutes for seconds."""
+    import torch
+
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
 def _beside_rate(numbers: str, call: Callable[[], T]) -> tuple[T, float, float]:
     """Return a result, its processor seconds, and the matrix rate before or after it."""
     before = matrix_rate(numbers)
@@ -101,6 +111,9 @@ def _encoders(options: Options) -> Iterator[Claim]:
             yield checked(label, "not tried: no model; name its folder with --mpnet DIR")
             continue
         for dtype in numbers:
+            if dtype == "bfloat16" and not _multiplies_bfloat16():
+                yield checked(f"{label}, {dtype}", _NO_BFLOAT16)
+                continue
             forget()
             spec = EncoderSpec(str(name), dtype=dtype)
             encoder = load_encoder(spec, Runtime(device="cpu", use_cache=False))
@@ -186,6 +199,9 @@ def _trainings(options: Options) -> Iterator[Claim]:
             "train impara --recipe small": (*impara, "--recipe", "small"),
         }
         for number, (label, argv) in enumerate(commands.items()):
+            if not _multiplies_bfloat16() and ("--bf16" in argv or "--recipe" in argv):
+                yield checked(f"gecjury {label}", _NO_BFLOAT16)
+                continue
             quiet = ["-o", str(folder / f"out{number}"), "--check", "--no-cache", "-q"]
             # Otherwise this training would reuse the edits that an earlier one weighed.
             forget()
