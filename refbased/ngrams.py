@@ -134,7 +134,7 @@ def count_overlaps(
         zeros(systems, count, refs) if absent else None,
     )
     # Once a block of some size was freed, glibc keeps as much freed memory for the next request.
-    # Otherwise a tenth of the time goes into pages that the system hands out anew for every run.
+    # Otherwise the system hands out the same pages anew for every run, which takes time.
     np.empty(_KEPT, np.uint8)
     table = _Table()
     most = _CHUNK_TOKENS * (_WORD if unit == "word" else 1)
@@ -237,8 +237,8 @@ def _mark_wide_blanks(white: BoolArray, letters: NDArray[np.uint8]) -> None:
     for blanks in _WIDE_BLANKS:
         places = leads[:, None] + np.arange(blanks.shape[1])
         bytes_of = letters.take(places, mode="clip")
-        found = (bytes_of[:, None] == blanks).all(axis=2).any(axis=1)
-        white[places[found]] = True
+        are_blank = (bytes_of[:, None] == blanks).all(axis=2).any(axis=1)
+        white[places[are_blank]] = True
 
 
 def _characters(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
