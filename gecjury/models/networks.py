@@ -275,7 +275,7 @@ def cut_length(tokenizer: Any, wanted: int) -> int:
 def read_network(
     checkpoint: Checkpoint, config: Any, kind: NetworkKind, **options: Any
 ) -> tuple[Any, frozenset[str]]:
-    """Load a network with the checkpoint's weights, on the CPU, in evaluation mode.
+    """Load a network with the checkpoint's weights in 32 bits, on the CPU, in evaluation mode.
 
     Safetensors are read by transformers; a `.bin` is read by weights-only loading and handed over.
     The network reads two word pieces before it is returned. Later it raises `InputError` for a
@@ -298,7 +298,9 @@ def read_network(
     import torch
     import transformers
 
-    options |= {"config": config, "output_loading_info": True}
+    # transformers 5 loads the numbers that the files hold. In bfloat16, whose steps are 1/256 of a
+    # weight, most updates of a training would round to nothing.
+    options |= {"config": config, "output_loading_info": True, "dtype": torch.float32}
     with loading_errors(checkpoint):
         # A folder's weights are all of one kind.
         if checkpoint.weights[0].suffix == ".safetensors":

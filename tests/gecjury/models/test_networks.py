@@ -111,6 +111,18 @@ def test_what_the_files_lack_is_told(tmp_path: Path) -> None:
     refuse_missing(checkpoint, config, frozenset(), "a whole one")
 
 
+def test_weights_of_bfloat16_are_loaded_in_32_bits(tmp_path: Path) -> None:
+    folder = tiny.language_model(tmp_path / "lm")
+    stored = transformers.AutoModelForCausalLM.from_pretrained(folder).to(torch.bfloat16)
+    stored.save_pretrained(folder)
+    checkpoint = resolve(str(folder))
+    config = read_config(checkpoint)
+    network, _ = read_network(checkpoint, config, "next-word")
+    assert {values.dtype for values in network.parameters()} == {torch.float32}
+    # A taught judge is saved in the numbers of the model that was taught.
+    assert config.dtype == torch.bfloat16
+
+
 def test_tied_weights_are_not_missing(tmp_path: Path) -> None:
     folder = tiny.language_model(tmp_path / "lm")
     checkpoint = resolve(str(folder))
