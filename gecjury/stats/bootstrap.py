@@ -14,7 +14,7 @@ Interval = tuple[float, float]
 """Lower and upper bound; NaN where no draw gave a value."""
 
 Seed = int | Sequence[int] | np.random.Generator
-"""Where random numbers come from; a generator goes on from where it stands."""
+"""The source of random numbers; a generator continues from its current state."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Resampled:
     """Resampled corpora and sets of systems.
 
     Attributes:
-        sentences: B × N sentence indices, each row ascending; None where sentences are kept.
-        systems: B × S system indices; None where systems are kept.
-        counts: B × N, how often each sentence stands in each draw; one row of ones without draws.
+        sentences: B × N sentence indices, each row ascending; None if sentences are not drawn.
+        systems: B × S system indices; None if systems are not drawn.
+        counts: B × N, how often each draw contains each sentence; one row of ones without draws.
         size: B.
-        width: number of systems that the indices count; None if as many are drawn.
+        width: number of systems that the indices refer to; None if as many are drawn.
     """
 
     sentences: IntArray | None
@@ -37,7 +37,7 @@ class Resampled:
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """Return how often each system stands in each draw, B × S; None where systems are kept."""
+        """Return how often each draw contains each system, B × S; None if systems are not drawn."""
         if self.systems is None:
             return None
         return draw_weights(self.systems, self.width or self.systems.shape[1])
@@ -53,8 +53,8 @@ def make_resampled(
 ) -> Resampled:
     """Draw corpora and sets of systems with replacement, each of the original's size.
 
-    The sentences of a draw stand in the order of the file, so that whatever depends on the order
-    (TrueSkill in one pass, references chosen against a running total) depends on it as it does in
+    The sentences of a draw are in the order of the file. So computations that depend on the order
+    (TrueSkill in one pass, references chosen against a running total) depend on it as they do in
     the corpus itself.
 
     Args:
@@ -64,7 +64,8 @@ def make_resampled(
         sentences: N.
         systems: S.
         seed: the seed of the generator.
-        among: the systems that are drawn from, as many as there are of them; by default all.
+        among: the systems that are drawn from; a draw has as many as there are here. By default
+            all.
     """
     rng = np.random.default_rng(seed)
     lines = groups = None
@@ -83,16 +84,16 @@ def sentence_draws(sentences: int, resamples: int, seed: Seed) -> IntArray:
 
 
 def sentence_counts(sentences: int, resamples: int, seed: Seed) -> FloatArray:
-    """Return how often `sentence_draws` has each sentence, resamples × sentences."""
+    """Return how often `sentence_draws` draws each sentence, resamples × sentences."""
     return draw_weights(sentence_draws(sentences, resamples, seed), sentences)
 
 
 def group_counts(groups: int, resamples: int, seed: Seed) -> FloatArray:
-    """Return how often each group stands in each resample, resamples × groups.
+    """Return how often each resample contains each group, resamples × groups.
 
-    Without groups there is no resample. The counts are drawn at once, by their multinomial law, so
-    that no index is held: groups (the sources of judged edits) may be very many. The law is that of
-    `sentence_counts`.
+    Without groups there is no resample. There may be very many groups (the sources of judged
+    edits), so the counts are drawn directly from their multinomial distribution, without indices
+    in memory. The distribution is that of `sentence_counts`.
     """
     if not groups:
         return np.zeros((0, 0))
@@ -101,7 +102,7 @@ def group_counts(groups: int, resamples: int, seed: Seed) -> FloatArray:
 
 
 def draws_within(parts: IntArray, resamples: int, rng: np.random.Generator) -> IntArray:
-    """Return resampled corpora that hold as many sentences of every part as the corpus does.
+    """Return resampled corpora with as many sentences of every part as the corpus has.
 
     Args:
         parts: the part of each sentence, from 0.
@@ -121,16 +122,16 @@ def draws_within(parts: IntArray, resamples: int, rng: np.random.Generator) -> I
 def interval(
     values: FloatArray, confidence: float = 0.95, observed: float | None = None
 ) -> tuple[Interval, int]:
-    """Return the percentile interval of draws, bias-corrected where the statistic itself is given.
+    """Return the percentile interval of draws, bias-corrected if the statistic itself is given.
 
-    Draws of a correlation lie below it on average, since they are noisier than the data, and their
-    percentiles with them. The correction (BC of Efron 1981) asks how many of the draws lie below
+    Draws of a correlation, and so their percentiles, are lower than it on average, since draws are
+    noisier than the data. The correction (BC of Efron 1981) counts how many of the draws are below
     the figure and moves the percentiles by twice as much, in normal deviates.
 
     Args:
         values: shape (B,); NaN where a draw does not define the statistic.
         confidence: share of draws between the bounds, above 0 and below 1.
-        observed: the statistic of the data themselves; None or NaN for plain percentiles.
+        observed: the statistic of the data itself; None or NaN for plain percentiles.
 
     Returns:
         The bounds, and how many draws were dropped as undefined.
@@ -146,12 +147,12 @@ def interval(
 
 
 def _corrected(tails: FloatArray, drawn: FloatArray, observed: float) -> FloatArray:
-    """Return the shares of draws at which a bias-corrected interval ends."""
+    """Return the quantiles of the draws at which a bias-corrected interval ends."""
     from gecjury.stats.special import ndtr, ndtri
 
     near = np.abs(drawn - observed) <= 1e-12 * max(1.0, abs(observed))
     below = np.count_nonzero((drawn < observed) & ~near) + 0.5 * np.count_nonzero(near)
-    # Where all draws lie on one side, as if one more did not.
+    # If all draws are on one side, half a draw is counted on the other, so the share is not 0 or 1.
     share = min(max(below, 0.5), len(drawn) - 0.5) / len(drawn)
     ends: FloatArray = ndtr(2 * ndtri(share) + ndtri(tails))
     return ends

@@ -1,16 +1,16 @@
 """Pearson, Spearman, Kendall's τ-b and pairwise accuracy: of two vectors, and row by row.
 
-The functions named in the plural do the arithmetic, for one row as for the thousands of a bootstrap
-or a permutation test. Those in the singular drop missing points (NaN) and pass one row to them. A
-correlation that is not defined is NaN.
+The functions with plural names do the arithmetic, both for one row and for the thousands of rows of
+a bootstrap or a permutation test. Those with singular names drop missing points (NaN) and pass one
+row to them. A correlation that is not defined is NaN.
 
 Weights say how often each point of a row counts: a point drawn k times in a bootstrap counts k
-times. A point of weight 0 takes no part, and may be missing.
+times. A point of weight 0 is ignored, and may be missing.
 
-τ-b of long rows is computed by `scipy.stats.kendalltau`, which takes one row at a time. On short
+τ-b of long rows is computed by `scipy.stats.kendalltau`, which accepts one row at a time. On short
 rows it is ten times slower than a comparison of every pair. Ranks are computed here, because
-`scipy.stats.rankdata` has no weights and importing `scipy.stats` takes longer than all ranks of a
-comparison.
+`scipy.stats.rankdata` has no weights and importing `scipy.stats` takes longer than ranking all
+scores of a comparison.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 
 _CHUNK = 100  # weighted rows that are ranked at a time; bounds memory
-_LONG = 1000  # points of a row beyond which its pairs are too many to look at each
+_LONG = 1000  # the most points of a row for which all pairs are compared
 
 
 def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
@@ -70,7 +70,7 @@ def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
 def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
     """Return the share of pairs that a metric orders as human scores do (Kocmi et al. 2021).
 
-    Pairs with equal human scores are left out; a pair that the metric ties counts one half.
+    Pairs with equal human scores are left out; a pair with equal metric scores counts one half.
 
     Args:
         human: human scores, shape (systems,).
@@ -100,8 +100,8 @@ def pearsons(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) ->
     """Return Pearson's r of every row.
 
     Args:
-        x: scores, B × n, or 1 × n where all rows are of the same points.
-        y: scores of the same things, likewise.
+        x: scores, B × n, or 1 × n if all rows have the same scores.
+        y: scores of the same things, of either shape.
         weights: count of each point, B × n; None for once.
 
     Returns:
@@ -109,7 +109,7 @@ def pearsons(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) ->
         where either side is constant.
     """
     defined = _varies(x, weights, finite=True) & _varies(y, weights, finite=True)
-    # Points that many rows share are centred once for all: their mean is near that of every row.
+    # Points shared by many rows are centred only once: their mean is near that of every row.
     shared = len(x) == len(y) == 1 and bool(np.isfinite(x).all() and np.isfinite(y).all())
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b = (_standard(side, None if shared else weights) for side in (x, y))
@@ -118,7 +118,7 @@ def pearsons(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) ->
             sums = weights @ np.concatenate([a, b, *products]).T
             r = pearson_of_sums(weights.sum(axis=1), *sums.T)
         else:
-            # Around its own mean a row sums up to 0.
+            # A row minus its own mean sums up to 0.
             r = _pearson_around_0(*(_totals(part, weights) for part in products))
     return np.where(defined, r, np.nan)
 
@@ -139,10 +139,11 @@ def pearson_of_sums(
 ) -> FloatArray:
     """Return Pearson's r from the weight of all points and Σx, Σy, Σx², Σy², Σxy, elementwise.
 
-    Sums of values near 0 lose little by cancellation: shift both by about their means.
+    Subtract roughly the mean from both sides first: sums of values near 0 lose little precision by
+    cancellation.
 
     Returns:
-        Of the sums' shape.
+        An array of the sums' shape.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (xx - x * x / total) * (yy - y * y / total)
@@ -154,8 +155,8 @@ def spearmans(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -
     """Return Spearman's ρ of every row: Pearson's r of the ranks, ties sharing their mean rank.
 
     Args:
-        x: scores, B × n, or 1 × n where all rows are of the same points.
-        y: scores of the same things, likewise.
+        x: scores, B × n, or 1 × n if all rows have the same scores.
+        y: scores of the same things, of either shape.
         weights: count of each point, B × n; None for once.
 
     Returns:
@@ -171,8 +172,8 @@ def spearmans(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -
         return np.concatenate(parts)
     defined = _varies(x, weights) & _varies(y, weights)
     with np.errstate(invalid="ignore"):
-        # The mean of n ranks is (n + 1) / 2, whatever the ties. What is left are halves, whose
-        # products and sums are exact.
+        # The mean of n ranks is (n + 1) / 2, whatever the ties. The differences from it are
+        # multiples of one half, whose products and sums are exact.
         times = np.ones((1, x.shape[1])) if weights is None else weights
         middle = (times.sum(axis=1, keepdims=True) + 1) / 2
         a, b = _ranks(x, times) - middle, _ranks(y, times) - middle
@@ -184,8 +185,8 @@ def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Flo
     """Return Kendall's τ-b of every row.
 
     Args:
-        x: scores, B × n, or 1 × n where all rows are of the same points.
-        y: scores of the same things, likewise.
+        x: scores, B × n, or 1 × n if all rows have the same scores.
+        y: scores of the same things, of either shape.
         weights: count of each point, B × n whole numbers; None for once.
 
     Returns:
@@ -196,18 +197,18 @@ def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Flo
 
 
 def tau_of_pairs(balance: FloatArray, untied: FloatArray, other: FloatArray) -> FloatArray:
-    """Return Kendall's τ-b from counts of pairs, elementwise; NaN where a side ties all.
+    """Return Kendall's τ-b from counts of pairs, elementwise; NaN if a side has only ties.
 
     Args:
         balance: concordant minus discordant pairs.
         untied: pairs untied on one side.
-        other: pairs untied on the other.
+        other: pairs untied on the other side.
 
     Returns:
-        Of the counts' shape.
+        An array of the counts' shape.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        # In scipy's order, so that what is counted here and what is left to it agree to the bit.
+        # Divide in scipy's order, so that results of this function and of scipy are identical.
         tau: FloatArray = balance / np.sqrt(untied) / np.sqrt(other)
     return np.clip(tau, -1.0, 1.0)
 
@@ -218,8 +219,8 @@ def pairwise_accuracies(
     """Return pairwise accuracy of every row; human ties are left out, metric ties count one half.
 
     Args:
-        human: human scores, B × n, or 1 × n where all rows are of the same points.
-        metric: metric scores, likewise.
+        human: human scores, B × n, or 1 × n if all rows have the same scores.
+        metric: metric scores, of either shape.
         weights: count of each point, B × n; None for once.
 
     Returns:
@@ -241,19 +242,25 @@ def _totals(values: NDArray[Any], weights: FloatArray | None) -> FloatArray:
 
 
 def _varies(values: FloatArray, weights: FloatArray | None, *, finite: bool = False) -> BoolArray:
-    """Return which rows have no missing (if `finite`, no infinite) points that count, and vary."""
+    """Return True for rows that vary and whose points that count are known (and, if asked, finite).
+
+    Args:
+        values: B × n or 1 × n.
+        weights: count of each point, or None for once.
+        finite: treat infinite points as missing.
+    """
     low = high = values
     if weights is not None:
         low = np.where(weights > 0, values, np.inf)
         high = np.where(weights > 0, values, -np.inf)
-    # A missing score is neither less nor more than anything.
+    # Comparisons with NaN are False, so a row with a missing score does not count as varying.
     least, most = low.min(axis=1, initial=np.inf), high.max(axis=1, initial=-np.inf)
     varies: BoolArray = least < most
     return varies & np.isfinite(least) & np.isfinite(most) if finite else varies
 
 
 def _standard(values: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return every row's values around their mean, at most 1 in size; 0 for points of weight 0.
+    """Return every row's values minus their mean, scaled to at most 1; 0 for points of weight 0.
 
     Scaling keeps squares of tiny or huge scores within the range of a float.
     """
@@ -284,7 +291,7 @@ def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
     place = np.arange(values.shape[1])
     steps = ascending[:, 1:] != ascending[:, :-1]
     ends = np.ones((len(values), 1), dtype=np.bool_)
-    # The first and the last place of each place's equals.
+    # The first and the last place of the values equal to that at each place.
     first = np.maximum.accumulate(np.where(np.hstack([ends, steps]), place, 0), axis=1)
     last = np.where(np.hstack([steps, ends]), place, len(place))
     last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
@@ -296,7 +303,7 @@ def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _take(values: FloatArray, places: IntArray) -> FloatArray:
-    """Return the values at the places of each row; one row of places serves all."""
+    """Return the values at the places of each row; one row of places is used for all rows."""
     if len(places) == 1:
         return values[:, places[0]]
     return np.take_along_axis(values, places, 1)
@@ -325,7 +332,7 @@ def _pair_sums(
         return _long_pair_sums(x, y, weights, defined)
     first, second = np.triu_indices(x.shape[1], 1)
     totals = np.empty((3, max(len(x), len(y), 1 if weights is None else len(weights))))
-    # Sums of whole numbers, which are the same however many rows are taken at a time.
+    # These are sums of whole numbers, so the number of rows in a block does not change them.
     for part in blocks(totals.shape[1], len(first)):
         left, right = (side if len(side) == 1 else side[part] for side in (x, y))
         a, b = signs(left[:, first], left[:, second]), signs(right[:, first], right[:, second])
@@ -343,16 +350,16 @@ def _long_pair_sums(
 ) -> FloatArray:
     """Return `_pair_sums` of the defined rows in n log n steps, NaN for the others.
 
-    τ-b is the balance divided by the root of the pairs untied on either side. All three are whole
-    numbers below 2⁵³, so that rounding recovers them exactly from scipy's τ.
+    τ-b is the balance divided by the roots of the pairs untied on either side. All three are whole
+    numbers below 2⁵³, so rounding recovers the balance exactly from scipy's τ.
     """
     from scipy.stats import kendalltau
 
-    # A row that is not defined is not worth a sort.
+    # Rows that are not defined are not sorted.
     totals = np.full((3, len(defined)), np.nan)
     left, right = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
     for row in np.flatnonzero(defined).tolist():
-        # Every point as often as it counts.
+        # Repeat every point as often as it counts.
         times = 1 if weights is None else weights[row].astype(np.int64)
         a, b = np.repeat(left[row], times), np.repeat(right[row], times)
         untied = _untied(a), _untied(b)
@@ -373,13 +380,13 @@ def correlations(
     """Return all system-level correlations of every draw.
 
     Args:
-        human: B × S, or 1 × S where the scores stay as they are.
-        metric: likewise.
-        systems: B × S indices of resampled systems; None keeps them.
+        human: B × S, or 1 × S if the scores are the same in every draw.
+        metric: B × S or 1 × S as well.
+        systems: B × S indices of resampled systems; None if systems are not drawn.
 
     Returns:
-        By name, shape (B,); NaN for draws of fewer than three different systems, for constant
-        scores and for missing ones.
+        Arrays of shape (B,) by name; NaN for draws of fewer than three different systems, for
+        constant scores and for missing ones.
     """
     rows = max(len(human), len(metric), 1 if systems is None else len(systems))
     width = human.shape[1]

@@ -1,4 +1,4 @@
-"""Precision, recall and F from counts; their values without any count are an argument."""
+"""Precision, recall and F from counts; an argument gives their value where there are no counts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def defined_mean(values: FloatArray, axis: int) -> FloatArray:
 def wilson_interval(count: float, total: int, confidence: float = 0.95) -> tuple[float, float]:
     """Return the score interval of a share (Wilson 1927), bounds from 0 to 1.
 
-    Unlike the bootstrap's it has a width where the share is 0 or 1.
+    Unlike the bootstrap interval it has a width where the share is 0 or 1.
 
     Args:
-        count: of those that have the property.
-        total: of all, one at least.
+        count: number of items that have the property.
+        total: number of all items, at least one.
         confidence: above 0 and below 1.
     """
     from scipy.special import ndtri
@@ -69,7 +69,7 @@ def precision_recall_f(
         beta: weight of recall.
         empty: precision where nothing is proposed, and recall where nothing is wanted. 1 is the
             rule of ERRANT's scorer, which CLEME and UOT-ERRANT share: a system that rightly
-            changes nothing is perfect. GoToScorer's authors have 0.
+            changes nothing is perfect. The authors of GoToScorer use 0.
     """
     precision, recall = ratio(tp, tp + fp, empty), ratio(tp, tp + fn, empty)
     return precision, recall, f_beta(precision, recall, beta)
@@ -80,12 +80,12 @@ def f_of_counts(
 ) -> FloatArray:
     """Return F_β as one quotient, (1 + β²)·correct / (β²·wanted + proposed), from 0 to 1.
 
-    It equals that of `precision_recall_f` except for the last digits. The official M2 scorer
-    computes it in this way and tells references apart by those digits. It is 1 where nothing is
-    proposed and nothing wanted, 0 where only one of the two is nothing.
+    It equals F_β of `precision_recall_f` except for the last digits. The official M2 scorer
+    computes it in this way and chooses between references by those digits. It is 1 where both
+    `proposed` and `wanted` are 0, and 0 where only one of them is 0.
 
     Returns:
-        In the common shape of the three.
+        An array of the common shape of the three.
     """
     square = beta * beta
     return ratio((1 + square) * correct, square * wanted + proposed, 1.0)

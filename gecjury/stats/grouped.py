@@ -24,7 +24,7 @@ from gecjury.stats.correlation import (
 from gecjury.stats.preferences import PreferenceAgreement, preference_agreement
 
 GroupBy = Literal["item", "system", "none"]
-"""`none` takes all outputs together, `item` those of one source, `system` those of one system;
+"""`none` puts all outputs in one group, `item` those of one source, `system` those of one system;
 the groups' values are averaged, and groups without a defined value are left out."""
 
 _MEASURES = {"pearson": pearsons, "spearman": spearmans, "kendall": taus}
@@ -45,40 +45,40 @@ def group_correlations(
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
-        metric: scores, likewise.
+        metric: scores, of the same shape.
         group_by: the grouping, a `GroupBy`.
-        measure: Pearson's r, Spearman's ρ or Kendall's τ-b. Two points make a correlation here
+        measure: Pearson's r, Spearman's ρ or Kendall's τ-b. Two points have a correlation here
             (of 1 or −1), as in mt-metrics-eval.
 
     Returns:
-        Between −1 and 1, a number a group: one of all outputs, or one a sentence or a system; NaN
-        where not defined.
+        One number per group, between −1 and 1: one for all outputs, or one per sentence or system;
+        NaN where not defined.
     """
-    both = ~(np.isnan(human) | np.isnan(metric))
-    rows = (_rows(table, group_by) for table in (human, metric, both.astype(np.float64)))
+    present = ~(np.isnan(human) | np.isnan(metric))
+    rows = (_rows(table, group_by) for table in (human, metric, present.astype(np.float64)))
     return _MEASURES[measure](*rows)
 
 
 def difference_sums(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> FloatArray:
-    """Return the sums of each group from which `pearson_of_differences` follows.
+    """Return the sums of each group from which `pearson_of_differences` is computed.
 
-    Over every two of n outputs the products of differences, (h − h′)·(m − m′), sum up to n times
-    the products of deviations from the group's mean.
+    Over all pairs of n outputs the products of differences, (h − h′)·(m − m′), sum up to n times
+    the sum of the products of deviations from the group's mean.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
-        metric: scores, likewise.
+        metric: scores, of the same shape.
         group_by: the grouping, a `GroupBy`.
 
     Returns:
-        Sums of h·m, h² and m² over the pairs' differences, 3 × groups; 0 without a pair.
+        Sums over the pairs' differences of h·m, h² and m², 3 × groups; 0 without a pair.
     """
     h, m = (_rows(table, group_by) for table in (human, metric))
     both = ~(np.isnan(h) | np.isnan(m))
     size = both.sum(axis=1, keepdims=True)
     deviations = []
     for values in (h, m):
-        # From the lowest of the group, so that equal values differ from their mean by exactly 0.
+        # Subtract the group's minimum, so that equal values differ from their mean by exactly 0.
         lowest = np.where(both, values, np.inf).min(axis=1, keepdims=True, initial=np.inf)
         raised = np.where(both, values - np.where(np.isfinite(lowest), lowest, 0.0), 0.0)
         means = raised.sum(axis=1, keepdims=True) / np.maximum(size, 1)
@@ -91,19 +91,20 @@ def difference_sums(human: FloatArray, metric: FloatArray, group_by: GroupBy) ->
 def pearson_of_differences(sums: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Return Pairwise Difference Pearson (PDP; DiIanni and Deutsch 2025).
 
-    Pearson's r of the differences of ratings and of scores, over every two outputs of a group and
-    all groups together. A large difference counts more than a small one. Each pair is taken in
-    both directions, so that the order of the systems does not matter.
+    This is Pearson's r of the differences of ratings and of scores, over all pairs of outputs of a
+    group and over all groups together. A large difference counts more than a small one. Each pair
+    is used in both directions, so that the order of the systems does not matter.
 
     Args:
-        sums: of `difference_sums`, 3 × groups.
-        weights: count of each group in each draw, draws × groups; None: each once.
+        sums: the result of `difference_sums`, 3 × groups.
+        weights: count of each group in each draw, draws × groups; None if each counts once.
 
     Returns:
-        Between −1 and 1, higher is better, shape (draws,) or (1,); NaN where either side ties all.
+        Between −1 and 1, higher is better, shape (draws,) or (1,); NaN where all pairs are tied on
+        either side.
     """
     total = sums.sum(axis=1)[:, None] if weights is None else sums @ weights.T
-    # The sums of all differences are 0, whatever the number of pairs.
+    # The differences sum up to 0, whatever the number of pairs.
     nothing = np.zeros(1)
     r = pearson_of_sums(np.ones(1), nothing, nothing, total[1], total[2], total[0])
     return np.where((total[1] > 0) & (total[2] > 0), r, np.nan)
@@ -111,10 +112,10 @@ def pearson_of_differences(sums: FloatArray, weights: FloatArray | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class GroupedPairs:
-    """Pairs of outputs that one group holds, as parallel arrays.
+    """Pairs of outputs within groups, as parallel arrays.
 
     Attributes:
-        preference: +1 where humans found the first better, −1 the second, 0 neither.
+        preference: +1 if humans found the first better, −1 if the second, 0 if neither.
         first: metric score of the first output.
         second: metric score of the second.
         group: number of the group.
@@ -127,12 +128,12 @@ class GroupedPairs:
 
 
 def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> GroupedPairs:
-    """Return every two outputs of every group that are rated and scored.
+    """Return all pairs of rated and scored outputs within every group.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
-        metric: scores, likewise.
-        group_by: the grouping, a `GroupBy`; groups are numbered as systems or sentences are.
+        metric: scores, of the same shape.
+        group_by: the grouping, a `GroupBy`; a group has the number of its system or sentence.
     """
     parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
     for human_row, metric_row in zip(_rows(human, group_by), _rows(metric, group_by), strict=True):
@@ -150,7 +151,8 @@ def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> Prefe
     """Return pairwise accuracy with ties (acc_eq), the mean over the groups that have pairs.
 
     Args:
-        pairs: pairs of `grouped_pairs`; over all outputs there are (systems · sentences)² / 2.
+        pairs: the result of `grouped_pairs`; over all outputs there are about
+            (systems · sentences)² / 2 pairs.
         calibrated: choose the threshold of ties; otherwise only equal scores are a tie.
 
     Returns:
@@ -159,7 +161,7 @@ def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> Prefe
     sign, left, other = pairs.preference, pairs.first, pairs.second
     if calibrated:
         return preference_agreement(sign, left, other, ties="calibrated", groups=pairs.group)
-    # Whether a pair is judged alike, tie or not, is itself put as a preference to be met.
+    # Express "human and metric agree, tie or not" as a preference that the metric must meet.
     right = np.where(np.isnan(left) | np.isnan(other), np.nan, signs(left, other) == sign)
     return preference_agreement(
         np.ones(len(right), dtype=np.int64), right, 1 - right, ties="loss", groups=pairs.group
@@ -167,27 +169,27 @@ def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> Prefe
 
 
 def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
-    """Return Kendall's τ-b of every group by its number; NaN where either side ties all.
+    """Return Kendall's τ-b of every group, NaN where all pairs are tied on either side.
 
     Args:
-        pairs: every two outputs of every group.
+        pairs: all pairs of outputs within every group.
         groups: number of groups; some may have no pair.
 
     Returns:
-        Shape (groups,).
+        In the order of the groups' numbers, shape (groups,).
     """
     metric = signs(pairs.first, pairs.second)
 
     def total(values: NDArray[Any]) -> FloatArray:
         return np.asarray(np.bincount(pairs.group, values, minlength=groups), dtype=np.float64)
 
-    # A pair that either side ties adds nothing to the balance.
+    # A pair that is tied on either side adds nothing to the balance.
     balance = total(pairs.preference * metric)
     return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(metric)))
 
 
 def _order(human: FloatArray) -> IntArray:
-    """Return indices of the systems with a human score, best first, equals in the order given."""
+    """Return indices of the systems with a human score, best first; equal ones keep their order."""
     order = np.argsort(-human, kind="stable")
     return np.asarray(order[~np.isnan(human[order])], dtype=np.int64)
 
@@ -199,7 +201,7 @@ def human_ranks(human: FloatArray) -> IntArray:
         human: human scores, shape (systems,), higher is better.
 
     Returns:
-        Ranks from 0, best first, equals in the order given; -1 without a human score.
+        Ranks from 0, best first; equal systems keep their order. -1 without a human score.
     """
     ranks = np.full(len(human), -1, dtype=np.int64)
     order = _order(human)
@@ -218,14 +220,14 @@ def window_correlations(
         size: systems in a window, at least 3.
 
     Yields:
-        The systems of a window, best first, and both correlations, NaN where not defined; from the
-        best systems to the worst, none if there are too few.
+        The systems of a window, best first, and both correlations, NaN where not defined. Windows
+        go from the best systems to the worst; there are none if there are too few systems.
 
     Raises:
-        OptionError: a size below 3.
+        OptionError: the size is below 3.
     """
     if size < 3:
-        raise OptionError(f"window size {size}: expected 3 or more, or no correlation is defined")
+        raise OptionError(f"window size {size}: expected 3 or more for a defined correlation")
     order = _order(human)
     for start in range(len(order) - size + 1):
         run = order[start : start + size]

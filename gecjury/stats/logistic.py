@@ -1,9 +1,9 @@
 """A pairwise logistic model: weights under which the preferred of two items scores higher.
 
 The probability that an item with features x is preferred to one with features y is σ(w·(x − y)).
-Only differences enter, so that what the two share does not move the weights.
+Only differences enter the model, so features that the two items share do not move the weights.
 
-scikit-learn's logistic regression does not serve here: it penalises the distance from zero alone,
+scikit-learn's logistic regression cannot be used here: it penalises only the distance from zero,
 and has no lower bounds on weights.
 """
 
@@ -31,14 +31,14 @@ def fit_preferences(
 
     Args:
         gaps: features of the preferred minus those of the other, pairs × features.
-        strength: the strength of the pull towards the anchor, above 0. The minimum is then unique,
-            also where features are collinear or separate the pairs.
-        anchor: one number a feature, where the pull goes to.
-        least: the least weight that is allowed, for all or one a feature; None for any.
+        strength: the strength of the pull towards the anchor, above 0. This makes the minimum
+            unique even where features are collinear or separate the pairs.
+        anchor: the weights towards which the pull goes, one per feature.
+        least: the least weight that is allowed, one for all or one per feature; None for no bound.
         mass: weight of each pair; None for 1 each.
 
     Returns:
-        One weight a feature.
+        One weight per feature.
 
     Raises:
         OptionError: the strength is not above 0.
@@ -72,38 +72,39 @@ def fit_preferences(
 def equal_weights(
     gaps: FloatArray, directed: BoolArray | None = None, mass: FloatArray | None = None
 ) -> FloatArray:
-    """Return the best of all weights that are equal to each other and not negative.
+    """Return the best weights among those that are all equal and not negative.
 
     Args:
         gaps: the gaps of `fit_preferences`.
-        directed: features of which more is meant to be better; the others get 0. None for all.
+        directed: features of which a higher value is meant to be better; the others get 0. None
+            for all.
         mass: weight of each pair.
     """
     meant = np.ones(gaps.shape[1], dtype=bool) if directed is None else directed
     result = np.zeros(gaps.shape[1])
     if meant.any():
         mean = gaps[:, meant].mean(axis=1, keepdims=True)
-        # The pull is next to none: one number from many pairs needs no more.
+        # The pull is negligible: one number fitted to many pairs needs no stronger one.
         result[meant] = fit_preferences(mean, 1e-6, np.zeros(1), mass=mass)[0] / meant.sum()
     return result
 
 
 def pair_agreement(gaps: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return 1 where the weights prefer what people preferred, 0.5 for a tie, else 0; (pairs,)."""
+    """Return 1 where the weights agree with the preference, 0.5 for a tie, else 0; (pairs,)."""
     result: FloatArray = (np.sign((gaps @ weights).round(_DIGITS)) + 1) / 2
     return result
 
 
 def folds_of(groups: IntArray, count: int, seed: int) -> IntArray:
-    """Assign every entry to a fold, all entries of a group to the same one.
+    """Assign every entry to a fold, and all entries of a group to the same fold.
 
     Args:
-        groups: number of the group of each entry.
+        groups: number of each entry's group.
         count: number of folds; groups are spread evenly.
         seed: the seed of the shuffle.
 
     Returns:
-        Shape (entries,), from 0.
+        Numbers of the folds from 0, shape (entries,).
     """
     names, place = np.unique(groups, return_inverse=True)
     spread = np.random.default_rng(seed).permutation(len(names)) % count
@@ -112,21 +113,22 @@ def folds_of(groups: IntArray, count: int, seed: int) -> IntArray:
 
 
 def impute(gaps: FloatArray, present: FloatArray) -> FloatArray:
-    """Fill missing features by their expectation given those that are there.
+    """Fill missing features with their expectation given the features that are present.
 
-    The expectation is linear, from second moments of the pairs where both features are there.
+    The expectation is linear. It uses second moments of the pairs in which both features are
+    present.
 
     Args:
         gaps: pairs × features, NaN where a feature is missing.
-        present: pairs from which the moments are taken, of the same features.
+        present: pairs from which the moments are computed, with the same features.
 
     Returns:
         The pairs without NaN; a pair without any feature becomes 0.
     """
     defined = ~np.isnan(present)
     filled = np.where(defined, present, 0.0)
-    both = defined.T.astype(np.float64) @ defined.astype(np.float64)
-    moments = filled.T @ filled / np.maximum(both, 1)
+    common = defined.T.astype(np.float64) @ defined.astype(np.float64)
+    moments = filled.T @ filled / np.maximum(common, 1)
     result = gaps.copy()
     holes = np.isnan(gaps)
     for pattern in np.unique(holes, axis=0):

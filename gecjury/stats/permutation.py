@@ -1,6 +1,6 @@
-"""Permutation tests, the correction for testing several times, and significance clusters.
+"""Permutation tests, the correction for multiple tests, and significance clusters.
 
-`gecjury.stats` says which rule for p and for clusters holds where.
+The docstring of `gecjury.stats` says which rule for p and for clusters applies where.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.resampling import PERMUTATIONS
 
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
-"""The statistics that tests between metrics compare at system level; SPA has a test of its own."""
+"""The statistics that tests between metrics compare at system level; SPA has its own test."""
 
 MEASURES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "pearson": pearsons,
@@ -28,11 +28,11 @@ MEASURES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 }
 _CHUNK = 1000  # permutations of cells whose random bits are drawn together
 _TAIL = 10
-"""Permutations beyond the observed difference below which p is read from a normal curve."""
+"""p comes from a normal curve if no more permutations than this exceed the observed difference."""
 
 _MOST_R = 1 - 1e-8  # Fisher's z of a perfect correlation would be infinite
 _LEAST_SLOPE = 1e-6  # of a metric on human scores, both with standard deviation 1
-_MOST_T = 1e6  # a difference that no system changes has no standard error
+_MOST_T = 1e6  # the standard error is 0 if leaving out any system does not change the difference
 
 
 def permutation_signs(
@@ -42,11 +42,11 @@ def permutation_signs(
 
     Args:
         width: number of pairs.
-        permutations: K; where 2^width is not more, all of them are listed instead.
+        permutations: K; if 2^width is not more, all permutations are listed instead.
         seed: the seed of the generator, or a generator.
 
     Returns:
-        Signs, K × width, and whether they are all that there are.
+        Signs, K × width, and whether they are all possible permutations.
     """
     if width < 60 and 2**width <= permutations:
         numbers = np.arange(2**width)[:, None]
@@ -56,22 +56,22 @@ def permutation_signs(
 
 
 def _signs(swapped: NDArray[Any]) -> FloatArray:
-    """Return −1 for 1, and 1 for 0; computed in single bytes, an eighth as much memory to move."""
+    """Return −1 for 1, and 1 for 0; computed in single bytes, to move an eighth of the memory."""
     signs: FloatArray = (1 - 2 * swapped.astype(np.int8)).astype(np.float64)
     return signs
 
 
 def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
-    """Return two-sided p: how often a permuted statistic is at least as extreme as the observed.
+    """Return two-sided p: how often permuted statistics are at least as extreme as the observed.
 
     Args:
         null: K × tests.
         observed: shape (tests,).
-        exact: True if `null` holds every permutation. If not, the observed one is counted in as
-            well, (count + 1)/(K + 1), so that p is never 0 (Phipson and Smyth 2010).
+        exact: True if `null` contains every permutation. If not, the observed one is counted too,
+            (count + 1)/(K + 1), so that p is never 0 (Phipson and Smyth 2010).
     """
     null, observed = np.abs(null), np.abs(observed)
-    # What is equal but for rounding is equal: permutations that change nothing must count.
+    # Values that differ only by rounding are equal: permutations that change nothing must count.
     slack = 1e-9 * np.maximum(observed, null.max(axis=0, initial=0.0))
     count = (null >= observed - slack).sum(axis=0).astype(np.float64)
     p: FloatArray = count / len(null) if exact else (count + 1) / (len(null) + 1)
@@ -79,16 +79,16 @@ def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> Float
 
 
 def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
-    """Return two-sided p, small ones from a normal curve fitted to the permuted differences.
+    """Return two-sided p; small values come from a normal curve fitted to the permuted differences.
 
     With K permutations no counted p is below 1/(K + 1), and Holm's correction multiplies the least
-    of 105 tests (15 systems) by 105. Differences of corpus scores under random swaps are sums of
-    many small parts, so beyond the last permutations their tail is taken to be normal.
+    p of 105 tests (15 systems) by 105. Differences of corpus scores under random swaps are sums of
+    many small parts, so their tail beyond the last permutations is assumed to be normal.
 
     Args:
         null: K × tests.
-        observed: shape (tests,); NaN was not tested.
-        exact: True if `null` holds every permutation.
+        observed: shape (tests,); NaN if not tested.
+        exact: True if `null` contains every permutation.
     """
     from gecjury.stats.special import ndtr
 
@@ -109,7 +109,7 @@ def swapped_means(differences: FloatArray, signs: FloatArray) -> tuple[FloatArra
         signs: K × sentences; −1 swaps a sentence.
 
     Returns:
-        Permuted differences, K × tests, and those observed, shape (tests,); NaN without sentences.
+        Permuted differences, K × tests, and observed ones, shape (tests,); NaN without sentences.
     """
     scored = ~np.isnan(differences)
     total = np.where(scored.any(axis=0), scored.sum(axis=0), np.nan)
@@ -123,8 +123,8 @@ def approximate_randomisation(
     """Return differences of corpus scores when two systems swap their outputs of some sentences.
 
     Args:
-        mixed: gives corpus scores of B outputs, B × pairs of systems, from the system (0 or 1)
-            that each of their sentences is taken from, B × sentences.
+        mixed: returns the corpus scores of B mixed outputs, B × pairs of systems. Its argument,
+            B × sentences, is the system (0 or 1) from which each sentence is taken.
         signs: K × sentences; −1 swaps a sentence.
 
     Returns:
@@ -136,7 +136,7 @@ def approximate_randomisation(
 
 
 def symmetric(size: int, pairs: Sequence[tuple[int, int]], values: FloatArray) -> FloatArray:
-    """Return a size × size matrix that holds each pair's value twice, and NaN elsewhere."""
+    """Return a size × size matrix with each pair's value in both its cells, and NaN elsewhere."""
     matrix = np.full((size, size), np.nan)
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     matrix[first, second] = matrix[second, first] = values
@@ -144,7 +144,7 @@ def symmetric(size: int, pairs: Sequence[tuple[int, int]], values: FloatArray) -
 
 
 def defined_pairs(values: FloatArray) -> list[tuple[int, int]]:
-    """Return every two places whose values are both defined."""
+    """Return all pairs of places whose values are both defined."""
     return list(combinations(np.flatnonzero(~np.isnan(values)).tolist(), 2))
 
 
@@ -160,17 +160,18 @@ def perm_both(
 
     Both metrics' cells (a system on a sentence) are standardised, every cell is swapped between
     the two metrics with probability one half, and the difference of the correlations is computed
-    again. The test takes these systems as they are; `perm_systems` lets systems vary.
+    again. The test treats the set of systems as fixed; `perm_systems` lets systems vary.
 
     Before cells are swapped, the effect of a sentence on all systems is subtracted
-    (`within_sentences`): it moves no correlation, but its swaps are noise that hides differences.
+    (`within_sentences`): it does not change any correlation, but swapping it adds noise that hides
+    differences.
 
     Args:
         human: human scores of the systems, shape (S,).
         cells: for each of M metrics a table S × N; a system's score is the mean of its row. NaN
             leaves the cell out, for both metrics of a comparison.
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
-        permutations: number of permutations; all 2^(S·N) where there are not more.
+        permutations: number of permutations; all 2^(S·N) are used if there are not more.
         seed: the seed of the permutations.
 
     Returns:
@@ -211,24 +212,24 @@ def perm_systems(
     """Test whether metrics correlate differently with humans, for other systems as well (PERM-SYS).
 
     Under the null hypothesis the two metrics' errors on a system are exchangeable, so the test
-    swaps whole systems between them. Metrics have no common location and scale, and an estimate
-    that one misjudged system moves (mean and standard deviation) makes the test reject too often
-    where errors are skewed or have heavy tails: no swap of that system repeats the estimate. So
-    the scores are measured from the metric's Theil-Sen line on human scores, in standard
-    deviations.
+    swaps whole systems between them. Metrics have no common location and scale, so both must be
+    estimated. If one misjudged system moves the estimate (as with mean and standard deviation),
+    the test rejects too often where errors are skewed or have heavy tails: no swap of that system
+    repeats the estimate. So the scores are measured from the metric's Theil-Sen line on human
+    scores, in standard deviations.
 
-    Pearson's r is compared by the difference of Fisher's z over its jackknife standard error, so
-    that each permutation is measured by its own spread (Janssen 1997; DiCiccio and Romano 2017).
-    Its test is done again in units of the line's slope, and the larger p counts. The rank
-    statistics are bounded, and compared as they are.
+    Pearson's r is compared by the difference of Fisher's z divided by its jackknife standard error,
+    so that each permutation is measured by its own spread (Janssen 1997; DiCiccio and Romano 2017).
+    Its test is repeated in units of the line's slope, and the larger p is used. The rank statistics
+    are bounded, and are compared as they are.
 
     Args:
         human: human scores of the systems, shape (S,).
         scores: scores of M metrics, M × S.
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
-        permutations: number of permutations; all 2^(S − 1) different ones where there are not more.
+        permutations: number of permutations; all 2^(S − 1) different ones if there are not more.
         seed: the seed of the permutations.
-        at_once: numbers held at once, a dozen arrays of them.
+        at_once: elements of an array in memory at once; there are a dozen such arrays.
 
     Returns:
         The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
@@ -240,13 +241,14 @@ def perm_systems(
         return np.full(size, np.nan), np.full((size, size), np.nan)
     values = measure(human[None], scores)
     duels = defined_pairs(values)
-    # To swap all other systems gives the same two metrics as to swap these: one is never swapped.
+    # Swapping a set of systems and swapping all the others give the same two metrics, so the first
+    # system is never swapped.
     signs, exact = permutation_signs(systems - 1, permutations, seed)
     signs = np.hstack([np.ones((len(signs), 1)), signs])
     aligned = {row: _aligned(human, scores[row]) for row in {row for duel in duels for row in duel}}
     compare: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = _studentised_gap
     if statistic != "pearson":
-        # One unit keeps the level of the rank statistics; two would cost them power.
+        # With one unit the rank statistics already keep their level; two would cost power.
         compare = _plain_gap(measure)
         aligned = {row: units[1:] for row, units in aligned.items()}
     p = np.empty(len(duels))
@@ -255,7 +257,7 @@ def perm_systems(
         shares = []
         for first, second in zip(aligned[i], aligned[j], strict=True):
             middle, half = (first + second) / 2, (first - second) / 2
-            # All permutations of 200 systems at once; those of thousands would take gigabytes.
+            # All permutations of 200 systems fit in one block; thousands would need gigabytes.
             null = np.concatenate(
                 [
                     compare(human, middle + signs[rows] * half, middle - signs[rows] * half)
@@ -270,7 +272,7 @@ def perm_systems(
 def theil_sen(x: FloatArray, y: FloatArray) -> float:
     """Return the slope of the Theil-Sen line: the median of the slopes between two points.
 
-    That of `scipy.stats.theilslopes` to the last bit, without the import of all of `scipy.stats`.
+    The result is bit for bit that of `scipy.stats.theilslopes`, without importing `scipy.stats`.
 
     Args:
         x: shape (S,), not all the same.
@@ -282,10 +284,10 @@ def theil_sen(x: FloatArray, y: FloatArray) -> float:
 
 
 def _aligned(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, ...]:
-    """Return a metric's scores in units of its slope on human scores, and of their deviation.
+    """Return a metric's scores in units of its slope on human scores, and in standard deviations.
 
-    Both are 0 where the metric's Theil-Sen line meets the mean human score. The direction stays: a
-    metric that falls as humans' scores rise still does so.
+    Both are 0 where the metric's Theil-Sen line meets the mean human score. The direction is kept:
+    a metric that falls as human scores rise still does so.
     """
     x = human - human.mean()
     slope = theil_sen(x, scores)
@@ -297,7 +299,7 @@ def _aligned(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, ...]:
 def _plain_gap(
     measure: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> Callable[[FloatArray, FloatArray, FloatArray], FloatArray]:
-    """Return a function that gives the difference of a statistic of two metrics, row by row."""
+    """Return a function that computes the difference of two metrics' statistics, row by row."""
 
     def gap(human: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
         rows = np.broadcast_to(human, one.shape)
@@ -308,12 +310,12 @@ def _plain_gap(
 
 
 def _studentised_gap(human: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
-    """Return the difference of Fisher's z of two metrics over its jackknife standard error.
+    """Return the difference of two metrics' Fisher's z divided by its jackknife standard error.
 
     Args:
         human: shape (S,).
         one: scores of a metric in K permutations, K × S.
-        two: scores of the other metric, likewise.
+        two: scores of the other metric, K × S.
 
     Returns:
         Shape (K,); 0 where a metric is constant.
@@ -333,8 +335,8 @@ def _fisher_z(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatA
     x = human - human.mean()
     y = scores - scores.mean(axis=1, keepdims=True)
     sums = (x @ x, (y**2).sum(axis=1), y @ x)
-    # Deviations without a system s: d_i + d_s / (S - 1), of which sums of products lose
-    # S / (S - 1) times the product of s.
+    # Without a system s the deviations are d_i + d_s / (S - 1). Their sums of products are smaller
+    # by S / (S - 1) times the product of s.
     lost = len(human) / (len(human) - 1)
     rest = (sums[0] - lost * x**2, sums[1][:, None] - lost * y**2, sums[2][:, None] - lost * x * y)
     return _z_of(*sums), _z_of(*rest)
@@ -343,17 +345,17 @@ def _fisher_z(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatA
 def _z_of(xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatArray:
     """Return Fisher's z of r from sums of squares and products; 0 where r is not defined."""
     scale = np.sqrt(np.maximum(xx * yy, 0.0))
-    # What is left of sums that cancel is rounding.
+    # Where the sums cancel, only rounding errors are left.
     r = np.divide(xy, scale, out=np.zeros(np.shape(xy)), where=scale > 1e-12 * np.max(scale))
     z: FloatArray = np.arctanh(np.clip(r, -_MOST_R, _MOST_R))
     return z
 
 
 def standardise(table: FloatArray) -> FloatArray:
-    """Return scores minus their mean, in standard deviations; 0 for a constant, NaN stays NaN.
+    """Return scores minus their mean, in standard deviations; 0 if constant, NaN stays NaN.
 
     Returns:
-        Of the table's shape.
+        An array of the table's shape.
     """
     defined = table[~np.isnan(table)]
     spread = float(defined.std()) if len(defined) else 0.0
@@ -366,16 +368,16 @@ def standardise(table: FloatArray) -> FloatArray:
 def within_sentences(table: FloatArray) -> FloatArray:
     """Return cells minus their sentence's mean, rescaled to keep their variance.
 
-    A sentence's mean over S systems contains part of every cell's own noise. What is left varies
-    (S − 1)/S as much, and a test that swaps it would reject too often, the more so the fewer the
-    systems. Scaling by √(S/(S − 1)) restores the level (`python -m speed calibration` shows both);
-    differences of system means are kept.
+    A sentence's mean over S systems contains part of every cell's own noise. The remaining variance
+    is only (S − 1)/S as large, and a test that swaps these values would reject too often,
+    especially with few systems. Scaling by √(S/(S − 1)) restores the level
+    (`python -m speed calibration` shows both); differences of system means are kept.
 
     Args:
         table: systems × sentences, NaN where there is no cell.
 
     Returns:
-        The same shape.
+        An array of the same shape.
     """
     defined = ~np.isnan(table)
     count = defined.sum(axis=0)
@@ -394,17 +396,18 @@ def _halves(
     """Return each duel's mean of both metrics by system, and half the differences of cells.
 
     Returns:
-        Shapes (S, duels) and (S, N, duels); the latter divided by the number of the row's cells.
+        Arrays of shapes (S, duels) and (S, N, duels); the latter is divided by the number of the
+        row's cells.
     """
     systems, width = scaled[0].shape
     middle = np.empty((systems, len(duels)))
     halves = np.empty((systems, width, len(duels)))
     for number, (i, j) in enumerate(duels):
         x, y = scaled[i], scaled[j]
-        both = ~(np.isnan(x) | np.isnan(y))
-        counts = np.where(both.any(axis=1), both.sum(axis=1), np.nan)[:, None]
-        middle[:, number] = (np.where(both, x + y, 0.0) / 2 / counts).sum(axis=1)
-        halves[:, :, number] = np.where(both, x - y, 0.0) / 2 / counts
+        scored = ~(np.isnan(x) | np.isnan(y))
+        counts = np.where(scored.any(axis=1), scored.sum(axis=1), np.nan)[:, None]
+        middle[:, number] = (np.where(scored, x + y, 0.0) / 2 / counts).sum(axis=1)
+        halves[:, :, number] = np.where(scored, x - y, 0.0) / 2 / counts
     return middle, halves
 
 
@@ -414,7 +417,7 @@ def _difference(
     middle: FloatArray,
     swing: FloatArray,
 ) -> FloatArray:
-    """Return the difference of both correlations by duel (last axis); `swing` S × ... × duels."""
+    """Return the difference of both correlations by duel (last axis); `swing`: S × ... × duels."""
     shape = swing.shape[1:]
     centre = middle if swing.ndim == 2 else middle[:, None, :]
     left = (centre + swing).reshape(len(middle), -1).T
@@ -434,16 +437,16 @@ def swapped_cells(
     chunk: int,
     at_once: int = 8 * BLOCK,
 ) -> tuple[FloatArray, bool]:
-    """Return differences of metrics whose cells are swapped, K × duels, and whether they are all.
+    """Return differences of metrics after swaps of cells, K × duels, and whether these are all.
 
     Args:
         difference: from signs, permutations × systems × sentences, to permutations × duels.
-        systems: rows of the table of cells.
-        width: sentences.
-        permutations: K; where there are not more in all, each is taken once.
+        systems: number of systems, the rows of the table of cells.
+        width: number of sentences.
+        permutations: K; if there are not more in all, each is used once.
         seed: the seed of the signs.
-        chunk: permutations whose random bits are drawn together, on which the signs depend.
-        at_once: numbers held at once, on which nothing depends.
+        chunk: permutations whose random bits are drawn together; the signs depend on it.
+        at_once: array elements in memory at once; no result depends on it.
     """
     if systems * width < 60 and 2 ** (systems * width) <= permutations:
         signs, _ = permutation_signs(systems * width, permutations)
@@ -452,7 +455,7 @@ def swapped_cells(
     parts = []
     for start in range(0, permutations, chunk):
         size = min(chunk, permutations - start)
-        # Bits, which are drawn together whatever is held at once, take little room.
+        # All bits of a chunk are drawn together, whatever `at_once` is; they need little memory.
         packed = [packed_signs(size, width, rng) for _ in range(systems)]
         for rows in blocks(size, systems * width, at_once):
             drawn = [unpacked_signs(bits[rows], width) for bits in packed]
@@ -461,7 +464,7 @@ def swapped_cells(
 
 
 def packed_signs(size: int, width: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Return signs as bits, eight in a byte, for `unpacked_signs` to read."""
+    """Return random signs as bits, eight in a byte, for `unpacked_signs`."""
     return rng.integers(256, size=(size, -(-width // 8)), dtype=np.uint8)
 
 
@@ -474,10 +477,11 @@ def holm(p: FloatArray) -> FloatArray:
     """Adjust p values for multiple tests by Holm's step-down procedure.
 
     Args:
-        p: shape (tests,); NaN was not tested and is not counted.
+        p: shape (tests,); NaN if not tested, which is not counted.
 
     Returns:
-        Adjusted p: rejecting those of at most α keeps the chance of any false rejection below α.
+        Adjusted p: rejecting those that are at most α keeps the probability of any false rejection
+        below α.
     """
     adjusted = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
@@ -493,7 +497,6 @@ def holm_matrix(p: FloatArray) -> FloatArray:
     Returns:
         Metrics × metrics like `p`; NaN on the diagonal.
     """
-    # Each test stands twice in the matrix, and is counted once.
     pairs = np.triu_indices(len(p), 1)
     return symmetric(len(p), list(zip(*pairs, strict=True)), holm(p[pairs]))
 
@@ -501,9 +504,9 @@ def holm_matrix(p: FloatArray) -> FloatArray:
 def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> list[int | None]:
     """Return significance clusters as in the metrics tasks of WMT: 1 for the best.
 
-    From the best value down, a new cluster begins with the first that is significantly worse than
-    any member of the present one. Metrics of one value stand in one cluster, whatever their order:
-    a new one begins with all of them if any of them is significantly worse.
+    From the best value down, a new cluster begins with the first metric that is significantly worse
+    than any member of the current one. Metrics of equal value are in the same cluster, whatever
+    their order: a new one begins with all of them if any of them is significantly worse.
 
     Args:
         values: the values compared, higher is better; NaN belongs to no cluster.
@@ -511,14 +514,14 @@ def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> lis
         level: the level of significance.
 
     Returns:
-        The cluster of each, None without one.
+        The cluster of each metric, None without one.
     """
     clusters: list[int | None] = [None] * len(values)
     members: list[int] = []
     rank = 0
     compared = settled(values)
     for value in sorted(set(compared[~np.isnan(compared)].tolist()), reverse=True):
-        # Metrics of one value enter together, whatever their order in the table.
+        # Metrics of equal value enter together, whatever their order in the table.
         alike = np.flatnonzero(compared == value).tolist()
         if not members or (p[np.ix_(alike, members)] <= level).any():
             members = []
@@ -534,8 +537,8 @@ def rank_ranges(
 ) -> tuple[tuple[int, int] | None, ...]:
     """Return the range of ranks that the tests leave open, as in the translation tasks of WMT.
 
-    The best is one more than the systems that are significantly better, the worst the number of
-    systems less those that are significantly worse.
+    The best rank is one more than the number of systems that are significantly better. The worst is
+    the number of systems minus those that are significantly worse.
 
     Args:
         scores: the scores of each system, higher is better; NaN has no rank.
@@ -560,7 +563,7 @@ def wmt_clusters(
 ) -> tuple[int | None, ...]:
     """Return clusters, with a border where every rank range above ends before all below begin.
 
-    So every system of a cluster is significantly better than every one of the clusters below.
+    So every system of a cluster is significantly better than every system of the clusters below.
 
     Args:
         scores: the scores of each system.

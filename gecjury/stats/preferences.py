@@ -1,4 +1,4 @@
-"""Pairs that people judged, and agreement of a metric's scores with their preferences."""
+"""Agreement of a metric's scores with people's preferences between pairs of corrections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
 
 TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
-"""How a pair that the metric ties counts; see `preference_agreement`."""
+"""How a pair with equal metric scores counts; see `preference_agreement`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,8 @@ class PreferenceAgreement:
         disagree: pairs with the opposite preference; under `calibrated` every other pair.
         tied: pairs that the metric ties; under `calibrated` those within `epsilon`, each of which
             is among `agree` or `disagree` too.
-        pairs: pairs that the rule looks at, before any are dropped; missing ones are not among
-            them, nor are, but under `calibrated`, those that the annotator tied.
+        pairs: pairs that the rule considers, before any are dropped; without missing ones and,
+            except under `calibrated`, without those that the annotator tied.
         missing: pairs left out because a score is missing.
         ties: the rule.
         epsilon: under `calibrated` the largest difference that still counts as a tie, else NaN.
@@ -52,7 +52,7 @@ class PreferenceAgreement:
 
 
 def _weights(groups: NDArray[Any] | None, kept: BoolArray) -> FloatArray:
-    """Return weights under which the sum of kept pairs is their mean, or that over groups."""
+    """Return weights that turn a sum over kept pairs into their mean, or the mean over groups."""
     count = int(np.count_nonzero(kept))
     if groups is None or count == 0:
         return np.full(count, 1 / max(count, 1))
@@ -66,10 +66,11 @@ def _mean_over_groups(values: FloatArray, groups: NDArray[Any], kept: BoolArray)
 
 
 def _calibrate(human: IntArray, sign: IntArray, gap: FloatArray, weights: FloatArray) -> float:
-    """Return the smallest gap that, taken as a tie with all below it, gives the highest accuracy.
+    """Return the smallest threshold of ties that gives the highest accuracy.
 
-    Accuracies within 1e-12 of each other are equal: sums of weights in another order may differ by
-    less, and their rounding must not choose among thresholds that fit equally well.
+    Gaps up to the threshold are ties. Accuracies within 1e-12 of each other count as equal: sums of
+    weights in another order may differ by less, and rounding must not choose among thresholds that
+    fit equally well.
     """
     order = np.argsort(gap, kind="stable")
     gap = gap[order]
@@ -77,7 +78,7 @@ def _calibrate(human: IntArray, sign: IntArray, gap: FloatArray, weights: FloatA
     as_decided = (weights * (human == sign))[order]
     accuracy = as_tie + as_decided.sum() - as_decided.cumsum()
     last = np.append(gap[1:] != gap[:-1], True)
-    # No difference is negative: ε = 0 is the least, and ties exactly what is equal.
+    # Gaps are not negative, so ε = 0 is the smallest threshold: it ties only equal scores.
     candidates = np.concatenate(([0.0], gap[last]))
     exact = float(as_decided.sum()) if gap[0] > 0 else -1.0
     values = np.concatenate(([exact], accuracy[last]))
@@ -100,22 +101,22 @@ def preference_agreement(
     * `half` (default): half an agreement, half a disagreement; does not depend on any order.
     * `official`: the metric is taken to prefer the second, as in SEEDA's released script, where
       the second is the system that comes later in the fixed order. τ = 2 · accuracy - 1.
-    * `loss`: wrong in the accuracy, and only in the denominator of τ.
+    * `loss`: wrong in the accuracy, and counted only in the denominator of τ.
     * `drop`: left out of both.
-    * `calibrated`: acc_eq of Deutsch, Foster and Freitag (2023). Human ties are an outcome like the
+    * `calibrated`: acc_eq of Deutsch, Foster and Freitag (2023). A human tie is an outcome like the
       two others, and scores at most ε apart are a tie of the metric. ε is chosen among 0 and the
-      differences of scores to maximise the accuracy; of several that reach the maximum it is the
-      smallest. τ = 2 · accuracy - 1 is their τ_eq.
+      differences of scores to maximise the accuracy; if several reach the maximum, the smallest is
+      used. τ = 2 · accuracy - 1 is their τ_eq.
 
-    Under all rules but `calibrated` pairs that the annotator tied are left out.
+    Under all rules except `calibrated`, pairs that the annotator tied are left out.
 
     Args:
         human: +1 where the annotator preferred the first, -1 the second, 0 for a tie; (pairs,).
         first: metric score of the first correction of each pair, higher is better; (pairs,).
         second: metric score of the second correction; (pairs,).
         ties: the rule.
-        groups: label of each pair's group, e.g. its item: the accuracy (and τ) is then the mean
-            over the groups that have pairs left. By default all pairs count alike.
+        groups: label of each pair's group, e.g. its item; the accuracy (and τ) is then the mean
+            over the groups that have pairs left. By default all pairs count equally.
 
     Returns:
         Accuracy, τ and counts.
@@ -124,7 +125,7 @@ def preference_agreement(
     agreement = _summed([outcomes], ties)
     if groups is None:
         return agreement
-    # Counts are of all pairs; only the two means weigh groups alike.
+    # Counts are over all pairs; only the two means give groups equal weight.
     labels = np.asarray(groups)[outcomes.kept]
     return replace(
         agreement,
@@ -151,7 +152,7 @@ def _summed(parts: Iterable[PairOutcomes], ties: TieRule) -> PreferenceAgreement
         accuracy=right / used if used else float("nan"),
         kendall=balance / used if used else float("nan"),
         agree=agree,
-        # Under `calibrated` a tie is an answer, right or wrong; under the others it is neither.
+        # Under `calibrated` a tie is right or wrong; under the other rules it is neither.
         disagree=pairs - agree - (0 if ties == "calibrated" else tied),
         tied=tied,
         pairs=pairs,
@@ -164,10 +165,10 @@ def _summed(parts: Iterable[PairOutcomes], ties: TieRule) -> PreferenceAgreement
 def agreement_in_parts(
     parts: Iterable[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]], *, ties: TieRule = "half"
 ) -> PreferenceAgreement:
-    """Return `preference_agreement` of pairs in parts, of which one is held at a time.
+    """Return `preference_agreement` of pairs given in parts, with one part in memory at a time.
 
-    The terms are multiples of one half, so that the sums are exact whatever the parts. Under
-    `calibrated`, whose ε is chosen on all pairs, all are held.
+    The terms are multiples of one half, so the sums are exact however the pairs are split. Under
+    `calibrated` all pairs are in memory, since ε is chosen on all of them.
 
     Args:
         parts: preferences, scores of the first and scores of the second corrections; at least one.
@@ -184,15 +185,15 @@ class PairOutcomes:
     """Outcomes of every pair under a tie rule; the accuracy is the mean of `right` over `used`.
 
     Attributes:
-        kept: pairs that the rule looks at and that have both scores, shape (all pairs,).
-        wanted: the annotator's preference on the kept pairs, as are all that follow.
-        sign: the metric's, 0 for a tie (under `calibrated` for all within `epsilon`).
-        raw_sign: the metric's sign, 0 only where the scores are equal.
+        kept: pairs that the rule considers and that have both scores, shape (all pairs,).
+        wanted: the annotator's preference. This and the following arrays are of the kept pairs.
+        sign: the metric's preference, 0 for a tie (under `calibrated` for all within `epsilon`).
+        raw_sign: the metric's preference, 0 only where the scores are equal.
         gap: absolute difference of the metric's scores; exactly 0 where they are equal.
         right: share of agreement, 0 to 1.
         balance: contribution to τ, −1 to 1.
         used: False for pairs that `drop` leaves out.
-        missing: pairs that the rule looks at and that lack a score.
+        missing: pairs that the rule considers and that lack a score.
         epsilon: under `calibrated` the largest difference that counts as a tie, else NaN.
     """
 
@@ -216,13 +217,13 @@ def pair_outcomes(
     ties: TieRule = "half",
     groups: NDArray[Any] | None = None,
 ) -> PairOutcomes:
-    """Return outcomes pair by pair; arguments and rules as of `preference_agreement`."""
+    """Return the outcome of each pair; arguments and rules are those of `preference_agreement`."""
     wanted = np.asarray(human, dtype=np.int64)
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    # Only `calibrated` counts pairs that the annotator tied: the others drop them beforehand.
-    asked = (wanted != 0) | (ties == "calibrated")
-    kept = asked & ~(np.isnan(a) | np.isnan(b))
-    missing = int(np.count_nonzero(asked)) - int(np.count_nonzero(kept))
+    # Only `calibrated` counts pairs that the annotator tied; the other rules drop them first.
+    considered = (wanted != 0) | (ties == "calibrated")
+    kept = considered & ~(np.isnan(a) | np.isnan(b))
+    missing = int(np.count_nonzero(considered)) - int(np.count_nonzero(kept))
     wanted, a, b = wanted[kept], a[kept], b[kept]
     raw_sign = signs(a, b).astype(np.int64)
     with np.errstate(invalid="ignore"):
@@ -265,20 +266,20 @@ def pair_table(
     ranks that the annotator gave, `pairs.first_rank - 1` and `pairs.second_rank - 1`.
 
     Args:
-        parts: some pairs each: label of the first of each pair, 0 to size - 1 (a negative one
+        parts: several pairs each: label of the first of each pair, 0 to size - 1 (a negative one
             leaves the pair out), label of the second, then preference and both scores as for
             `preference_agreement`.
         size: number of labels.
-        ties: rule for ties of the metric; not `calibrated`, which would fit every cell.
+        ties: rule for ties of the metric; not `calibrated`, which would fit ε in every cell.
 
     Returns:
         Accuracy, NaN in cells without pairs, and number of pairs with both scores, each of shape
-        (size, size) and symmetric: which side of a pair bore which label makes no difference.
+        (size, size) and symmetric: it does not matter which side of a pair has which label.
     """
     sums = np.zeros((2, size * size))
     for rows, columns, human, first, second in parts:
         outcomes = pair_outcomes(human, first, second, ties=ties)
-        # Which side bears which label says nothing: a pair counts above the diagonal.
+        # It does not matter which side has which label: every pair is counted above the diagonal.
         low, high = np.minimum(rows, columns), np.maximum(rows, columns)
         counted = outcomes.used & (low >= 0)[outcomes.kept]
         cells = (low * size + high)[outcomes.kept][counted]
@@ -304,11 +305,11 @@ def drawn_sums(
     Args:
         values: the values of the pairs, multiples of one half, whose sums are exact in any order.
         sentence: the sentence of each pair.
-        first: system of each pair.
-        second: the other.
-        counts: B × N, how often each draw holds each sentence, or one row for all draws.
-        times: B × S, how often each system stands in each draw; None for once.
-        at_once: numbers held at once.
+        first: the first system of each pair.
+        second: the second system of each pair.
+        counts: B × N, how often each draw contains each sentence, or one row for all draws.
+        times: B × S, how often each draw contains each system; None for once.
+        at_once: array elements in memory at once.
 
     Returns:
         Shape (B,), or (1,) if neither sentences nor systems were drawn.
@@ -318,15 +319,15 @@ def drawn_sums(
         return np.asarray(counts @ np.bincount(sentence, values, minlength=lines))
     draws, size = times.shape
     counts = np.broadcast_to(counts, (draws, lines))
-    # Few systems: all pairs of a sentence fit into a table, and draws into one matrix product.
+    # With few systems all pairs of a sentence fit in a table, and all draws in a matrix product.
     if max(lines, draws) * size * size <= at_once:
-        # One row a sentence, one column a pair of systems.
+        # One row per sentence, one column per pair of systems.
         cell = (sentence * size + first) * size + second
         table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
         pairs = (times[:, :, None] * times[:, None, :]).reshape(draws, -1)
         return np.asarray((counts @ table * pairs).sum(axis=1))
     total = np.zeros(draws)
-    # Many systems: tables pay only for sentences on which most of the pairs were judged.
+    # With many systems tables pay off only for sentences on which most of the pairs were judged.
     if len(values) * draws > at_once:
         rest, dense = dense_sums(values, sentence, first, second, counts, times)
         total += dense
@@ -351,7 +352,7 @@ def dense_sums(
     """Return `drawn_sums` of sentences on which most systems were compared, by matrix products.
 
     Returns:
-        The pairs that are left, and the sums of every draw.
+        A mask of the pairs that are not yet summed, and the sums of every draw.
     """
     rest, total = np.ones(len(values), dtype=np.bool_), np.zeros(len(times))
     size = times.shape[1]
@@ -370,7 +371,7 @@ def dense_sums(
 
 
 def outcomes_by_pair(outcomes: PairOutcomes) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return agreement, balance and use of every judged pair, 0 for those without part in it."""
+    """Return agreement, balance and use of every judged pair; 0 for pairs that are not used."""
     parts = []
     for values in (outcomes.right, outcomes.balance, np.ones(len(outcomes.right))):
         full = np.zeros(len(outcomes.kept))
@@ -383,7 +384,7 @@ def calibrated_sums(outcomes: PairOutcomes, weights: FloatArray) -> FloatArray:
     """Return the highest weighted sum of agreements that any threshold gives, for every draw.
 
     Args:
-        outcomes: under the rule `calibrated`.
+        outcomes: the outcomes under the rule `calibrated`.
         weights: the weights of the kept pairs, draws × pairs.
     """
     order = np.argsort(outcomes.gap, kind="stable")
@@ -404,13 +405,13 @@ def calibrated_sums(outcomes: PairOutcomes, weights: FloatArray) -> FloatArray:
 def sums_by_sentence(
     one: PairOutcomes, two: PairOutcomes, sentence: IntArray, lines: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return agreements and pairs used by sentence, (2, lines), over pairs that both score."""
-    both = one.kept & two.kept
+    """Return agreements and used pairs by sentence, (2, lines), over pairs that both score."""
+    scored = one.kept & two.kept
     won, used = np.zeros((2, lines)), np.zeros((2, lines))
     for row, outcomes in enumerate((one, two)):
         right, _, use = outcomes_by_pair(outcomes)
-        won[row] = np.bincount(sentence[both], right[both], minlength=lines)
-        used[row] = np.bincount(sentence[both], use[both], minlength=lines)
+        won[row] = np.bincount(sentence[scored], right[scored], minlength=lines)
+        used[row] = np.bincount(sentence[scored], use[scored], minlength=lines)
     return won, used
 
 
@@ -418,8 +419,8 @@ def swapped_accuracies(won: FloatArray, used: FloatArray, signs: FloatArray) -> 
     """Return differences of two accuracies when the sentences with sign −1 are swapped.
 
     Args:
-        won: 2 × sentences × duels.
-        used: likewise.
+        won: agreements, 2 × sentences × duels.
+        used: pairs used, of the same shape.
         signs: K × sentences.
 
     Returns:

@@ -2,7 +2,7 @@
 
 `aggregate_scores` chooses among these and a metric's own corpus scores.
 
-Unscored outputs are not compared: such a pair is left out, and is never a tie or a loss.
+Unscored outputs are not compared: a pair with one is left out, and is never a tie or a loss.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
 """Ways to compute a system's score; see `aggregate_scores`."""
 
 _GAME = Game()
-_AT_ONCE = 500_000  # comparisons that are laid out at a time
+_AT_ONCE = 500_000  # comparisons that are held in memory at a time
 
 
 def score_outcomes(scores: FloatArray, rounds: IntArray | None = None) -> Iterator[Outcome]:
@@ -29,7 +29,7 @@ def score_outcomes(scores: FloatArray, rounds: IntArray | None = None) -> Iterat
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
-        rounds: of `meetings`, where a sample of the pairs is compared on each sentence.
+        rounds: the result of `meetings` if a sample of the pairs is compared on each sentence.
     """
     if rounds is not None:
         for column, numbers in zip(scores.T, rounds.tolist(), strict=True):
@@ -43,7 +43,7 @@ def score_outcomes(scores: FloatArray, rounds: IntArray | None = None) -> Iterat
     lines = _AT_ONCE // max(len(first), 1)
     for part in blocks(scores.shape[1], 1, lines or 1):
         table = scores[:, part].T
-        # The pairs of one sentence may be too many to be laid out at once.
+        # The pairs of one sentence may be too many to be held in memory at once.
         for pairs in blocks(len(first), 1, len(first) if lines else _AT_ONCE):
             left, right = first[pairs], second[pairs]
             a, b = table[:, left], table[:, right]
@@ -62,7 +62,7 @@ def trueskill(scores: FloatArray, game: Game = _GAME, rounds: IntArray | None = 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
         game: the constants.
-        rounds: of `meetings`, where a sample of the pairs plays on each sentence.
+        rounds: the result of `meetings` if a sample of the pairs plays on each sentence.
 
     Returns:
         Means of the skills, shape (systems,).
@@ -73,13 +73,13 @@ def trueskill(scores: FloatArray, game: Game = _GAME, rounds: IntArray | None = 
 def trueskill_shuffled(
     scores: FloatArray, rng: np.random.Generator, passes: int, rounds: IntArray | None = None
 ) -> FloatArray:
-    """Return the mean of `trueskill` over passes that each take the sentences in a random order.
+    """Return the mean of `trueskill` over passes, each with the sentences in a random order.
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
         rng: source of the orders.
         passes: number of passes.
-        rounds: as of `trueskill`, the same in every pass.
+        rounds: as for `trueskill`, the same in every pass.
     """
     orders = (rng.permutation(scores.shape[1]) for _ in range(passes))
     skills = [trueskill(scores[:, order], rounds=rounds) for order in orders]
@@ -104,7 +104,7 @@ def expected_wins(scores: FloatArray) -> FloatArray:
     """Return Expected Wins over sentence scores (Bojar et al. 2013, section 3.2).
 
     A system's score is the mean over its opponents of wins / (wins + losses). Ties are left out,
-    and so is an opponent with whom every comparison is a tie or missing.
+    and so are opponents with whom every comparison is a tie or missing.
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
@@ -129,13 +129,13 @@ def aggregate_scores(
     """Return one score for each system, higher is better.
 
     Args:
-        aggregate: `corpus` takes the metric's own corpus scores, `mean` the mean over scored
-            sentences, `trueskill` and `expected-wins` compare systems sentence by sentence.
+        aggregate: `corpus` uses the metric's own corpus scores, `mean` the mean over scored
+            sentences; `trueskill` and `expected-wins` compare systems sentence by sentence.
         sentences: systems × sentences; NaN = not scored.
         corpus_scores: shape (systems,).
-        shuffles: 0 for TrueSkill's one pass in the order of the sentences (the value depends on
+        shuffles: 0 for one pass of TrueSkill in the order of the sentences (the value depends on
             that order), otherwise the number of shuffled passes to average.
-        opponents: how many others each system plays on each sentence of TrueSkill; None for all.
+        opponents: how many others each system plays on each sentence in TrueSkill; None for all.
         seed: the seed of the shuffles and of the opponents.
     """
     if aggregate == "corpus":
@@ -145,7 +145,7 @@ def aggregate_scores(
     if aggregate == "expected-wins":
         return expected_wins(sentences)
     if not (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():
-        # Nothing is ever preferred, and a draw between equals moves nobody.
+        # No system is ever preferred, and a draw between equals moves no skill.
         return np.full(len(sentences), _GAME.mu)
     size, lines = sentences.shape
     rounds = None if opponents is None else meetings(size, lines, opponents, seed)

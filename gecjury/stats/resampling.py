@@ -1,6 +1,6 @@
 """Settings of the bootstrap and the tests, shared by all studies.
 
-The seed belongs to the study instead, which uses it for more than resamples.
+The seed is an option of the study instead, which uses it for more than resamples.
 """
 
 from __future__ import annotations
@@ -12,26 +12,27 @@ from gecjury.errors import OptionError
 from gecjury.settings import check, option
 
 PERMUTATIONS = 10_000
-"""Permutations of a test. With K of them no p is below 1/(K + 1), and Holm's correction multiplies
-the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
+"""Permutations of a test. With K permutations no p is below 1/(K + 1), and Holm's correction
+multiplies the least p of m tests by m. With a thousand permutations no difference between twelve
+metrics (66 tests) could be significant."""
 
 MOST_RESAMPLES = 1_000_000
-"""Beyond so many the ends of an interval move by less than is ever printed."""
+"""With more resamples the ends of an interval move by less than is ever printed."""
 _MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB
 
 Over = Literal["both", "sentences", "systems", "none"]
-"""The units that a bootstrap draws with replacement."""
+"""The units that the bootstrap draws with replacement."""
 
 
 def check_resamples(resamples: int, points: int = 0) -> None:
-    """Refuse more resamples than fit in memory or are of use.
+    """Refuse more resamples than fit in memory or are useful.
 
     Args:
         resamples: B.
-        points: sentences and systems that each draws; 0 where that is not known yet.
+        points: sentences and systems in each resample; 0 if not known yet.
 
     Raises:
-        OptionError: too many; says how many there may be.
+        OptionError: there are too many; the message gives the maximum.
     """
     most = min(MOST_RESAMPLES, max(1, _MOST_DRAWN // points) if points else MOST_RESAMPLES)
     if resamples > most:
@@ -65,5 +66,5 @@ class Resampling:
 
     @property
     def draws_sentences(self) -> bool:
-        """True where sentences are drawn, so that figures that rest on them have intervals."""
+        """True if sentences are drawn, so that figures computed from them have intervals."""
         return self.over in ("both", "sentences")

@@ -1,7 +1,7 @@
-"""Standard errors at several sizes of the data, and how much data a target takes.
+"""Standard errors at several sizes of the data, and how much data a target needs.
 
 A smooth function of N independent parts (sentences, systems) has a standard error of c / √N. c is
-measured twice: by leaving out one part after the other (the jackknife), and by a fit of the
+measured twice: by leaving out one part after the other (the jackknife), and by a fit to the
 standard errors of resamples of several sizes.
 """
 
@@ -16,24 +16,24 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, blocks
 
 FEWEST = 5
-"""Parts from which a standard error can be taken."""
+"""The fewest parts from which a standard error can be computed."""
 
 Drawn = Callable[[IntArray], FloatArray]
-"""Statistics of resampled data: B × n indices to B × P, one column a pair that is compared."""
+"""Statistics of resampled data: B × n indices to B × P, one column per pair that is compared."""
 
-_GROUPS = 1_000  # parts that are left out one by one
-_SHARES = (0.25, 0.5, 1.0, 2.0)  # of the data at hand, at which standard errors are taken
+_GROUPS = 1_000  # the most groups of parts that the jackknife leaves out one by one
+_SHARES = (0.25, 0.5, 1.0, 2.0)  # sizes of resamples for `Quantity.fit`, as shares of the data
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """Differences whose standard errors fall with the data.
+    """Differences whose standard errors fall as the data grow.
 
     Attributes:
         size: number of parts that can be resampled.
-        observed: the differences, one a pair; NaN where there is none.
-        drawn: differences of resampled data.
-        from_size: the least share of `size` that resamples count from, in the fit.
+        observed: the differences, one per pair; NaN where there is none.
+        drawn: a function that returns the differences of resampled data.
+        from_size: the fit uses only resamples of at least this share of `size`.
     """
 
     size: int
@@ -45,11 +45,11 @@ class Quantity:
         """Return jackknife pseudo-values, groups × pairs, whose mean estimates the difference.
 
         Args:
-            rows: the parts that there are; by default all.
+            rows: the parts to use; by default all.
         """
         every = np.arange(self.size) if rows is None else rows
         groups = np.array_split(np.arange(len(every)), min(len(every), _GROUPS))
-        # Draws are of one length: where groups differ by one, one more part is left out.
+        # All draws must have the same length: for a smaller group one more part is left out.
         most = len(groups[0])
         rest = np.stack([np.delete(every, group)[: len(every) - most] for group in groups])
         whole = self.drawn(every[None])[0]
@@ -57,7 +57,7 @@ class Quantity:
         return values
 
     def errors(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
-        """Return the standard error of every pair, by resamples of a size."""
+        """Return the standard error of every pair, from resamples of a given size."""
         return spread(self.sample(size, resamples, rng))
 
     def sample(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
@@ -68,14 +68,14 @@ class Quantity:
         return np.concatenate([self.drawn(draws[part]) for part in blocks(*draws.shape)])
 
     def fit(self, resamples: int, rng: np.random.Generator) -> tuple[FloatArray, float]:
-        """Return c of every pair by errors at several sizes, and the slope of their logarithms.
+        """Return c of every pair from errors at several sizes, and the slope of their logarithms.
 
-        The slope is that by which the errors really fall; c assumes −0.5.
+        The slope shows how fast the errors actually fall; c assumes −0.5.
         """
         sizes = sorted({max(FEWEST, round(share * self.size)) for share in _SHARES})
         errors = np.stack([self.errors(size, resamples, rng) for size in sizes])
         roots = np.sqrt(np.array(sizes, dtype=np.float64))
-        # Errors of few parts are too noisy to be fitted, where the quantity says so.
+        # Errors of few parts may be too noisy for the fit; `from_size` then leaves them out.
         products = (errors * roots[:, None])[roots >= math.sqrt(self.from_size * self.size)]
         deviation = np.exp(np.log(np.where(products > 0, products, np.nan)).mean(axis=0))
         slope = math.nan
@@ -92,18 +92,18 @@ def jackknife_deviation(influences: FloatArray, size: int) -> FloatArray:
 
 
 def spread(values: FloatArray) -> FloatArray:
-    """Return the standard deviation of every column; NaN where fewer than two are known."""
+    """Return the standard deviation of every column; NaN where fewer than two values are known."""
     defined = np.ma.masked_invalid(values)
     return np.asarray(defined.std(axis=0, ddof=1).filled(np.nan))
 
 
 def needed(deviation: float, difference: float, power: float = 0.8, level: float = 0.05) -> int:
-    """Return how many units detect a difference with that power: ((z₁₋ₗ/₂ + z_p) c / d)².
+    """Return how many units detect a difference with a given power: ((z₁₋ₗ/₂ + z_p) c / d)².
 
     Args:
         deviation: c, the standard error times √n.
         difference: d, in the units of c.
-        power: chance of telling it.
+        power: probability of detecting it.
         level: the level of the two-sided test.
     """
     from gecjury.stats.special import ndtri
@@ -114,25 +114,25 @@ def needed(deviation: float, difference: float, power: float = 0.8, level: float
 
 
 def needed_for_width(deviation: float, width: float, level: float = 0.05) -> int:
-    """Return how many units give an interval of that width: (2 z₁₋ₗ/₂ c / w)²."""
+    """Return how many units give an interval of a given width: (2 z₁₋ₗ/₂ c / w)²."""
     from gecjury.stats.special import ndtri
 
     return _whole((2 * float(ndtri(1 - level / 2)) * deviation / width) ** 2)
 
 
 def _whole(value: float) -> int:
-    # Rounding of the last digit is no unit more.
+    # Rounding in the last digit must not add a unit.
     return max(1, math.ceil(value * (1 - 1e-12))) if math.isfinite(value) else 0
 
 
 def middle_pair(deviations: FloatArray) -> int | None:
-    """Return the pair whose c is nearest to the median; None where none is known."""
+    """Return the pair whose c is nearest to the median; None if no c is known."""
     if not np.isfinite(deviations).any():
         return None
     return int(np.nanargmin(np.abs(deviations - np.nanmedian(deviations))))
 
 
-_MOST_DRAWN = 20_000_000  # indices of one check
+_MOST_DRAWN = 20_000_000  # indices drawn by one call of `share_told`
 
 
 def share_told(
@@ -146,10 +146,10 @@ def share_told(
     resamples: int,
     rng: np.random.Generator,
 ) -> float | None:
-    """Return the share of resamples of a size that detect a difference.
+    """Return the share of resamples of a given size that detect a difference.
 
-    The pair's own difference is subtracted, and the one asked for added. A resample detects it
-    where it is z standard errors from 0.
+    The pair's own difference is subtracted, and the one to detect is added. A resample detects it
+    if the result is more than z standard errors from 0.
 
     Args:
         quantity: the quantity to resample.
@@ -162,7 +162,7 @@ def share_told(
         rng: source of the draws.
 
     Returns:
-        Between 0 and 1; None where so few parts say nothing, or so many cannot be drawn.
+        Between 0 and 1; None if there are too few parts for a result, or too many to be drawn.
     """
     from gecjury.stats.special import ndtri
 

@@ -1,8 +1,8 @@
 """Soft pairwise accuracy: agreement of a metric with humans on how sure an order of systems is.
 
-Confidence is p of a paired permutation test of two systems. For a corpus it is computed by
-permutations (`confidence`), for resampled corpora and inside a test between two metrics by their
-normal limit (`normal_confidence`, `perm_both_spa`).
+The confidence is p of a paired permutation test of two systems. For a corpus it is computed by
+permutations (`confidence`); for resampled corpora and inside a test between two metrics it is
+computed by their normal limit (`normal_confidence`, `perm_both_spa`).
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ from gecjury.stats.permutation import (
 from gecjury.stats.resampling import PERMUTATIONS
 
 _MOST_SIGNS = 16_000_000  # 128 MB
-_MOST_PRODUCTS = 2_000_000_000  # of a metric's permutations: a fifth of a second
+_MOST_PRODUCTS = 2_000_000_000  # multiplications for one metric: a fifth of a second
 _CHUNK = 500  # permutations of cells whose random bits are drawn together
 
 
 class Differences(Protocol):
-    """Differences of two systems by sentence and pair, computed when needed.
+    """Differences between two systems by sentence and pair, computed when needed.
 
-    All pairs of 2,000 systems on 1,000 sentences would take 16 GB.
+    All pairs of 2,000 systems on 1,000 sentences would need 16 GB.
     """
 
     @property
     def size(self) -> int:
-        """Pairs of systems."""
+        """Number of pairs of systems."""
 
     @property
     def sentences(self) -> int:
-        """Sentences."""
+        """Number of sentences."""
 
     @property
     def compared(self) -> IntArray:
         """The places of the pairs that may have a difference, ascending."""
 
     def take(self, places: IntArray | slice) -> FloatArray:
-        """Return differences, sentences × pairs at these ascending places; NaN without one."""
+        """Return the differences at these ascending places, sentences × pairs; NaN if none."""
 
 
 @dataclass(frozen=True)
 class ScoreDifferences:
     """Scores of the first minus those of the second system of every pair, computed when needed.
 
-    Pairs stand in the order (0, 1), (0, 2), ...; a difference is NaN where either is missing.
+    The order of pairs is (0, 1), (0, 2), ...; a difference is NaN where either score is missing.
 
     Attributes:
         scores: systems × sentences, NaN where there is none.
@@ -68,19 +68,19 @@ class ScoreDifferences:
 
     @property
     def size(self) -> int:
-        """Pairs of systems."""
+        """Number of pairs of systems."""
         return len(self.scores) * (len(self.scores) - 1) // 2
 
     @property
     def sentences(self) -> int:
-        """Sentences."""
+        """Number of sentences."""
         return int(self.scores.shape[1])
 
     @cached_property
     def compared(self) -> IntArray:
         """Pairs of systems that have scores of the same sentence."""
         scored = (~np.isnan(self.scores)).astype(np.float32)
-        # In single precision counts are exact up to 2^24 sentences, and above 0 beyond.
+        # In single precision counts are exact up to 2^24 sentences; larger ones stay above 0.
         return np.flatnonzero((scored @ scored.T)[self._sides])
 
     @cached_property
@@ -97,13 +97,13 @@ class ScoreDifferences:
 
 @dataclass(frozen=True)
 class JudgedDifferences:
-    """Differences of single pairs of systems on single sentences; the others have none.
+    """Differences of some pairs of systems on some sentences; the other cells have none.
 
     Attributes:
-        cell: place of the pair times `sentences`, plus the sentence; ascending, none twice.
+        cell: place of the pair times `sentences`, plus the sentence; ascending, without duplicates.
         difference: the difference of each cell.
         sentences: number of sentences.
-        size: pairs of systems.
+        size: number of pairs of systems.
     """
 
     cell: IntArray
@@ -123,18 +123,18 @@ class JudgedDifferences:
         low, high = (np.searchsorted(self.cell, (chosen + k) * self.sentences) for k in (0, 1))
         held = high - low
         column = np.repeat(np.arange(len(chosen)), held)
-        # Counts on from each pair's first cell.
+        # The indices of each pair's cells, counting up from its first.
         at = np.arange(len(column)) - np.repeat(held.cumsum() - held, held) + low[column]
         differences[self.cell[at] % max(self.sentences, 1), column] = self.difference[at]
         return differences
 
 
 def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray | slice]:
-    """Return places of pairs in chunks: all at once if they fit, else those with human data."""
+    """Return places of pairs in chunks: all pairs if they fit in memory, else those judged."""
     if wanted.size * width <= at_once:
         return [slice(0, wanted.size)]
     places = wanted.compared
-    # A dozen arrays of this size are alive at a time.
+    # A dozen arrays of this size exist at the same time.
     return [places[part] for part in blocks(len(places), width, at_once // 4)]
 
 
@@ -154,9 +154,10 @@ def confidences(
 
     Args:
         wanted: human differences.
-        metric: a metric's, of which those count where there are human ones; None for the humans'.
+        metric: a metric's differences, used where there are human ones; None to compute p of the
+            human differences.
         signs: permutations × sentences.
-        at_once: numbers held at once.
+        at_once: array elements in memory at once.
 
     Returns:
         p between 0 and 1, shape (pairs,); NaN for a pair without any sentence in common.
@@ -181,12 +182,12 @@ def resampled_soft_accuracy(
     Args:
         wanted: human differences.
         metrics: differences of each metric, used where there are human ones.
-        counts: B × N, how often each draw holds each sentence.
-        times: B × S, how often each system stands in each draw; None for once.
-        at_once: numbers held at once.
+        counts: B × N, how often each draw contains each sentence.
+        times: B × S, how often each draw contains each system; None for once.
+        at_once: array elements in memory at once.
 
     Returns:
-        For each metric B values, NaN where a draw has no pair that both know.
+        For each metric B values, NaN where no pair in the draw has both human and metric data.
     """
     first, second = np.triu_indices(_systems(wanted.size), 1)
 
@@ -197,8 +198,9 @@ def resampled_soft_accuracy(
         pairs: FloatArray = drawn[:, first[part]] * drawn[:, second[part]]
         return pairs
 
-    # Stretches of pairs are the outer loop, since their differences are computed anew each time;
-    # SPA is a ratio of sums over pairs. What fits in memory is one stretch and one pass.
+    # Chunks of pairs are the outer loop, since their differences are computed each time they are
+    # taken. SPA is a ratio of sums over pairs, so the sums add up. Small data are one chunk and one
+    # pass.
     lines, size = max(wanted.sentences, 1), len(counts)
     held = at_once if wanted.size * max(lines, size) <= at_once else at_once // 4
     far, total = np.zeros((2, len(metrics), size))
@@ -223,13 +225,13 @@ def _systems(pairs: int) -> int:
 def soft_signs(
     sentences: int, permutations: int | None = None, seed: int = 0, *, pairs: int = 1
 ) -> FloatArray:
-    """Return signs for `confidence`, permutations × sentences, for humans and every metric.
+    """Return signs for `confidence`, permutations × sentences, shared by humans and all metrics.
 
     Args:
         sentences: N.
-        permutations: number of permutations; None for as many as are cheap, 1,000 to 10,000. With
-            1,000, as in Thompson et al. (2024) and mt-metrics-eval, SPA varies by .003 with the
-            seed.
+        permutations: number of permutations; None for as many as are cheap, from 1,000 to 10,000.
+            With 1,000, as in Thompson et al. (2024) and mt-metrics-eval, SPA varies by .003 with
+            the seed.
         seed: the seed of the generator.
         pairs: number of pairs of systems to be tested.
     """
@@ -243,12 +245,12 @@ def confidence(differences: FloatArray, signs: FloatArray, ties: float = 0.5) ->
     """Return one-sided p of the paired permutation test that the first system of a pair is better.
 
     Args:
-        differences: N × pairs; NaN takes no part.
+        differences: N × pairs; NaN is ignored.
         signs: K × N.
-        ties: weight of a permuted sum that equals the observed one. One half (the mid-p
-            value) makes p of (a, b) and of (b, a) add up to 1, so that the order of the systems
-            does not matter; 1 is mt-metrics-eval's rule. They differ only where scores are so
-            coarse that sums coincide.
+        ties: weight of a permuted sum that equals the observed one. With one half (the mid-p
+            value) p of (a, b) and of (b, a) add up to 1, so that the order of the systems does not
+            matter; 1 is mt-metrics-eval's rule. The results differ only where scores are so coarse
+            that sums coincide.
 
     Returns:
         p between 0 and 1, shape (pairs,); NaN for a pair without any sentence in common.
@@ -267,7 +269,7 @@ def normal_confidence(differences: FloatArray, counts: FloatArray) -> FloatArray
 
     Args:
         differences: N × pairs.
-        counts: B × N, how often each draw holds each sentence.
+        counts: B × N, how often each draw contains each sentence.
 
     Returns:
         p, B × pairs; NaN for a pair without any sentence in common in the draw.
@@ -282,7 +284,7 @@ def normal_confidence(differences: FloatArray, counts: FloatArray) -> FloatArray
 def _normal_p(total: FloatArray, square: FloatArray, some: BoolArray) -> FloatArray:
     """Return one-sided p of Σd with variance Σd² under the null hypothesis.
 
-    p is one half where not `some`: differences that are all 0 say nothing either way.
+    p is one half where `some` is False: differences that are all 0 are no evidence either way.
     """
     from gecjury.stats.special import ndtr
 
@@ -302,7 +304,7 @@ def soft_pairwise_accuracy(
         weights: count of each pair, (..., pairs); by default once.
 
     Returns:
-        Between 0 and 1, higher is better; NaN without any pair that both know.
+        Between 0 and 1, higher is better; NaN if no pair has both human and metric data.
     """
     return _one_minus_share(*_gap_sums(human, metric, weights))
 
@@ -310,19 +312,19 @@ def soft_pairwise_accuracy(
 def drawn_soft_accuracy(
     human: FloatArray, metric: FloatArray, times: FloatArray | None, *, at_once: int = BLOCK
 ) -> FloatArray:
-    """Return SPA of every draw of systems; a pair counts as often as the draw has it.
+    """Return SPA of every draw of systems; a pair counts as often as the draw contains it.
 
     Args:
         human: p of humans, shape (pairs,).
         metric: p of the metric, shape (pairs,).
-        times: B × S, how often each system stands in each draw; None for one draw of each.
-        at_once: numbers held at once.
+        times: B × S, how often each draw contains each system; None for one draw of each system.
+        at_once: array elements in memory at once.
     """
     if times is None:
         return np.atleast_1d(soft_pairwise_accuracy(human, metric))
     first, second = np.triu_indices(times.shape[1], 1)
     if len(times) * len(metric) > at_once:
-        # Of the pairs of thousands of systems few are judged; the others add nothing.
+        # With thousands of systems few pairs are judged; the others add nothing.
         judged = np.flatnonzero(~np.isnan(human + metric))
         human, metric = human[judged], metric[judged]
         first, second = first[judged], second[judged]
@@ -336,7 +338,7 @@ def drawn_soft_accuracy(
 def _gap_sums(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return weighted sums of |p_human − p_metric| and of weights, over pairs that both know."""
+    """Return weighted sums of |p_human − p_metric| and of weights, over pairs with both values."""
     gap = np.abs(human - metric)
     defined = ~np.isnan(gap)
     weight = defined * (1.0 if weights is None else weights)
@@ -361,18 +363,17 @@ def perm_both_spa(
     """Test whether metrics' soft pairwise accuracies differ: two-sided, PERM-BOTH or PERM-SYS.
 
     As in `gecjury.stats.permutation.perm_both` every cell (a system on a sentence) of two
-    standardised metrics is swapped with probability one half. SPA asks for a permutation test of
-    every pair of systems; inside another permutation test that test's normal limit is taken, for
-    humans too.
+    standardised metrics is swapped with probability one half. SPA itself needs a permutation test
+    of every pair of systems. Inside this test its normal limit is used instead, also for humans.
 
     Args:
         wanted: human differences.
         cells: for each of M metrics its sentence scores, systems × sentences. NaN leaves the cell
             out, for both metrics of a comparison.
-        permutations: number of permutations; all 2^(S·N) where there are not more.
+        permutations: number of permutations; all 2^(S·N) are used if there are not more.
         seed: the seed of the permutations.
         whole: swap all cells of a system together, so that systems vary (PERM-SYS).
-        at_once: numbers held at once.
+        at_once: array elements in memory at once.
 
     Returns:
         SPA of each metric, shape (M,), and p, M × M, NaN on the diagonal and where SPA is not
@@ -393,8 +394,8 @@ def perm_both_spa(
     duels = defined_pairs(values)
     if not duels:
         return values, np.full((size, size), np.nan)
-    # Permutations that swap nothing give the observed difference by the same formula, so that
-    # rounding cannot set it apart from the permuted ones.
+    # The observed difference is computed by the same formula, as a permutation that swaps nothing,
+    # so that rounding cannot make it differ from the permuted ones.
     difference = _difference_of(human, wanted, scaled, duels, at_once)
     observed = difference(np.ones((1, systems, width)))[0]
     if whole:
@@ -412,7 +413,7 @@ def perm_both_spa(
 
 
 def _limits(wanted: Differences, metric: Differences | None, at_once: int) -> FloatArray:
-    """Return `confidences` in their normal limit."""
+    """Return `confidences` computed by their normal limit."""
     whole = np.ones((1, wanted.sentences))
     p = np.full(wanted.size, np.nan)
     for part in _parts(wanted, wanted.sentences, at_once):
@@ -431,10 +432,10 @@ def _difference_of(
 ) -> Callable[[FloatArray], FloatArray]:
     """Return a function from signs, K × systems × sentences, to differences of SPA, K × duels.
 
-    With m the mean of both metrics' cells and h half their difference, the swapped metrics are
-    m + sh and m − sh. Of the difference of two systems, d = m_a − m_b ± (s_a h_a − s_b h_b), the
-    test needs the sums of d and of d² over sentences, which are linear in s_a, s_b and s_a s_b:
-    three matrix products for each pair of systems.
+    Let m be the mean of both metrics' cells and h half their difference. The swapped metrics are
+    m + sh and m − sh, and the difference of two systems is d = m_a − m_b ± (s_a h_a − s_b h_b).
+    The test needs the sums of d and of d² over sentences. They are linear in s_a, s_b and s_a s_b,
+    so they take three matrix products for each pair of systems.
     """
     width = scaled[0].shape[1]
     x = np.stack([scaled[i] for i, _ in duels], axis=2)
@@ -442,7 +443,7 @@ def _difference_of(
     both = ~np.isnan(x + y)
     middle, half = np.where(both, (x + y) / 2, 0.0), np.where(both, (x - y) / 2, 0.0)
     first, second = np.triu_indices(len(middle), 1)
-    # Pairs that nobody compared add nothing.
+    # Pairs that nobody compared add nothing to the sums.
     places = wanted.compared
 
     def difference(signs: FloatArray) -> FloatArray:
@@ -466,7 +467,7 @@ def _difference_of(
                 turned, bent = np.hsplit(swing, 2)
                 for side, turn in enumerate((1.0, -1.0)):
                     swapped = square + turn * bent - cross
-                    # What is left of squares that cancel is rounding.
+                    # Where the squares cancel, only rounding errors are left.
                     p = _normal_p(total + turn * turned, swapped, swapped > 1e-12 * square)
                     gaps[side] += defined * np.abs(np.nan_to_num(human[number]) - p)
         return np.asarray((gaps[1] - gaps[0]) / used)

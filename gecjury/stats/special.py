@@ -1,7 +1,7 @@
-"""Special functions of scipy, without the import of the package around them.
+"""Special functions of scipy, imported without the rest of `scipy.special`.
 
-`scipy.special` imports numpy's parts for Fortran and for tests: a fifth of a second of processor
-time, more than many a command takes for all else. The functions are those of the package itself.
+`scipy.special` imports numpy's parts for Fortran and for tests. That takes a fifth of a second of
+processor time, more than many commands need for everything else. The functions are the same.
 """
 
 from typing import Any

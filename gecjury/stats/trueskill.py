@@ -1,8 +1,8 @@
 """TrueSkill for two players in closed form, for one stream of comparisons or many resampled ones.
 
 `rate` plays one comparison after the other in double precision. `rate_resampled` plays the
-sentences of many resampled corpora side by side, wave by wave, in single precision: the same rule
-and the same order within each corpus.
+sentences of many resampled corpora side by side, wave by wave, in single precision. It follows the
+same rule, and the same order within each corpus.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import numpy as np
 from gecjury.arrays import BLOCK, Float32Array, FloatArray, IntArray
 
 MOST_GAMES = 5_000_000
-"""Games of a pass up to which all are played; of more a sample of about `SAMPLED_GAMES` is.
+"""The most games that one pass plays in full; of more, a sample of about `SAMPLED_GAMES` is played.
 
-All games of 2,000 systems on 1,000 sentences are 2e9, and those of 1,000 resamples take days.
+2,000 systems on 1,000 sentences have 2e9 games, and those of 1,000 resamples take days.
 """
 SAMPLED_GAMES = 2_000_000
 
 _MISSING = 9.0  # code of a comparison without a score
-_AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
+_AT_ONCE = 60_000  # skills; the data of a wave of comparisons then stay in the processor's cache
 
 # The correction of a decided comparison is read from a table of chords, exact to 1e-6 between
-# these bounds; no skills that TrueSkill gives are further apart.
+# these bounds. Skills that TrueSkill computes are never further apart.
 _LOW, _HIGH, _STEPS = -12.0, 6.0, 8192
 
 _SCALE = np.float32(_STEPS / (_HIGH - _LOW))
 _ONE = np.float32(1.0)
 
-# Gauss and Legendre's rule of five points on [−1, 1]: two nodes that count on either side, their
-# weights, and the weight of the centre.
+# The five-point Gauss-Legendre rule on [−1, 1]: two nodes, used on both sides of 0, their weights,
+# and the weight of the centre.
 _NODES: Float32Array = np.array(
     [[math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 3], [math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 3]],
     dtype=np.float32,
@@ -46,7 +46,7 @@ _WEIGHTS: Float32Array = np.array(
 _CENTRE = np.float32(128 / 225)
 
 Outcome = tuple[int, int, int]
-"""First player, second player, and +1 where the first won, -1 where the second did, 0 a draw."""
+"""First player, second player, and +1 if the first won, -1 if the second did, 0 for a draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ def rate(outcomes: Iterable[Outcome], systems: int, game: Game) -> tuple[FloatAr
                 v = (low - high) / mass
                 w = v * v + (upper * high - lower * low) / mass
             else:
-                # All mass lies beyond what a float holds: the limit is the nearer margin. Without
-                # a margin a draw says that both performed alike, which is the same limit.
+                # The mass is below the smallest float, so take the limit, the nearer margin.
+                # Without a margin a draw means equal performances, which has the same limit.
                 v, w = upper, 1.0
             if gap < 0:
                 v = -v
@@ -134,13 +134,13 @@ def rate(outcomes: Iterable[Outcome], systems: int, game: Game) -> tuple[FloatAr
 
 
 def sampled_opponents(systems: int, sentences: int, opponents: int | None) -> int | None:
-    """Return how many opponents a system meets on a sentence; None where it meets all.
+    """Return how many opponents a system meets on a sentence; None if it meets all.
 
     Args:
         systems: S.
         sentences: N.
-        opponents: as asked for; None for all where `MOST_GAMES` allow it, and otherwise as many as
-            make `SAMPLED_GAMES`, at least one.
+        opponents: the number asked for; None for all if that is at most `MOST_GAMES`, and otherwise
+            for as many as give `SAMPLED_GAMES`, at least one.
     """
     if opponents is None:
         if math.comb(systems, 2) * sentences <= MOST_GAMES:
@@ -150,11 +150,11 @@ def sampled_opponents(systems: int, sentences: int, opponents: int | None) -> in
 
 
 def meetings(systems: int, sentences: int, opponents: int, seed: int) -> IntArray:
-    """Return rounds of games by sentence: sentences × opponents, whole numbers below `systems`.
+    """Return the rounds of games of each sentence: sentences × opponents, integers below `systems`.
 
-    In round r systems i and j meet if i + j = r or i + j = r + S, so that each has one opponent at
-    most. All S rounds follow each other in a seeded order, over and over: no two systems meet more
-    than once more often than two others.
+    In round r systems i and j meet if i + j = r or i + j = r + S, so that each has at most one
+    opponent. All S rounds follow each other in a seeded order, again and again, so the numbers of
+    meetings of any two pairs of systems differ by at most one.
 
     Args:
         systems: S.
@@ -162,7 +162,7 @@ def meetings(systems: int, sentences: int, opponents: int, seed: int) -> IntArra
         opponents: rounds on each sentence.
         seed: seed of the order of the rounds.
     """
-    # A second number keeps the order apart from other uses of the seed.
+    # The second number makes this stream independent of other uses of the seed.
     order = np.random.default_rng([seed, 11]).permutation(systems)
     return order[np.arange(sentences * opponents) % systems].reshape(sentences, opponents)
 
@@ -174,17 +174,18 @@ def met(number: int, systems: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """Comparisons that are played at once, no system of a metric in two of them.
+    """Comparisons that are played at once; no system is in two comparisons of the same metric.
 
-    A comparison is of two systems as one metric sees them. Those `early` are of the sentence whose
-    turn it is, those `late` of the sentence before.
+    A comparison is between two systems by the scores of one metric. The `early` ones belong to the
+    sentence whose turn it is, the `late` ones to the sentence before.
 
     Attributes:
         rows: the first systems of all comparisons, early ones before late ones, then their
-            opponents; every row of a table systems × (M · draws) holds a system for all metrics.
+            opponents, as rows of a table systems × (M · draws), which has one system's skills for
+            all metrics in a row.
         early: (comparisons · M) × (sentences + 1): +1 where the first is preferred, −1 where the
-            second is, 0 for a draw, 9 without a score. The last column, all 9, is no sentence.
-        late: likewise.
+            second is, 0 for a draw, 9 without a score. The last column, all 9, is not a sentence.
+        late: the same for the late comparisons.
     """
 
     rows: IntArray
@@ -193,20 +194,20 @@ class Wave:
 
 
 class ComparedWaves:
-    """The waves of `score_waves`, each compared when it is played: for many systems.
+    """The waves of `score_waves` for many systems; outcomes are computed when they are played.
 
-    Outcomes laid out take as much room as there are pairs of systems times sentences.
+    Outcomes computed in advance would need memory for all pairs of systems times all sentences.
 
     Args:
         scores: the tables of `score_waves`.
-        rounds: of `meetings`, where a sample of all games is played.
+        rounds: the result of `meetings` if a sample of all games is played.
     """
 
     def __init__(self, scores: Sequence[FloatArray], rounds: IntArray | None = None) -> None:
         size, lines = scores[0].shape
         self._rounds = rounds
-        # (Sentences + 1) × systems × metrics, the last row being no sentence. Ranks within a
-        # sentence are small whole numbers, which single precision tells apart as exactly.
+        # (Sentences + 1) × systems × metrics; the last row is not a sentence. Ranks within a
+        # sentence are small whole numbers, which are exact in single precision.
         self._ranks = np.full((lines + 1, size, len(scores)), np.nan, dtype=np.float32)
         for metric, table in enumerate(scores):
             for line, column in enumerate(table.T):
@@ -221,12 +222,12 @@ class ComparedWaves:
         """Yield the waves of one turn: rows of systems as in `Wave`, and outcomes.
 
         Args:
-            number: of the turn, from 0.
-            now: the sentence whose turn it is in every draw.
-            before: the sentence before.
+            number: number of the turn, from 0.
+            now: the sentence whose turn it is, in every draw.
+            before: the sentence of the turn before, in every draw.
         """
         early = self._of(now)
-        # Of a sample nothing is late.
+        # A sample of games has no late comparisons.
         late = early if self._rounds is not None else self._of(before)
         last = len(self._ranks) - 1
         gaps = self._gaps or bool(((now == last) | (before == last)).any())
@@ -255,7 +256,7 @@ class ComparedWaves:
             for wave in range(size):
                 yield _sides(wave, size), _sides(wave + size, size)
             return
-        # A round is over before the next sentence is played.
+        # Each round ends before the next sentence is played.
         for wave in self._rounds[number % len(self._rounds)].tolist():
             yield met(wave, size), np.zeros((2, 0), dtype=np.int64)
 
@@ -273,14 +274,15 @@ def score_waves(
 
     The pairs of a sentence are (0, 1), (0, 2), ..., (1, 2), .... With n systems, pair (i, j) of the
     q-th sentence to be played is due at time n·q + i + j. So each system meets one opponent at a
-    time, all of one sentence before those of the next, and in the same order as one after another.
-    At time n·q + w, wave w, these are the pairs of the q-th sentence with i + j = w and those of
-    the sentence before with i + j = w + n.
+    time, all opponents on one sentence before those on the next, and in the same order as if the
+    games were played one after another. Time n·q + w, wave w, has the pairs of the q-th sentence
+    with i + j = w and those of the sentence before with i + j = w + n.
 
     Args:
         scores: for each of M metrics a table systems × sentences, NaN where not scored.
-        rounds: of `meetings`, where a sample of all games is played.
-        at_once: outcomes beyond which they are not laid out, but computed when they are played.
+        rounds: the result of `meetings` if a sample of all games is played.
+        at_once: the most outcomes that are computed in advance; more are computed when they are
+            played.
 
     Returns:
         The waves of one turn.
@@ -292,8 +294,8 @@ def score_waves(
     for number in range(size):
         sides, codes = [], []
         for total in (number, number + size):
-            first, second = both = _sides(total, size)
-            sides.append(both)
+            first, second = pairs = _sides(total, size)
+            sides.append(pairs)
             code = np.full((len(first), len(scores), lines + 1), _MISSING, dtype=np.float32)
             for metric, table in enumerate(scores):
                 a, b = table[first], table[second]
@@ -314,28 +316,28 @@ def rate_resampled(
     workers: int = 1,
     at_once: int = _AT_ONCE,
 ) -> FloatArray:
-    """Return TrueSkill of every draw: that of `rate` for the sentences of the draw in order.
+    """Return TrueSkill of every draw: the result of `rate` for the sentences of the draw in order.
 
-    A draw takes its sentences in the order of the file; one that it holds k times is played k times
-    running. All draws are played side by side, each at a sentence of its own. Single precision
-    keeps skills exact to about 1e-5.
+    A draw plays its sentences in the order of the file, and one that it contains k times k times in
+    a row. All draws are played side by side, each at its own sentence. Single precision keeps
+    skills exact to about 1e-5.
 
     Args:
         waves: comparisons of all sentences.
-        counts: B × sentences, how often each draw holds each sentence.
+        counts: B × sentences, how often each draw contains each sentence.
         systems: S.
-        game: the constants; `tau` must be 0 and a draw less likely than one half.
-        metrics: M, how many metrics' comparisons `waves` hold.
-        workers: threads; the result does not depend on it.
-        at_once: number of skills held side by side; the result does not depend on it.
+        game: the constants; `tau` must be 0 and the probability of a draw below one half.
+        metrics: M, the number of metrics whose comparisons are in `waves`.
+        workers: number of threads; the result does not depend on it.
+        at_once: number of skills updated side by side; the result does not depend on it.
 
     Returns:
         Means of the skills, M × B × S.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    # Draws are split to bound the memory; threads run them side by side, since numpy's loops
-    # release the interpreter's lock.
+    # The draws are split to bound the memory. The parts run in threads, since numpy's loops
+    # release the global interpreter lock.
     turns = _turns(counts.astype(np.int64))
     parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // at_once) or 1, axis=1)
     with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -345,9 +347,9 @@ def rate_resampled(
 
 
 def _turns(times: IntArray) -> IntArray:
-    """Return the sentences of every draw in order, turns × draws, filled up with their number.
+    """Return the sentences of every draw in order, turns × draws, padded with their number.
 
-    There is one turn more than any draw has sentences, for the late comparisons of the last.
+    There is one turn more than any draw has sentences, for the late comparisons of the last one.
     """
     size, lines = times.shape
     turns = np.full((int(times.sum(axis=1).max(initial=0)) + 1, size), lines)
@@ -365,7 +367,7 @@ def _rate(
     game: Game,
 ) -> Float32Array:
     """Return means of the skills of some draws, S × M × draws."""
-    # Skills in units of √2·β, so that the noise of a comparison is 1.
+    # Skills are in units of √2·β, so that the noise of a comparison is 1.
     unit = math.sqrt(2) * game.beta
     draws = turns.shape[1]
     means = np.full((systems, metrics * draws), game.mu / unit, dtype=np.float32)
@@ -409,12 +411,12 @@ def _play(
 
     Args:
         means: the means of skills, systems × (M · draws).
-        variances: likewise.
-        rows: as of `Wave`.
+        variances: the variances of skills, of the same shape.
+        rows: as in `Wave`.
         codes: outcomes of the wave's comparisons in every draw.
         margin: the margin of a draw.
     """
-    # The hot loop of resampled TrueSkill: everything is computed in place in the arrays taken here.
+    # This is the hot loop of resampled TrueSkill: everything is computed in place in these arrays.
     mean = means.take(rows, axis=0).reshape(2, -1)
     variance = variances.take(rows, axis=0).reshape(2, -1)
     inverse = variance[0] + variance[1]
@@ -428,7 +430,7 @@ def _play(
     lead -= width
     v, w = _won(lead)
     v *= codes
-    # Draws need another correction, and a dearer one, than wins.
+    # Draws need a different correction from wins, and a more expensive one.
     drawn = np.flatnonzero(codes == 0)
     v[drawn], w[drawn] = _drawn(gap.take(drawn), width.take(drawn))
     absent = codes == _MISSING
@@ -451,8 +453,8 @@ def _play(
 def _table() -> FloatArray:
     """Return chords of v(x) = φ(x)/Φ(x) between equidistant points.
 
-    A chord is two numbers in single precision, its height at 0 and its slope. They are kept as one
-    number in double precision, so that one access fetches both.
+    A chord is two numbers in single precision: its height at 0 and its slope. They are stored as
+    one number in double precision, so that one access fetches both.
     """
     from gecjury.stats.special import erfcx
 
@@ -465,7 +467,7 @@ def _table() -> FloatArray:
 
 
 def _won(x: Float32Array) -> tuple[Float32Array, Float32Array]:
-    """Return corrections v and w of the winner, from its lead beyond the margin of a draw."""
+    """Return corrections v and w of the winner from its lead beyond the margin of a draw."""
     place = x * _SCALE
     place -= _SCALE * np.float32(_LOW)
     index = place.astype(np.int32)
@@ -480,8 +482,8 @@ def _won(x: Float32Array) -> tuple[Float32Array, Float32Array]:
 def _drawn(gap: Float32Array, width: Float32Array) -> tuple[Float32Array, Float32Array]:
     """Return corrections of a draw: v = E(X), w = 1 − Var(X) of a normal variable X within a width.
 
-    X lies within `width` of −gap. With X = u − gap the density is exp(gap·u − u²/2) but for a
-    factor, which is integrated over u by Gauss and Legendre's rule of five points.
+    X is within `width` of −gap. With X = u − gap the density is exp(gap·u − u²/2) up to a constant
+    factor. It is integrated over u by the five-point Gauss-Legendre rule.
     """
     u = width * _NODES
     square = u * u
