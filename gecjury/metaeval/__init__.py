@@ -1,4 +1,4 @@
-"""Metrics against people: score tables and a benchmark in, a typed comparison out."""
+"""Comparison of metrics with people: from score tables and a benchmark to a typed result."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ __all__ = ["Comparison", "Settings", "compare"]
 
 
 def __getattr__(name: str) -> object:
-    """Import public names on first use: `score` and `rank` need but one module of this room."""
+    """Import public names on first use: `score` and `rank` need only one module of the package."""
     if name not in __all__:
         raise AttributeError(f"module 'gecjury.metaeval' has no attribute {name!r}")
     return getattr(import_module("gecjury.metaeval.comparison"), name)

@@ -1,6 +1,6 @@
-"""Cautions about a comparison, and refusals of comparisons that cannot be made.
+"""Cautions about a comparison, and checks that refuse comparisons that cannot be made.
 
-There is one list of cautions, which the tables, the JSON document and the page all show.
+There is one list of cautions. The tables, the JSON document and the page all show it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from gecjury.stats.trueskill import MOST_GAMES
 from gecjury.wording import listed, number, percent
 
 _LEAST = 3  # systems, for a correlation
-_FEW_SENTENCES = 20  # below, draws of them are no picture of other sentences
-_MANY_SYSTEMS = 20  # over so many a correlation needs no word of caution
+_FEW_SENTENCES = 20  # draws of fewer sentences do not represent other sentences
+_MANY_SYSTEMS = 20  # a correlation over at least so many needs no caution
 _SHOWN = 4  # names and groups in a note
 _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
-_LEADING = ("acc_eq", "auc", "pearson")  # figures of levels of single corrections
-_UNLIKE = 0.35  # `changes` then agrees with about 0.65, as much as most metrics do
+_LEADING = ("acc_eq", "auc", "pearson")  # main figures of the levels of single corrections
+_UNLIKE = 0.35  # `changes` then agrees with about 0.65 of the pairs, as most metrics do
 
 _SAMPLE = (
-    "These figures come from a small sample made to show the program. They are never evidence "
-    "about a metric."
+    "These figures come from a small sample made to demonstrate the program. They are never "
+    "evidence about a metric."
 )
 _NO_INTERVALS = "No intervals were computed: small differences may be due to the choice of data."
 _NO_TESTS = "Differences between metrics were not tested."
@@ -46,7 +46,7 @@ _TIES: Mapping[TieRule, str] = {
     "official": "each goes to the system that comes later in the fixed order",
     "loss": "each counts as wrong",
     "drop": "they are left out, so metrics are compared on different pairs",
-    "calibrated": "a tie is an answer like the others",
+    "calibrated": "a tie counts as an answer like the others",
 }
 
 
@@ -67,8 +67,8 @@ def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> tuple[int, int]:
     """Count comparisons that one annotator made more than once; pairs of equal texts are left out.
 
     Returns:
-        How many (annotator, sentence, pair of systems) were judged twice or more, and in how many
-        of these each system was preferred at least once.
+        The number of combinations of annotator, sentence and pair of systems that were judged twice
+        or more, and in how many of these each system was preferred at least once.
     """
     if isinstance(pairs, JudgedEntries):
         counts = [count_repeats(part) for part in pairs.repeated(within=True)]
@@ -76,7 +76,7 @@ def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> tuple[int, int]:
     judged = pairs.select(~pairs.shared)
     if not len(judged):
         return 0, 0
-    # A comparison is the same one where annotator, sentence and both systems are.
+    # Comparisons are the same if annotator, sentence and both systems are the same.
     keys = np.stack([judged.annotator, judged.sentence, judged.first, judged.second])
     _, inverse, times = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
     least, most = np.zeros((2, len(times)), dtype=np.int64)
@@ -86,24 +86,24 @@ def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> tuple[int, int]:
 
 
 def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> str:
-    """Return a sentence on what a metric needs and a benchmark lacks; empty if it lacks nothing."""
+    """Return a message on what a metric needs and a benchmark lacks; empty if it lacks nothing."""
     if "references" in needs and not benchmark.corpus.references:
         return (
             f"{metric} needs references, and {benchmark.name} has none: name files with "
-            f"--references FILE...,{_folder(benchmark, 'references/')} or take a metric that needs "
+            f"--references FILE...,{_folder(benchmark, 'references/')} or use a metric that needs "
             "none"
         )
     if "gold" in needs and benchmark.corpus.gold is None:
         return (
             f"{metric} needs gold edits in M2, and {benchmark.name} has none:"
-            f"{_folder(benchmark, 'gold.m2')}{' or' * (benchmark.name not in BENCHMARKS)} take a "
+            f"{_folder(benchmark, 'gold.m2')}{' or' * (benchmark.name not in BENCHMARKS)} use a "
             "metric that needs none"
         )
     return ""
 
 
 def _folder(benchmark: Benchmark, part: str) -> str:
-    """Return advice on the file that the folder of one's own benchmark lacks."""
+    """Return advice on the file that the folder of a user's own benchmark lacks."""
     return "" if benchmark.name in BENCHMARKS else f" put {part} into its folder,"
 
 
@@ -115,15 +115,16 @@ def check_study(study: Study, views: Sequence[View]) -> None:
         views: the human judgments asked for.
 
     Raises:
-        OptionError: human scores of systems that the benchmark lacks.
-        InputError: correlations over fewer than three systems, or no decided pair of the systems.
+        OptionError: the benchmark lacks the human scores of systems asked for.
+        InputError: there are fewer than three systems for correlations, or no decided pair of the
+            systems.
     """
     for view in views:
         study.human(view)
     names, level = study.benchmark.corpus.names, study.settings.level
     if level == "system" and study.benchmark.places:
         raise InputError(
-            f"{study.benchmark.name} names no systems, so that there is no --level system; take "
+            f"{study.benchmark.name} names no systems, so --level system is not available; use "
             "--level sentence"
         )
     if level == "system" and len(names) < _LEAST:
@@ -146,7 +147,7 @@ def check_scored(results: Sequence[Result]) -> None:
     """Refuse results in which no metric scored anything that was judged.
 
     Raises:
-        InputError: nothing is both judged and scored.
+        InputError: no pair is both judged and scored.
     """
     judged = [result.sentence for result in results if result.sentence is not None]
     missing = [part.missing for part in judged]
@@ -154,7 +155,7 @@ def check_scored(results: Sequence[Result]) -> None:
         labels = ", ".join(dict.fromkeys(result.label for result in results))
         raise InputError(
             f"{labels}: none of the {max(missing)} pairs that humans decided was scored on both "
-            "sides: no sentence is judged and scored"
+            "sides, so no sentence is both judged and scored"
         )
 
 
@@ -173,22 +174,22 @@ def cautions(
 
     Args:
         study: the benchmark, which levels are shown, and how the intervals were made.
-        views: the human judgments compared with.
+        views: the human judgments that metrics were compared with.
         results: the results of the metrics, with their intervals.
-        chance: the results of metrics that know nothing.
+        chance: the results of the chance baselines.
         tested: True if differences between metrics were tested.
         noted: remarks of the metrics on their own scores.
-        labels: the labels of whole corrections, where they have some.
+        labels: the comparison with labels of whole corrections, if there are any.
         rows: the rows of the levels of single corrections, by the name of the level.
     """
     settings = study.settings
-    # A figure that is not shown needs no caution.
+    # Figures that are not shown need no caution.
     systems = results if settings.level in ("system", "all") else ()
     shown = results if settings.level in ("sentence", "all") else ()
     sentences = [result for result in shown if result.sentence is not None]
     compared = {result.label for result in (*systems, *sentences)}
     bounds = [*(r.system.ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
-    # In the order in which a reader should meet them: what undermines everything first.
+    # The order is that in which a reader should see them, the most serious first.
     topics = {
         "Sample data": _SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
@@ -210,8 +211,8 @@ def cautions(
         *(note for result in results for note in _of_result(study, result)),
     ]
     raised = [Caution(heading, text) for heading, text in topics.items() if text]
-    # What a metric says of its own scores may void them: it has a heading of its own. Several
-    # metrics can say the same; a reader needs it once, where it was first said.
+    # Remarks of a metric on its own scores may invalidate them, so they have a separate heading.
+    # If several metrics make the same remark, it is shown once, under its first heading.
     headed = {"Metrics": noted, "Notes": notes}
     once = {text: heading for heading, texts in reversed(headed.items()) for text in texts}
     ordered = dict.fromkeys((*noted, *notes))
@@ -219,7 +220,7 @@ def cautions(
 
 
 def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
-    """Return how little a correlation over few systems says, by the interval of the highest one."""
+    """Return a caution on correlations over few systems, with the interval of the highest one."""
     count = len(study.benchmark.corpus.names)
     if study.benchmark.places:
         return {}
@@ -228,76 +229,79 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
         return {"Too few systems": text}
     if not systems or count >= _MANY_SYSTEMS:
         return {}
-    text = f"Correlations rest on {count} systems."
-    # Of a perfect correlation Fisher's z is infinite, so that it has no interval.
+    text = f"Correlations are computed over {count} systems."
+    # Fisher's z of a perfect correlation is infinite, so it has no interval.
     defined = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
     if defined and count > 3:
         top = max(defined)
         bounds = defined[top].system.ci95.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
         if any(math.isnan(bound) for bound in bounds):
-            # Without draws: Fisher's z has a standard error of 1/√(n − 3).
+            # Without draws, use the standard error of Fisher's z, 1/√(n − 3).
             half = 1.96 / math.sqrt(count - 3)
             bounds = (math.tanh(math.atanh(top) - half), math.tanh(math.atanh(top) + half))
             how = "Fisher's 95% interval"
         low, high = (number(float(bound), 2) for bound in bounds)
         text += (
-            f" Over so few, r = {number(float(top))} leaves everything from {low} to {high} open "
-            f"({how})."
+            f" With so few, r = {number(float(top))} is compatible with anything from {low} to "
+            f"{high} ({how})."
         )
     return {"Few systems": text}
 
 
 def _of_few_sentences(study: Study) -> str:
-    """Return how little intervals and tests over a handful of sentences are worth."""
+    """Return a caution on figures, intervals and tests over a handful of sentences."""
     count = len(study.benchmark.corpus)
     if study.settings.resampling.over == "none" or count >= _FEW_SENTENCES:
         return ""
     if count == 1:
-        why = "one cannot be resampled, so it has no intervals."
+        why = "a single one cannot be resampled, so there are no intervals."
     else:
-        why = "intervals and tests over so few are a guess, figures too."
-    return f"Everything here rests on {count} sentence{'s' * (count > 1)}: {why}"
+        why = "with so few, figures, intervals and tests are only guesses."
+    return f"Everything here is computed from {count} sentence{'s' * (count > 1)}: {why}"
 
 
 def _of_sampled_games(study: Study) -> str:
-    """Return how many of TrueSkill's games were played, where nobody asked for a sample."""
+    """Return how many of TrueSkill's games were played if they were sampled by default."""
     settings, others = study.settings, len(study.benchmark.corpus.names) - 1
     if study.opponents is None or settings.opponents is not None:
         return ""
     return (
         f"TrueSkill has more than {number(MOST_GAMES)} games: on each sentence a system plays "
-        f"{study.opponents} of the {number(others)} others, drawn by seed {settings.seed}; "
+        f"{study.opponents} of the {number(others)} others, drawn with seed {settings.seed}; "
         f"--opponents {others} plays all games."
     )
 
 
 def _of_choices(study: Study, results: Sequence[Result]) -> str:
-    """Return a caution on systems that one of the metrics compared chose or trained."""
+    """Return a caution on systems that were chosen or trained with one of the metrics compared."""
     compared = {result.metric for result in results}
     judged: dict[str, list[str]] = {}
     for system, metric in study.settings.choices:
         if metric in compared and system not in judged.setdefault(metric, []):
             judged[metric].append(system)
     return " ".join(
-        f"{listed(systems)}: chosen or trained by {metric}, which may therefore score them too "
-        f"high. The figures of {metric} are not of independent outputs; compare without them, too."
+        f"{listed(systems)}: chosen or trained with {metric}, which may therefore score them too "
+        f"high. These outputs are not independent of {metric}; also compare without them."
         for metric, systems in judged.items()
     )
 
 
 def _of_few_labels(labels: LabelComparison | None) -> str:
-    """Return the caution on classes of bad corrections that are too small for an AUC."""
+    """Return a caution on classes of bad corrections that are too small for an AUC."""
     if labels is None or not labels.few:
         return ""
     few = listed([f"{count} of {name}" for name, count in labels.few.items()])
-    return f"Corrections of a class are few ({few}): its AUC is a guess, and its interval shows it."
+    return (
+        f"Some classes have few corrections ({few}): their AUC is only a guess, as the interval "
+        "shows."
+    )
 
 
 def _islands(study: Study, view: View) -> list[list[str]]:
     """Return groups of scored systems that no judgment connects; one group if all are connected.
 
-    Ties connect two systems as well.
+    A tie also connects two systems.
     """
     names = study.benchmark.corpus.names
     index = {name: number for number, name in enumerate(names)}
@@ -310,7 +314,7 @@ def _islands(study: Study, view: View) -> list[list[str]]:
 
     for item in study.benchmark.rankings[view]:
         members = [index[name] for group in item.groups for name in group if name in index]
-        # Who stands in one ranking is connected: to link all with the first is enough.
+        # All systems of a ranking are connected, so linking each with the first is enough.
         for member in members:
             above[top(member)] = top(members[0])
     label = map(top, above)
@@ -334,7 +338,7 @@ def _of_ties(study: Study, sentences: Sequence[Result]) -> str:
     rule = study.settings.ties
     tied = [f"{name} {percent(share)}" for name, share in sorted(ties.items(), key=lambda t: -t[1])]
     return (
-        f"Pairs that a metric cannot tell apart: {listed(tied)}. Under the rule “{rule}” "
+        f"Pairs that a metric scores equally: {listed(tied)}. Under the rule “{rule}” "
         f"{_TIES[rule]}."
     )
 
@@ -346,7 +350,7 @@ def _of_gaps(results: Sequence[Result]) -> str:
 
 
 def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
-    """Return a caution on metrics without a correlation, except where a note gives the reason."""
+    """Return a caution on metrics without a correlation, unless a note gives the reason."""
     if len(study.benchmark.corpus.names) < _LEAST:
         return ""
     names = [
@@ -362,7 +366,7 @@ def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
 
 
 def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> str:
-    """Return a caution on metrics whose accuracy, or its lower bound, a constant metric reaches."""
+    """Return a caution on metrics whose accuracy (lower bound) is not above a constant metric's."""
     floors = {
         result.view: result.sentence.accuracy
         for result in chance
@@ -372,7 +376,7 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
     for result in sentences:
         if result.sentence is None:
             continue
-        # The lower bound decides where there is one: luck must not lift a metric above chance.
+        # Use the lower bound if there is one, so that luck does not lift a metric above chance.
         low = result.sentence_ci95.get("accuracy", (math.nan, math.nan))[0]
         low = result.sentence.accuracy if math.isnan(low) else low
         if low <= floors.get(result.view, math.nan):
@@ -382,7 +386,7 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """The figure of one row at a level, and its lower bound; the figure itself without interval."""
+    """The figure of one row at a level, and its lower bound (the figure if it has no interval)."""
 
     place: str
     label: str
@@ -397,7 +401,7 @@ def _standings(
     chance: Sequence[Result],
     rows: Mapping[str, Sequence[Row[Any]]],
 ) -> Iterator[_Standing]:
-    """Yield the leading figure of metrics and chance at every level that is shown."""
+    """Yield the main figure of metrics and chance at every level that is shown."""
     level, several = study.settings.level, len({result.view for result in results}) > 1
 
     def standing(
@@ -424,7 +428,7 @@ def _standings(
 
 
 def _not_above_sentinels(standings: Iterator[_Standing]) -> str:
-    """Return a caution on metrics whose figure, or its lower bound, a sentinel reaches."""
+    """Return a caution on metrics whose figure (lower bound) is not above a sentinel's."""
     by_place: dict[str, list[_Standing]] = {}
     for one in standings:
         by_place.setdefault(one.place, []).append(one)
@@ -443,7 +447,7 @@ def _not_above_sentinels(standings: Iterator[_Standing]) -> str:
     if not parts:
         return ""
     return (
-        "Not above a sentinel, which sees one side of a correction alone, by the lower bounds of "
+        "Not above a sentinel, which sees only one side of a correction, by the lower bounds of "
         f"their intervals: {'; '.join(parts)}."
     )
 
@@ -469,10 +473,11 @@ def _of_judgments(study: Study, view: View) -> list[str]:
     notes = []
     absent = [name for name, score in zip(names, human, strict=True) if math.isnan(score)]
     if absent and not study.benchmark.places:
-        notes.append(f"no human score ({view}) of {', '.join(absent)}: left out at system level")
+        notes.append(f"no human score ({view}) for {', '.join(absent)}: left out at system level")
     if len(names) >= _LEAST and _constant(human):
         notes.append(
-            f"humans score all systems alike ({view}): correlations over systems are not defined"
+            f"humans give all systems the same score ({view}): correlations over systems are not "
+            "defined"
         )
     if study.benchmark.rankings.get(view):
         islands = _islands(study, view)
@@ -482,7 +487,8 @@ def _of_judgments(study: Study, view: View) -> list[str]:
             notes.append(
                 f"the judgments ({view}) fall into {len(islands)} groups of systems that nobody "
                 f"compared with each other ({groups}{' | …' * (len(islands) > _SHOWN)}): human "
-                "scores across them rest on nothing, and so do the correlations over all systems"
+                "scores of different groups cannot be compared, so the correlations over all "
+                "systems mean nothing"
             )
         if not any(len(part.decided) for part in study.judged(view).parts()):
             notes.append(
@@ -507,9 +513,9 @@ def _of_change(result: Result) -> str:
         return ""
     return (
         "systems that change more of the text are preferred on this benchmark "
-        f"({result.view}): likeness to the source agrees with only {sentence.accuracy:.3f} of the "
-        "pairs, so that counting the changes (-m changes) agrees with most of them; a metric that "
-        "agrees with fewer need not know good changes from bad"
+        f"({result.view}): similarity to the source agrees with only {sentence.accuracy:.3f} of "
+        "the pairs, so counting the changes (-m changes) agrees with most of them; a metric that "
+        "agrees with fewer may not distinguish good changes from bad"
     )
 
 

@@ -1,8 +1,8 @@
-"""Metrics that know nothing, and sentinels: the baselines that any real metric has to beat.
+"""Chance baselines and sentinels, which any real metric has to beat.
 
-A sentinel sees one side of a correction, and learns from the benchmark's own judgments what people
-like there (sentinel metrics of Perrella et al. 2024). A metric that is not above it may owe its
-agreement with people to that side alone.
+A sentinel sees only one side of a correction, and learns from the benchmark's own judgments what
+people like there (sentinel metrics of Perrella et al. 2024). If a metric is not above a sentinel,
+its agreement with people may come from that side alone.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from gecjury.scoring.signature import Signature
 from gecjury.stats.logistic import folds_of
 
 SENTINEL = "sentinel-"
-"""How the names of sentinels begin."""
+"""The prefix of the names of sentinels."""
 
 _FOLDS = 5
-_BUCKETS = 512  # of words and trigrams of letters
-_PENALTY = 0.1  # of ridge regression, by the number of corrections it learns from
-_LEVELS = 10  # most different scores of a judge that gives levels
+_BUCKETS = 512  # hash buckets of words and trigrams of letters
+_PENALTY = 0.1  # of ridge regression, per correction that it learns from
+_LEVELS = 10  # a judge with at most so many different scores gives levels
 
 
 def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
-    """Return sentence scores, systems × sentences, of three metrics that look at no correction.
+    """Return sentence scores, systems × sentences, of three metrics that do not judge corrections.
 
-    - `constant` scores everything alike;
-    - `random` draws scores uniformly, seeded;
-    - `copy-source` rewards likeness to the source: F1 of the tokens shared with it, 0 to 1.
+    - `constant` gives everything the same score;
+    - `random` draws scores uniformly with the seed;
+    - `copy-source` rewards similarity to the source: F1 of the tokens shared with it, 0 to 1.
     """
     shape = len(corpus.systems), len(corpus)
     return {
@@ -53,13 +53,13 @@ def sentinel_scores(corpus: Corpus, wanted: FloatArray, seed: int = 0) -> Mappin
     - `sentinel-edits`: how many tokens were inserted, deleted and replaced;
     - `sentinel-length`: the length of the correction in tokens and in letters.
 
-    A source and all its corrections, and sources of the same text, are scored by a regression that
-    learnt from the others: a fold of five sees four.
+    All corrections of a source, and of sources with the same text, are scored by a regression that
+    learnt from other sources: each of five folds is scored by the regression of the other four.
 
     Args:
         corpus: the texts.
         wanted: people's judgments to learn from, systems × sentences, NaN where there is none.
-        seed: of the folds.
+        seed: seed of the folds.
 
     Raises:
         ValueError: fewer than two different sources were judged.
@@ -69,7 +69,7 @@ def sentinel_scores(corpus: Corpus, wanted: FloatArray, seed: int = 0) -> Mappin
     judged = np.unique(of_source[(~np.isnan(wanted)).any(axis=0)])
     if len(judged) < 2:
         raise ValueError("sentinels learn from the judgments of two different sources or more")
-    # Judged sources are spread over the folds, so that each learns from some.
+    # Judged sources are spread over the folds, so that every regression learns from some.
     folds = np.zeros(len(texts), dtype=np.int64)
     folds[judged] = folds_of(judged, min(_FOLDS, len(judged)), seed)
     fold = folds[of_source]
@@ -93,12 +93,15 @@ def sentinel_scores(corpus: Corpus, wanted: FloatArray, seed: int = 0) -> Mappin
 
 
 def _ridge(features: FloatArray, values: FloatArray, asked: FloatArray) -> FloatArray:
-    """Return predictions of a ridge regression on standardised features, shape of `asked` less one.
+    """Return predictions of a ridge regression on standardised features.
 
     Args:
         features: corrections × features.
-        values: of each correction.
-        asked: features on the last axis.
+        values: people's judgment of each correction.
+        asked: features of the corrections to predict, on the last axis.
+
+    Returns:
+        An array of the shape of `asked` without its last axis.
     """
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     scale = np.where(deviation > 0, deviation, np.inf)
@@ -110,7 +113,7 @@ def _ridge(features: FloatArray, values: FloatArray, asked: FloatArray) -> Float
 
 
 def _hashed(text: str) -> FloatArray:
-    """Return log counts of words and trigrams of letters by their hash, and the length."""
+    """Return log counts of words and letter trigrams by their hash, and the length."""
     low = f" {text.lower()} "
     parts = [*low.split(), *(low[at : at + 3] for at in range(len(low) - 2))]
     counts = np.zeros(_BUCKETS)
@@ -123,7 +126,7 @@ def _lengths(text: str) -> FloatArray:
 
 
 def _edited(source: str, output: str) -> FloatArray:
-    """Return how many tokens were inserted, deleted, replaced and put in place of those."""
+    """Return log counts of inserted, deleted, replacing and replaced tokens, and of edits."""
     old, new = _tokens(source), _tokens(output)
     counts = Counter[str]()
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -135,7 +138,7 @@ def _edited(source: str, output: str) -> FloatArray:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return words, and single characters of scripts without spaces and of punctuation."""
+    """Return words, and single characters for punctuation and for scripts without spaces."""
     return re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]|\w+|[^\w\s]", text)
 
 
@@ -151,25 +154,25 @@ _SIDES: Mapping[str, Callable[[str, str], FloatArray]] = {
 def in_levels(scores: FloatArray, levels: FloatArray) -> FloatArray:
     """Return scores rounded to levels that are as frequent as those of a judge.
 
-    Scores and levels are sorted; a score gets the level of the same place. Equal scores get the
-    level of their middle place.
+    Scores and levels are sorted; a score gets the level at the same place. Equal scores get the
+    level at their middle place.
 
     Args:
         scores: systems × sentences, NaN stays NaN.
-        levels: a judge's scores, of any shape; NaN counts for nothing.
+        levels: a judge's scores, of any shape; NaN is ignored.
     """
     scored, sorted_levels = ~np.isnan(scores), np.sort(levels[~np.isnan(levels)])
     values = np.sort(scores[scored])
     first = np.searchsorted(values, scores[scored], "left")
     last = np.searchsorted(values, scores[scored], "right") - 1
     rounded = scores.copy()
-    # Whole numbers: a place of the scores is one of the levels exactly.
+    # Integer arithmetic maps each place of the scores to exactly one place of the levels.
     rounded[scored] = sorted_levels[(first + last) * len(sorted_levels) // (2 * len(values))]
     return rounded
 
 
 def levels_of(table: ScoreTable) -> FloatArray | None:
-    """Return the scores that a judge gave, if they are of few levels; None otherwise."""
+    """Return the scores that a judge gave if they have few levels; None otherwise."""
     if table.signature.family != "judges":
         return None
     items = table.statistics.items
@@ -181,7 +184,7 @@ def levels_of(table: ScoreTable) -> FloatArray | None:
 def sentence_table(
     name: str, systems: Sequence[str], sentences: FloatArray, family: str = "chance"
 ) -> ScoreTable:
-    """Return a score table of sentence scores alone, whose means are the corpus scores.
+    """Return a score table built from sentence scores; their means are the corpus scores.
 
     Args:
         name: the name of the metric.
@@ -189,7 +192,7 @@ def sentence_table(
         sentences: S × N.
         family: the family of the metric.
     """
-    # Corpus scores are means here, so that no scorer is needed to resample them.
+    # Corpus scores are means here, so they can be resampled without a scorer.
     totals, statistics = Scores(sentences.mean(axis=1)), Statistics(sentences)
     signature = Signature(name, family, {})
     return ScoreTable(tuple(systems), signature, Scores(sentences), totals, statistics, {})

@@ -1,11 +1,11 @@
-"""Metrics compared with people: one value, which every format and the page show.
+"""Comparison of metrics with people, as one value that every format and the page show.
 
     comparison = compare("sample", ["green", "gleu:n=3"], Settings(human="both"))
     comparison.rows()        plain records of the main table
     print(comparison)        the main table
 
-`check` refuses, before any scoring, what cannot be compared; `plans` counts what judges would be
-asked. Nothing here prints or reads options.
+`check` refuses, before any scoring, comparisons that cannot be made; `plans` counts the requests
+that judges would get. This module does not print or read options.
 """
 
 from __future__ import annotations
@@ -73,13 +73,16 @@ _SIZES = (4, 8)  # of windows, in systems
 
 
 Metric = registry.Metric | ScoreTable
-"""A metric to compare: a scorer, its name with options, or scores that were made before."""
+"""A metric to compare: a scorer, its name with options, or finished scores."""
 
 
 def check(
     benchmark: Benchmark | str, scorers: Sequence[Metric], settings: Settings | None = None
 ) -> None:
-    """Refuse, before any scoring, what cannot be compared; arguments and errors as `Trial.of`."""
+    """Check, before any scoring, that a comparison can be made.
+
+    The arguments and errors are those of `Trial.of`.
+    """
     Trial.of(benchmark, scorers, settings)
 
 
@@ -90,7 +93,10 @@ def plans(
     *,
     runtime: Runtime | None = None,
 ) -> list[Plan]:
-    """Return what `compare` would ask of paid services; refuses what it would refuse."""
+    """Return the requests that `compare` would send to paid services.
+
+    It raises the same errors as `compare` does before scoring.
+    """
     return Trial.of(benchmark, scorers, settings, runtime).plans()
 
 
@@ -102,37 +108,37 @@ def compare(
     runtime: Runtime | None = None,
     score_files: str | Path | None = None,
 ) -> Comparison:
-    """Score a benchmark's systems and hold the scores against people's judgments.
+    """Score a benchmark's systems and compare the scores with people's judgments.
 
     Args:
-        benchmark: a benchmark, or the name of one, which is loaded with the usual systems and
+        benchmark: a benchmark, or the name of one, which is loaded with the default systems and
             references.
         scorers: metrics as scorers, by name (`green:n=3`), or as score tables of the benchmark's
-            systems, which take part in all but the edit level.
-        settings: settings of the comparison; None for the usual.
+            systems, which are compared at all levels except the edit level.
+        settings: settings of the comparison; None for the defaults.
         runtime: device, workers and the like; nothing in it changes a score.
-        score_files: a folder; scores that its files hold are read, the others added.
+        score_files: a folder; scores in its files are read, and the others are added.
 
     Raises:
-        OptionError: a setting that the benchmark or a metric does not allow.
+        OptionError: the benchmark or a metric does not allow a setting.
         InputError: a metric needs what the benchmark lacks, nothing of a level can be computed, or
             a score file is damaged.
         DataError: data are missing.
         OutputError: a score file cannot be written.
     """
     if runtime is not None and runtime.dry_run:
-        raise OptionError("a dry run scores nothing: take gecjury.metaeval.comparison.plans")
+        raise OptionError("a dry run scores nothing: use gecjury.metaeval.comparison.plans")
     return Trial.of(benchmark, scorers, settings, runtime).compare(score_files)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A comparison that passed every check that needs no scores.
+    """A comparison that has passed every check that needs no scores.
 
     Attributes:
         study: the benchmark, and the settings that it allows.
         views: the human judgments.
-        scored: metrics of the levels above edits; none where single edits alone are compared.
+        scored: metrics of the levels above edits; none if only single edits are compared.
         edits: the metrics and credits of the edit level.
         runtime: device, workers and the like.
     """
@@ -153,18 +159,18 @@ class Trial:
         *,
         absent: dict[Scorer, str] | None = None,
     ) -> Trial:
-        """Load what is named, and refuse what cannot be compared; arguments as of `compare`.
+        """Load the benchmark and the metrics, and check that they can be compared.
 
         Args:
-            benchmark: as of `compare`.
-            scorers: as of `compare`.
-            settings: as of `compare`.
-            runtime: as of `compare`.
-            absent: receives the metrics that lack what they need, each with the reason, in the
-                place of a refusal.
+            benchmark: as for `compare`.
+            scorers: as for `compare`.
+            settings: as for `compare`.
+            runtime: as for `compare`.
+            absent: receives the metrics that lack what they need, each with the reason; without it
+                an error is raised instead.
 
         Raises:
-            OptionError: a setting that the benchmark or a metric does not allow.
+            OptionError: the benchmark or a metric does not allow a setting.
             InputError: a metric needs what the benchmark lacks, or nothing of a level can be
                 computed.
             DataError: data are missing.
@@ -179,9 +185,9 @@ class Trial:
         views = settings.views(benchmark.view, benchmark.views)
         if settings.limit is not None:
             benchmark = _drawn(benchmark, settings, views)
-        # The settings are narrowed to what the benchmark has, and every later check sees them so:
-        # where single edits alone were judged there is no other level, and where no systems are
-        # named nothing is drawn over them. Edits are tried as they were asked for.
+        # The settings are narrowed to what the benchmark has before all later checks: if people
+        # judged only single edits there is no other level, and if no systems are named they cannot
+        # be drawn. The edit level uses the settings as they were given.
         if benchmark.edits_alone:
             settings = _of_edits_alone(settings, benchmark)
         asked = settings
@@ -212,7 +218,7 @@ class Trial:
         return cls(study, views, kept, edits, runtime)
 
     def plans(self) -> list[Plan]:
-        """Return what `compare` would ask of paid services, without asking."""
+        """Return the requests that `compare` would send to paid services, without sending them."""
         benchmark, runtime = self.study.benchmark, self.runtime
         paid = [metric for metric in self.scored if isinstance(metric, Scorer)]
         made = [metric.plan(benchmark.corpus, runtime) for metric in paid]
@@ -226,20 +232,20 @@ class Trial:
         """Score the systems and compare the scores with people's judgments.
 
         Args:
-            score_files: a folder; scores that its files hold are read, the others added.
-            failed: receives the metrics that could not score, each with the error, in the place of
-                an exception; one is raised where all failed.
+            score_files: a folder; scores in its files are read, and the others are added.
+            failed: receives the metrics that could not score, each with the error, instead of an
+                exception; if all metrics fail, an exception is raised.
 
         Raises:
             InputError: nothing was both judged and scored, or a score file is damaged.
             OutputError: a score file cannot be written.
         """
-        # Scoring may take hours: what can be refused is refused before it begins.
+        # Scoring may take hours, so every possible check is done before it begins.
         if score_files is not None:
             check_writable(score_files)
         earlier = read_earlier(self.study, self.scored, self.runtime)
         made = self._tables(score_files, failed)
-        # Settled: a difference of rounding must not be a preference anywhere below.
+        # Settle the scores, so that rounding differences do not count as preferences.
         tables = tuple(table.settled() for table in made)
         return self._without(failed or {})._compare(tables, earlier, score_files)
 
@@ -251,7 +257,7 @@ class Trial:
     ) -> Comparison:
         """Compare finished scores of `scored` with people's judgments."""
         study, views, runtime = self.study, self.views, self.runtime
-        # Intervals and tests need all metrics at once, so results are first made without them.
+        # Intervals and tests need all metrics at once, so results are first built without them.
         tracked = runtime.track(tables, "agreement with people", len(tables))
         plain = [result for table in tracked for result in study.evaluate(table, views)]
         if rounded := _rounded(tables, plain):
@@ -260,14 +266,14 @@ class Trial:
             Entry(table, metric if isinstance(metric, Scorer) else None)
             for metric, table in zip(self.scored, tables, strict=True)
         ]
-        # Metrics that know nothing have intervals as well, and take part in no test.
+        # Chance baselines have intervals as well, but are not tested.
         measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
         results, chance, uncertainty = _weigh(self, measured, plain)
         check_scored(results)
         # Single edits are scored last: they may take as long as all the other levels.
         edits = compare_edits(self.edits, study.benchmark, runtime, study.settings, score_files)
-        # Results stand metric by metric, and for each metric view by view; scores of systems are
-        # the same in all views.
+        # Results are ordered by metric and then by view; scores of systems are the same in all
+        # views.
         scores = [result.scores for result in (*results, *chance)[:: len(views)]]
         ratings, segments = rated_rows(study, tables, scores), segment_level(study, views, tables)
         labels = compare_labels(study, self.scored, tables, runtime)
@@ -323,7 +329,7 @@ class Trial:
     def _tables(
         self, score_files: str | Path | None, failed: dict[Scorer, str] | None
     ) -> list[ScoreTable]:
-        """Return the metrics' scores; arguments as of `compare`."""
+        """Return the metrics' scores; the arguments are those of `compare`."""
         tables = []
         for metric in self.scored:
             if isinstance(metric, ScoreTable):
@@ -351,7 +357,10 @@ _Row = Row[Any] | EditResult
 
 
 def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
-    """Return the best metric in the levels of every judge that gives few, so that ties compare."""
+    """Return the best metric, rounded to the levels of every judge that gives only few levels.
+
+    This makes the judge's ties comparable.
+    """
     judges = {table.signature.label: levels_of(table) for table in tables}
     accuracies = {
         result.label: result.sentence.accuracy
@@ -375,14 +384,14 @@ def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[S
 
 
 def _drawn(benchmark: Benchmark, settings: Settings, views: Sequence[View]) -> Benchmark:
-    """Return a benchmark of as many of its judged sentences as the settings allow.
+    """Return the benchmark with as many of its judged sentences as the settings allow.
 
-    Sentences are drawn one after the other, so that those of a smaller limit are among them.
+    Sentences are drawn one after the other, so a larger limit includes those of a smaller one.
     """
     rows, limit = benchmark.judged_rows(views, edits=settings.level == "edit"), settings.limit
     if limit is None or limit >= len(rows):
         return benchmark
-    # A second number keeps the draw apart from other uses of the seed.
+    # The second number makes this draw independent of other uses of the seed.
     order = np.random.default_rng([settings.seed, 7]).permutation(rows)
     note = (
         f"--limit: {limit} of {len(rows)} judged sentences, drawn with seed {settings.seed}, the "
@@ -395,10 +404,10 @@ def _drawn(benchmark: Benchmark, settings: Settings, views: Sequence[View]) -> B
 
 
 def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
-    """Return the settings for a benchmark that names no systems, without all that needs systems.
+    """Return the settings for a benchmark that names no systems, without parts that need systems.
 
     Raises:
-        OptionError: something was asked for that only systems have.
+        OptionError: a setting needs systems.
     """
     how = settings.resampling
     _refuse(
@@ -410,22 +419,22 @@ def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
             (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
             (how.over == "systems", "--resample systems"),
         ),
-        f"{benchmark.name} names no systems that could be compared; leave it out",
+        f"{benchmark.name} names no systems that could be compared; leave the option out",
     )
     over: Over = "sentences" if how.over == "both" else how.over
     return replace(
         settings,
-        # Single edits are compared as they were asked for: this is of the levels above.
+        # This applies only to the levels above edits, which are compared as they were asked for.
         level="sentence" if settings.level == "all" else settings.level,
         resampling=replace(how, over=over),
     )
 
 
 def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
-    """Return the settings for a benchmark of which people judged nothing but single edits.
+    """Return the settings for a benchmark in which people judged only single edits.
 
     Raises:
-        OptionError: something was asked for that whole corrections alone have.
+        OptionError: a setting needs judgments of whole corrections.
     """
     _refuse(
         (
@@ -437,21 +446,21 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
             (settings.sentinels, "--sentinels"),
             (settings.good is not None, "--good"),
         ),
-        f"of {benchmark.name} people judged single edits alone; take --level edit, and leave out "
-        "what is for whole corrections",
+        f"in {benchmark.name} people judged only single edits; use --level edit, and leave out "
+        "options for whole corrections",
     )
     return replace(settings, level="edit")
 
 
 def _refuse(options: Iterable[tuple[bool, str]], why: str) -> None:
-    """Refuse the first option that was chosen, each given with whether it was."""
+    """Refuse the first option that was chosen; each is given with whether it was chosen."""
     for chosen, option in options:
         if chosen:
             raise OptionError(f"{option}: {why}")
 
 
 def _loaded(metrics: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
-    """Yield metrics loaded, each name once."""
+    """Yield the loaded metrics, each name once."""
     names: set[str] = set()
     for metric in metrics:
         if isinstance(metric, ScoreTable):
@@ -467,7 +476,7 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
     if finished and study.benchmark.drawn_from is not None:
         name = metric.name if isinstance(metric, Scorer) else metric.signature.label
         raise OptionError(
-            f"{name}: finished scores are of all sentences, and --limit draws some of them; leave "
+            f"{name}: finished scores are for all sentences, and --limit draws some of them; leave "
             "one of the two out"
         )
     if isinstance(metric, Scorer):
@@ -479,30 +488,30 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
     label, settings = metric.signature.label, study.settings
     if settings.level == "edit":
         raise OptionError(
-            f"{label}: finished scores have no credits of single edits; give a scorer"
+            f"{label}: finished scores have no credits of single edits; pass a scorer"
         )
     if settings.aggregate == "corpus" and settings.resampling.over != "none":
         raise OptionError(
             f"{label}: corpus scores of resampled sentences need the scorer, and finished scores "
-            'have none; give the scorer, or take Resampling(over="none") or another aggregate'
+            'have none; pass the scorer, or use Resampling(over="none") or another aggregate'
         )
 
 
 def _check_sentinels(study: Study) -> None:
-    """Refuse sentinels that have no other source to learn from."""
+    """Refuse sentinels if there is no other source to learn from."""
     if not study.settings.sentinels:
         return
     judged = np.flatnonzero((~np.isnan(study.quality)).any(axis=0)).tolist()
     if len({study.benchmark.corpus.sources[row] for row in judged}) < LEAST_SENTENCES:
         raise OptionError(
             f"--sentinels: whole corrections of fewer than {LEAST_SENTENCES} sources of "
-            f"{study.benchmark.name} were judged, and a sentinel learns from other sources than it "
-            "scores; leave the option out"
+            f"{study.benchmark.name} were judged, and a sentinel learns from sources other than "
+            "those it scores; leave the option out"
         )
 
 
 def _check_good(study: Study) -> None:
-    """Refuse a bound of good ratings without ratings, or that calls all of them alike."""
+    """Refuse a bound of good ratings without ratings, or one that does not divide them."""
     bound, ratings = study.settings.good, study.benchmark.segment_scores
     if bound is None:
         return
@@ -514,8 +523,8 @@ def _check_good(study: Study) -> None:
     low, high = float(np.nanmin(ratings)), float(np.nanmax(ratings))
     if not low < bound <= high:
         raise OptionError(
-            f"--good {bound:g}: the ratings of {name} are from {low:g} to {high:g}, so that all "
-            f"corrections would be {'good' if bound <= low else 'bad'}; take a bound between"
+            f"--good {bound:g}: the ratings of {name} range from {low:g} to {high:g}, so all "
+            f"corrections would be {'good' if bound <= low else 'bad'}; use a bound between them"
         )
 
 
@@ -526,7 +535,7 @@ def _check_statistic(study: Study, views: Sequence[View]) -> None:
         if settings.statistic == "spa" and study.human_differences(view) is None:
             raise OptionError(
                 f"{settings.statistic_option}: {study.benchmark.name} has no judgments of single "
-                f"sentences ({view}), which soft pairwise accuracy needs; take another statistic"
+                f"sentences ({view}), which soft pairwise accuracy needs; use another statistic"
             )
 
 
@@ -543,13 +552,13 @@ def _check_grouping(study: Study, views: Sequence[View]) -> None:
     if settings.grouping != "item":
         raise OptionError(
             f"--grouping {settings.grouping}: {benchmark.name} has rankings and no ratings, and "
-            "ranks given in different rankings cannot be compared; take --grouping item, which "
+            "ranks given in different rankings cannot be compared; use --grouping item, which "
             "compares within each ranking"
         )
 
 
 def _check_audit(study: Study, views: Sequence[View]) -> None:
-    """Refuse an audit without judged pairs, and named systems and metrics that are not there."""
+    """Refuse an audit without judged pairs, and names of unknown systems and metrics."""
     benchmark, settings = study.benchmark, study.settings
     for name, metric in settings.choices:
         known_name(f"system of {benchmark.name} (--chosen-by)", name, benchmark.corpus.names)
@@ -572,7 +581,7 @@ def _weigh(
     views, settings = trial.views, trial.study.settings
     if settings.resampling.over == "none":
         return tuple(results), tuple(measured.study.chance(views)), None
-    # Of a view the intervals of each level, the tests, and the differences.
+    # The steps of a view are the intervals of each level, the tests, and the differences.
     total = len(views) * (len(DRAWN_LEVELS) + 2)
     with trial.runtime.progress.task("intervals and tests", total) as bar:
         if results:
@@ -581,7 +590,7 @@ def _weigh(
 
 
 def _values(results: Sequence[Result], views: Sequence[View], settings: Settings) -> str:
-    """Return the figures of every metric as lines, those of a view from best to worst."""
+    """Return the figures of every metric as lines, for each view from best to worst."""
     lines = ["Values; intervals follow:"]
     columns = max((width(result.label) for result in results), default=0)
     for place, view in enumerate(views):
@@ -592,7 +601,7 @@ def _values(results: Sequence[Result], views: Sequence[View], settings: Settings
             for level, name in (("system", settings.statistic), ("sentence", "accuracy"))
             if level in levels
         }
-        # A figure that is not defined stands last.
+        # A figure that is not defined comes last.
         order = np.argsort([-value for value in next(iter(figures.values()), ())], kind="stable")
         for row in order:
             shown = "  ".join(f"{name} {number(of[row])}" for name, of in figures.items())
@@ -612,7 +621,7 @@ def _resampled(
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
-    # Results stand metric by metric, and for each metric view by view.
+    # Results are ordered by metric and then by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
         intervals = []
@@ -688,15 +697,15 @@ def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
 
 
 def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Difference]:
-    """Yield differences of a level whose statistics were drawn over sentences alone."""
+    """Yield differences of a level whose statistics were drawn only over sentences."""
     groups: dict[tuple[str, int], list[_Row]] = {}
     for row in rows:
         if row.drawn and row.family not in ("chance", "humans"):
-            # Where credits are missing, other edits are drawn: no pairs.
+            # If credits are missing, other edits are drawn, and the draws are not paired.
             cases = row.agreement.cases if isinstance(row, EditResult) else 0
             groups.setdefault((row.human, cases), []).append(row)
     for (human, _), members in groups.items():
-        # A statistic that a benchmark does not define is missing from some rows.
+        # A statistic that is not defined on a benchmark is missing from some rows.
         names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
         values = {name: np.stack([row.drawn[name] for row in members]) for name in names}
         figures = {name: [float(getattr(row.agreement, name)) for row in members] for name in names}

@@ -1,10 +1,10 @@
 """Disagreement between metric families, by sentence and over the judged pairs.
 
-The corrections of one source are ranked by every metric. Ranks are scaled to lie between 0 (best)
-and 1 (worst), equal scores share their mean rank, and a family's rank of a correction is the mean
-over its metrics. The disagreement on a source is the variance between the families' ranks of a
-correction, averaged over the corrections and multiplied by 4: 0 where all families order the
-corrections alike, 1 where two families order two corrections in opposite ways.
+Every metric ranks the corrections of one source. Ranks are scaled to lie between 0 (best) and 1
+(worst), equal scores share their mean rank, and a family's rank of a correction is the mean over
+its metrics. The disagreement on a source is the variance between the families' ranks of a
+correction, averaged over the corrections and multiplied by 4. It is 0 if all families order the
+corrections alike, and 1 if two families order two corrections in opposite ways.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gecjury.stats.counts import defined_mean
 
 @dataclass(frozen=True)
 class Camp:
-    """Metrics that stand together: a family, or one metric where only one family is compared.
+    """Metrics grouped together: a family, or one metric if only one family is compared.
 
     Attributes:
         name: the name of the family or the metric.
@@ -42,10 +42,10 @@ class ShownCorrection:
         text: the corrected sentence.
         systems: the systems that made it.
         scores: one for each metric, the mean over its systems; NaN = not scored.
-        ranks: among the corrections of the source, one for each metric, 1 is best, equal scores
-            share their mean rank; NaN = not scored.
-        preferred: by view how often people preferred it in comparisons with other corrections
-            that they decided, and how many those were.
+        ranks: rank among the corrections of the source, one for each metric; 1 is best, equal
+            scores share their mean rank; NaN = not scored.
+        preferred: by view, how often people preferred it in decided comparisons with other
+            corrections, and the number of these comparisons.
     """
 
     text: str
@@ -57,15 +57,16 @@ class ShownCorrection:
 
 @dataclass(frozen=True)
 class SentenceView:
-    """One source with its corrections and how far metrics and people are apart on it.
+    """One source with its corrections, and how much metrics and people disagree on it.
 
     Attributes:
         row: row of the corpus.
-        source: its text.
-        context: the sentences before and after, empty where unknown.
-        corrections: distinct ones; those that people prefer most come first.
-        disagreement: between the camps, 0 to 1; NaN with fewer than two camps or corrections.
-        apart: the camp farthest from the mean of all; empty where they agree.
+        source: text of the source.
+        context: the sentences before and after; empty if unknown.
+        corrections: the distinct corrections; those that people prefer most come first.
+        disagreement: disagreement of the camps, 0 to 1; NaN with fewer than two camps or
+            corrections.
+        apart: the camp farthest from the mean of all; empty if they agree.
         astray: share of decided human pairs of corrections that the metrics, on average, order
             the other way, equal scores one half; NaN without any.
     """
@@ -93,12 +94,12 @@ def scaled_ranks(scores: FloatArray) -> FloatArray:
     """Return ranks between 0 (highest score) and 1 (lowest) along the last axis.
 
     Args:
-        scores: shape (..., corrections); NaN stays NaN and takes no place.
+        scores: shape (..., corrections); NaN stays NaN and is not ranked.
 
     Returns:
         Equal scores share their mean rank; one score alone is ranked 0.5.
     """
-    # Better and worse are counted apart: NaN is neither, so that it moves nobody's rank.
+    # Better and worse are counted separately: NaN is neither, so it does not change any rank.
     beaten = (scores[..., None, :] < scores[..., :, None]).sum(axis=-1)
     beating = (scores[..., None, :] > scores[..., :, None]).sum(axis=-1)
     scored = (~np.isnan(scores)).sum(axis=-1, keepdims=True)
@@ -107,9 +108,9 @@ def scaled_ranks(scores: FloatArray) -> FloatArray:
 
 
 def _shared(scores: FloatArray) -> FloatArray:
-    """Return one score for systems with one text: the score they share, otherwise the mean.
+    """Return one score for systems with the same text: the score they share, otherwise the mean.
 
-    The mean of equal numbers may differ from them in its last digit and would make ranks.
+    The mean of equal numbers may differ from them in its last digit, which would change ranks.
     """
     low = np.where(np.isnan(scores), np.inf, scores).min(axis=1)
     high = np.where(np.isnan(scores), -np.inf, scores).max(axis=1)
@@ -125,7 +126,7 @@ def sentence_views(
 
     Args:
         corpus: the corpus that was scored.
-        tables: one a metric.
+        tables: one per metric.
         rankings: human ranking items by view; their `sentence` is a row of the corpus.
     """
     judged: dict[int, list[tuple[str, RankedItem]]] = {}
@@ -136,7 +137,7 @@ def sentence_views(
     scores = np.array([table.sentences for table in tables])
     views = []
     for row in range(len(corpus)):
-        # A source that all correct alike shows no disagreement.
+        # A source with a single correction shows no disagreement.
         groups = _distinct(corpus, row)
         if len(groups) > 1 and len(tables):
             views.append(_view(corpus, row, groups, scores[:, :, row], sides, judged.get(row, [])))
@@ -145,13 +146,13 @@ def sentence_views(
 
 def _dispute(view: SentenceView) -> tuple[float, float]:
     """Return a sort key: most disagreement first, then most contradiction of people; NaN last."""
-    unknown = [-1.0 if np.isnan(value) else value for value in (view.disagreement, view.astray)]
-    # Rounded: sums in another order are the same disagreement.
-    return -round(unknown[0], 9), -unknown[1]
+    values = [-1.0 if np.isnan(value) else value for value in (view.disagreement, view.astray)]
+    # Rounding keeps the key independent of the order of the sums.
+    return -round(values[0], 9), -values[1]
 
 
 def _distinct(corpus: Corpus, row: int) -> dict[str, list[int]]:
-    """Return the systems by their correction of a source, white space aside."""
+    """Return the systems by their correction of a source, ignoring white space."""
     groups: dict[str, list[int]] = {}
     for index, version in enumerate(corpus.systems.values()):
         groups.setdefault(" ".join(version.lines[row].split()), []).append(index)
@@ -174,7 +175,7 @@ def _view(
     middle = defined_mean(ranks, 0)
     preferred, astray = _people(judged, places, middle, len(groups))
     scored = (~np.isnan(values)).sum(axis=1, keepdims=True)
-    # Among one correction alone the scaled rank is one half, the rank 1.
+    # A single scored correction has the scaled rank one half, but rank 1.
     plain = 1 + ranks * np.maximum(scored - 1, 0)
     corrections = [
         ShownCorrection(
@@ -207,7 +208,7 @@ def _liking(correction: ShownCorrection) -> float:
 def _apart(ranks: FloatArray, sides: Sequence[Camp]) -> tuple[float, str]:
     """Return the disagreement between camps, and the camp farthest from the mean."""
     by_camp = np.stack([defined_mean(ranks[list(side.tables)], 0) for side in sides])
-    # Two camps at least must have an opinion of a correction.
+    # At least two camps must have scored a correction.
     counted = (~np.isnan(by_camp)).sum(axis=0) > 1
     if not counted.any():
         return float("nan"), ""
@@ -235,7 +236,7 @@ def _people(
             (next((places[s] for s in group if s in places), -1), rank)
             for group, rank in zip(item.groups, item.ranks, strict=True)
         ]
-        # A ranking may hold corrections of systems that are not compared here.
+        # A ranking may contain corrections of systems that are not compared here.
         ranked = [(place, rank) for place, rank in ranked if place >= 0]
         for number, (correction, first) in enumerate(ranked):
             for other, second in ranked[number + 1 :]:
@@ -247,7 +248,7 @@ def _people(
                 gap = middle[better] - middle[worse]
                 if not np.isnan(gap):
                     count += 1
-                    # Ranks are sums of fractions: what differs by rounding alone is equal.
+                    # Ranks are sums of fractions, so differences by rounding count as equal.
                     against += 0.5 if abs(gap) < 1e-9 else float(gap > 0)
     return tallies, against / count if count else float("nan")
 
@@ -257,10 +258,10 @@ class Consensus:
     """Accuracy on judged pairs where all camps prefer the same side, and where they are divided.
 
     Attributes:
-        pairs: decided pairs with a preference of every camp.
-        united: number of them that all camps decide alike.
-        right: share of those on which people say the same.
-        split_right: for each camp its share of right answers where they are divided.
+        pairs: number of decided pairs on which every camp has a preference.
+        united: number of these pairs on which all camps prefer the same side.
+        right: share of the united pairs on which people prefer that side, too.
+        split_right: for each camp, its share of right answers on the other pairs.
     """
 
     pairs: int
@@ -274,11 +275,11 @@ def consensus(
 ) -> Consensus | None:
     """Return how often camps agree on the pairs that people decided, and how often they are right.
 
-    A camp prefers the side that more of its metrics prefer; a camp without a majority is of no
-    opinion and the pair is left out. None with fewer than two camps or no decided pair.
+    A camp prefers the side that more of its metrics prefer. If a camp has no majority, the pair is
+    left out. None with fewer than two camps or no decided pair.
 
     Args:
-        tables: one a metric.
+        tables: one per metric.
         pairs: judgments, in parts.
         sides: the camps.
     """
@@ -316,7 +317,7 @@ def _consensus(
             )
             total += np.sign(np.nan_to_num(gap))
         votes.append(np.sign(total))
-    # A camp votes by the majority of its metrics; 0 is no majority, which leaves the pair out.
+    # A camp votes with the majority of its metrics; 0 means no majority, so the pair is left out.
     choices = np.array(votes)
     kept = (choices != 0).all(axis=0)
     choices, human = choices[:, kept], decided.preference[kept]

@@ -1,7 +1,7 @@
 """An estimate of how long a comparison will take: many systems have very many pairs.
 
-The figures are rough, measured on one processor of 2020. They cover what grows with the pairs of
-systems, and not the metrics themselves.
+The figures are rough and were measured on one processor of 2020. They cover the parts that grow
+with the pairs of systems, but not the metrics themselves.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gecjury.wording import listed, number
 
 _CHANCE = 3  # metrics that know nothing
 _SPA_PERMUTATIONS = 1000
-_TOLD = 300.0  # seconds from which it is said
-_SHARE = 0.1  # of the time from which a part is named
-_MEMORY = 1e9  # bytes from which it is said
+_TOLD = 300.0  # the least seconds that are reported
+_SHARE = 0.1  # the least share of the time for which a part is named
+_MEMORY = 1e9  # the least bytes that are reported
 
-# Seconds of one processor for one number.
+# Seconds of one processor for one array element.
 _GAME = 8e-7
 _RESAMPLED_GAME = 1.5e-8
 _PRODUCT = 2e-10
@@ -31,9 +31,9 @@ _DENSE_SUM = 1e-9
 _CALIBRATED = 1e-7
 _SWAPPED_PAIR = 1e-6
 _RANKED = 5e-9
-# Bytes for a judged pair, where all are held at once.
+# Bytes for a judged pair, if all pairs are in memory at once.
 _PAIR = 150
-_OUTCOME = 50  # for every metric beside it
+_OUTCOME = 50  # more for every metric
 _SEGMENT_PAIR = 300
 
 
@@ -43,9 +43,9 @@ class Effort:
 
     Attributes:
         systems: number of systems compared.
-        sentences: on how many sentences.
-        seconds: by what they are spent on.
-        memory: bytes for the judged pairs, where all have to be held at once.
+        sentences: number of sentences.
+        seconds: seconds by the part of the comparison.
+        memory: bytes for the judged pairs, if all have to be in memory at once.
         quicker: options that would take less.
     """
 
@@ -65,7 +65,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
     """Estimate the time and memory of a comparison, without the metrics themselves.
 
     Args:
-        benchmark: with its judgments.
+        benchmark: the benchmark with its judgments.
         metrics: number of metrics compared.
         settings: settings of the comparison.
     """
@@ -99,18 +99,18 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
             2 * pairs * every * resampled * (_WINS + lines * _PRODUCT)
         )
         quicker.append("--aggregate mean")
-    # SPA is tested even without resampling: its p-values are permutations themselves.
+    # SPA needs permutations even without resampling, since it compares p-values.
     tests = max(draws, _SPA_PERMUTATIONS)
     seconds["soft pairwise accuracy"] = (
         compared * (every + 1) * tests * (_CONFIDENCE + 3 * lines * _PRODUCT)
     )
     seconds["correlations"] = pairs * every * draws * _RANKED
     calibrated, memory = settings.ties == "calibrated", 0.0
-    # Where most systems were compared on a sentence, their pairs are summed as a matrix.
+    # If most systems were compared on a sentence, their pairs are summed as a matrix.
     a_sum = _DENSE_SUM if judged > systems * lines else _SUM
     seconds["judged pairs"] = judged * every * draws * (_CALIBRATED if calibrated else a_sum)
     if judged and calibrated:
-        # Otherwise they are made from the rankings, some at a time.
+        # Otherwise pairs are derived from the rankings, some at a time.
         memory = judged * (_PAIR + _OUTCOME * every)
         quicker.append("--ties half")
     elif resampled and settings.human_scores == "expected-wins" and not benchmark.rated:
@@ -121,7 +121,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         seconds["segment level"] = judged * every * aspects * (1 + resampled) * _CALIBRATED
         memory = max(memory, judged * _SEGMENT_PAIR)
         quicker.append("--level system" if benchmark.rated else "no --grouping")
-    # Chance takes part in no test between metrics.
+    # Chance baselines are not tested against metrics.
     duels = math.comb(metrics, 2)
     if draws and duels and settings.statistic == "spa":
         seconds["tests of soft pairwise accuracy"] = (
@@ -139,12 +139,12 @@ def told(estimate: Effort) -> str:
     """Return a line on the time, memory and quicker options; empty for a short comparison."""
     parts = []
     if estimate.total >= _TOLD:
-        long = [
+        longest = [
             f"{what} {duration(took)}"
             for what, took in sorted(estimate.seconds.items(), key=lambda part: -part[1])
             if took >= _SHARE * estimate.total
         ]
-        parts.append(f"about {duration(estimate.total)} ({listed(long)})")
+        parts.append(f"about {duration(estimate.total)} ({listed(longest)})")
     if estimate.memory >= _MEMORY:
         parts.append(f"about {estimate.memory / 1e9:.0f} GB of memory for the judged pairs")
     if not parts:

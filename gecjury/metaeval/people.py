@@ -1,9 +1,9 @@
-"""People among the metrics: single annotators against the others, and metrics on the same.
+"""Comparison of people with metrics: both are measured against single annotators.
 
-At system level each annotator's own scores of the systems are held against the scores that follow
-from the judgments of all others, and so are the metrics' scores; figures are means over the
-annotators. At sentence level the pairs count that two annotators judged: an annotator, and every
-metric, is held against the judgment of the other.
+At system level each annotator's own scores of the systems, and the metrics' scores, are compared
+with the scores computed from the judgments of all other annotators; figures are means over the
+annotators. At sentence level only pairs that two annotators judged are used: one annotator, and
+every metric, is compared with the judgment of the other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gecjury.stats.preferences import (
 )
 
 PEOPLE = "two annotators"
-"""The row of people."""
+"""Label of the row of people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +45,17 @@ class AmongPeople:
         label: the metric with its settings, or `two annotators`.
         family: the metric's family, `chance`, or `humans`.
         view: the view of the judgments.
-        annotators: annotators whose scores of systems are compared with those of the others.
+        annotators: number of annotators whose system scores are compared with the others'.
         pearson: Pearson's r with the others' scores of systems, −1 to 1, mean over annotators.
         spearman: Spearman's ρ of the same.
         kendall: Kendall's τ-b of the same.
-        pairwise_accuracy: share of pairs of systems in the others' order, likewise.
+        pairwise_accuracy: share of pairs of systems in the others' order, mean over annotators.
         system_cluster: significance cluster, 1 is best; None without tests.
         accuracy: accuracy on the pairs that two annotators judged, 0 to 1.
         relative: `accuracy` divided by that of two annotators.
-        judgments: judgments that `accuracy` rests on: two for each pair.
+        judgments: number of judgments for `accuracy`: two for each pair.
         sentence_cluster: significance cluster by `accuracy`.
-        intervals: interval of each figure, where sentences or systems were drawn.
+        intervals: interval of each figure, if sentences or systems were drawn.
     """
 
     label: str
@@ -81,7 +81,7 @@ def among_people(measured: Uncertainty, views: Sequence[View]) -> tuple[AmongPeo
     judged enough for scores of systems.
 
     Args:
-        measured: the metrics, then those of chance, with their draws.
+        measured: the metrics, then the chance baselines, with their draws.
         views: the human judgments.
     """
     study, level = measured.study, measured.study.settings.level
@@ -139,7 +139,7 @@ def _over_systems(
     parts: list[tuple[dict[str, FloatArray], dict[str, FloatArray] | None]] = []
     tests: list[FloatArray] = []
     metrics = _metrics(measured)
-    # A person gives no scores of single sentences, which SPA needs.
+    # SPA needs scores of single sentences, which a person does not give.
     statistic = "pearson" if settings.statistic == "spa" else settings.statistic
     for person, rest in _people(study, view, lines, once if draws is None else draws.counts):
         scored = ~np.isnan(study.human(view) + person[0] + rest[0])
@@ -175,7 +175,7 @@ def _over_systems(
         figures[name] = mean, np.mean(draws_of_all, axis=0) if draws_of_all else None
     fields["annotators"] = [len(parts)] * (len(measured.entries) + 1)
     if tests:
-        # Twice the mean of p-values is one however they depend on each other (Vovk and Wang 2020).
+        # Twice the mean of p-values is a valid p-value under any dependence (Vovk and Wang 2020).
         p = np.minimum(2 * np.mean(tests, axis=0), 1)
         fields["system_cluster"] = _clusters(measured, figures[statistic][0], p)
 
@@ -186,7 +186,7 @@ def _over_pairs(
     figures: dict[str, tuple[FloatArray, FloatArray | None]],
     fields: dict[str, Sequence[int | None]],
 ) -> None:
-    """Add figures of the pairs that two annotators judged: metrics and people on the same."""
+    """Add figures of the pairs that two annotators judged, for metrics and people."""
     study, over = measured.study, measured.study.settings.resampling.over
     first, second, sentence, outcomes = _twice_judged(measured, view)
     if not len(sentence):
@@ -220,8 +220,8 @@ def _twice_judged(
         chosen = pairs.select(rows)
         columns.append((chosen.first, chosen.second, chosen.sentence, chosen.preference))
         scores = [study.sides(view, entry.table, chosen) for entry in measured.entries]
-        # Judgments of the first annotators come before those of the second, in the same order:
-        # what the other annotator preferred is the answer that a person gives.
+        # Judgments of the first annotators come before those of the second, in the same order. The
+        # other annotator's preference is the answer of a person.
         other = np.roll(chosen.preference, len(rows) // 2).astype(np.float64)
         sides.append([*scores, (other, np.zeros(len(other)))])
     if not columns:
@@ -240,9 +240,10 @@ def _twice_judged(
 def _people(
     study: Study, view: View, lines: int, counts: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield each annotator's scores of systems, and those by the judgments of all others.
+    """Yield each annotator's scores of systems, and those from the judgments of all others.
 
-    Each of shape (1 + draws, systems): first over all sentences, then for every row of `counts`.
+    Both have the shape (1 + draws, systems): first over all sentences, then for each row of
+    `counts`.
     """
     benchmark, kind = study.benchmark, study.human_kind(view)
     counts = np.vstack([np.ones((1, lines)), counts])
@@ -262,7 +263,7 @@ def _people(
     for name in people if len(people) > 1 else ():
         own = judged_entries([item for item in items if item.annotator == name], names)
         rest = judged_entries([item for item in items if item.annotator != name], names)
-        # No mean ratings here: a ranking gives shares of wins.
+        # Rankings have no mean ratings, but they give shares of wins.
         how = "expected-wins" if kind == "mean" else kind
         person = resampled_human_scores(benchmark, how, view, own, counts)
         others = resampled_human_scores(benchmark, how, view, rest, counts)
@@ -272,19 +273,19 @@ def _people(
 def _both(
     person: FloatArray | None, others: FloatArray | None
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield both scores of systems where both exist."""
+    """Yield both arrays of system scores if both exist."""
     if person is not None and others is not None:
         yield person, others
 
 
 def _varies(scores: FloatArray, scored: BoolArray) -> bool:
-    """Return True if three systems have a score, and not all the same."""
+    """Return True if at least three systems have a score, and not all scores are equal."""
     values = scores[scored]
     return len(values) > 2 and bool((values != values[0]).any())
 
 
 def _metrics(measured: Uncertainty) -> list[int]:
-    """Return the entries that are tested: all but chance."""
+    """Return the indices of the entries that are tested: all except chance."""
     families = [entry.table.signature.family for entry in measured.entries]
     return [row for row, family in enumerate(families) if family != "chance"]
 

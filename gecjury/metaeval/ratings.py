@@ -1,4 +1,4 @@
-"""Human ratings of corrections: the rankings they imply, and how metric scores follow them."""
+"""Human ratings of corrections, and how well metric scores agree with them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class RatingAgreement:
 
     Attributes:
         aspect: the aspect rated.
-        outputs: rated and scored corrections.
-        missing: rated corrections that were not scored.
-        pearson: over all of them.
-        spearman: over all of them.
+        outputs: number of rated and scored corrections.
+        missing: number of rated corrections that were not scored.
+        pearson: Pearson's r over all rated and scored corrections.
+        spearman: Spearman's ρ over all of them.
         kendall: τ-b over all of them.
         within: mean over the sources of τ-b among the corrections of one source, where defined.
         sources: number of sources with a defined τ-b.
-        system_pearson: over systems, of mean ratings and system scores.
+        system_pearson: Pearson's r over systems, of mean ratings and system scores.
         system_spearman: Spearman's ρ of the same.
     """
 
@@ -63,7 +63,7 @@ class RatedPoints:
         human: ratings, systems × sentences, rounded so that equal means are equal.
         metric: scores, systems × sentences.
         scored: True for those that count.
-        missing: rated corrections that were not scored.
+        missing: number of rated corrections that were not scored.
         means: the mean rating of each system, shape (systems,).
     """
 
@@ -95,7 +95,7 @@ class RatedPoints:
         return group_correlations(human, self.metric, "item", "kendall")
 
     def agreement(self, aspect: str, system_scores: FloatArray) -> RatingAgreement:
-        """Return the figures of an aspect, beside a metric's system scores, shape (systems,)."""
+        """Return the figures of an aspect, given a metric's system scores, shape (systems,)."""
         return RatingAgreement(
             aspect=aspect,
             outputs=len(self.ratings),
@@ -110,9 +110,9 @@ class RatedPoints:
         )
 
     def resampled(self, counts: FloatArray) -> dict[str, FloatArray]:
-        """Return `pearson`, `spearman` and `within` of every draw; NaN where it defines none.
+        """Return `pearson`, `spearman` and `within` of every draw; NaN where not defined.
 
-        A source drawn twice brings all its corrections twice.
+        If a source is drawn twice, all its corrections count twice.
 
         Args:
             counts: counts of each source in each draw, draws × sentences.
@@ -134,9 +134,9 @@ def rated_points(
         corpus: gives the texts.
         ratings: systems × sentences, NaN where there is none.
         sentences: a metric's scores, systems × sentences.
-        by_rater: the scores are one rater's ratings. A metric scores equal texts alike, but a rater
-            may not: of a correction that systems share their mean is taken, so that the order of
-            the systems does not matter.
+        by_rater: the scores are one rater's ratings. A metric gives equal texts the same score, but
+            a rater may not: if systems share a correction, the mean of their ratings is used, so
+            that the order of the systems does not matter.
     """
     rounded = ratings.round(RATING_DIGITS)
     distinct, scores = ~np.isnan(rounded), sentences.copy()
@@ -144,7 +144,7 @@ def rated_points(
         distinct[systems[1:], row] = False
         if by_rater:
             scores[systems[0], row] = mean_of_known(sentences[systems, row])
-    # What is not distinct is neither compared nor missing.
+    # Corrections that are not distinct are neither compared nor missing.
     scored = distinct & ~np.isnan(scores)
     missing = int(np.count_nonzero(distinct & ~scored))
     return RatedPoints(rounded, scores, scored, missing, defined_mean(ratings, 1))
@@ -157,12 +157,12 @@ Rated = Row[RatingAgreement]
 def rated_rows(
     study: Study, tables: Sequence[ScoreTable], scores: Sequence[FloatArray]
 ) -> tuple[Rated, ...]:
-    """Return how scores of single corrections follow their ratings, by metric and aspect.
+    """Return how well scores of single corrections agree with ratings, by metric and aspect.
 
     Args:
-        study: the benchmark, and how is resampled.
+        study: the benchmark, and the settings of the resampling.
         tables: the metrics' scores; without any nothing is compared.
-        scores: the system scores of each, then of the metrics that know nothing.
+        scores: the system scores of each metric, then of the chance baselines.
     """
     benchmark, counts = study.benchmark, study.drawn_counts
     if not benchmark.rated or not tables:
@@ -170,10 +170,10 @@ def rated_rows(
     rows = []
     for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
         if (table.signature.family, table.signature.metric) == ("chance", "constant"):
-            continue  # Nothing of it is defined.
+            continue  # None of its correlations is defined.
         for aspect, ratings in benchmark.rated.items():
             points = rated_points(benchmark.corpus, ratings, table.sentences)
-            # Where no systems are named, there are no means either.
+            # If no systems are named, there are no means either.
             means = np.full(len(system_scores), np.nan) if benchmark.places else system_scores
             drawn = {} if counts is None else points.resampled(counts)
             rows.append(study.row(table, aspect, points.agreement(aspect, means), drawn))
@@ -183,14 +183,14 @@ def rated_rows(
 def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     """Return single raters' agreement with the mean of the others: a yardstick, not a ceiling.
 
-    A metric is tried against the mean of all raters, which is steadier than any one of them, and
-    so may well agree with it better than a rater does.
+    A metric is compared with the mean of all raters, which is less noisy than any single rater, so
+    it may well agree better than a rater does.
 
     Returns:
-        One entry an aspect: means over the raters; none where single ratings are not known.
+        One entry per aspect, with means over the raters; none if single ratings are not known.
     """
     agreements = []
-    # Of places there are no means.
+    # Without systems there are no means of systems.
     unknown = math.nan if benchmark.places else 0.0
     for aspect, table in raters_with_mean(benchmark.raters).items():
         parts = [
@@ -204,7 +204,7 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
 
 
 def against_rest(table: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield each rater's ratings and the mean of the others'.
+    """Yield each rater's ratings and the mean of the other raters' ratings.
 
     Args:
         table: raters × systems × sentences, NaN where there is none.
@@ -214,14 +214,14 @@ def against_rest(table: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
 
 
 def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the aspects that several raters rated, and their mean by rater if there are several.
+    """Return the aspects that several raters rated, and the mean of several aspects by rater.
 
     Returns:
         Ratings by aspect, each raters × systems × sentences.
     """
     several = {aspect: table for aspect, table in raters.items() if len(table) > 1}
     if len(several) > 1:
-        # Aspects have the same raters, so that a mean by rater exists.
+        # All aspects have the same raters, so a mean by rater exists.
         several["mean"] = mean_by_rater(several)
     return several
 
@@ -233,8 +233,8 @@ def mean_agreement(parts: Sequence[Agreement]) -> Agreement:
     """Combine several raters' agreements: means of the figures, maxima of the counts.
 
     Args:
-        parts: one a rater, at least one, of one kind. Figures (floats) that are not defined are
-            left out of their mean; what is neither float nor int is the first's.
+        parts: one per rater, at least one, of the same type. Figures (floats) that are not defined
+            are left out of the mean; fields that are neither float nor int come from the first.
     """
     values: dict[str, Any] = {}
     for entry in fields(parts[0]):
@@ -279,13 +279,13 @@ def weighted(
         human: ratings, shape (n,).
         metric: scores, shape (n,).
         counts: counts of each source in each draw, B × sentences.
-        source: the source of each of the n.
-        at_once: weights beyond which fewer draws are taken at a time.
+        source: the source of each of the n corrections.
+        at_once: the most weights in memory; if there are more, draws are computed in parts.
 
     Returns:
         Shape (B,).
     """
-    # In one piece where it fits: pieces of draws give the same values, only slower.
+    # One piece is faster; pieces of draws give the same values.
     if counts.shape[0] * len(source) <= at_once:
         return measure(human[None], metric[None], counts[:, source])
     parts = blocks(len(counts), len(source), at_once // 16)
@@ -295,7 +295,7 @@ def weighted(
 
 
 def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the mean of the defined values under each row's weights; NaN where those are all 0.
+    """Return the mean of the defined values under each row's weights; NaN if these are all 0.
 
     Args:
         values: shape (n,), NaN where not defined.

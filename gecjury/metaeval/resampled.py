@@ -1,4 +1,4 @@
-"""System scores of resampled corpora: by metrics under every aggregate, and by humans."""
+"""System scores of resampled corpora: those of metrics under every aggregate, and human ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gecjury.stats.counts import ratio
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, meetings, rate_resampled, score_waves
 
-# `rank` resamples without a benchmark.
+# `rank` resamples without a benchmark, so these are not imported at run time.
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A metric's scores, and what computes its corpus scores of resampled sentences.
+    """A metric's scores, and the scorer that computes corpus scores of resampled sentences.
 
     Attributes:
         table: the scores.
@@ -36,7 +36,7 @@ class Entry:
     scorer: Scorer | None = None
 
     def corpus_scores(self, draws: IntArray) -> FloatArray | None:
-        """Return the metric's own corpus scores of B × N sentence indices; None without scorer."""
+        """Return the metric's own corpus scores for B × N sentence indices; None without scorer."""
         if self.scorer is None:
             return None
         return self.scorer.corpus_scores(self.table.statistics, draws).score
@@ -58,7 +58,7 @@ def resampled_system_scores(
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
         workers: threads for TrueSkill, by default one for each processor.
-        opponents: as of `gecjury.stats.ranking.aggregate_scores`.
+        opponents: as for `gecjury.stats.ranking.aggregate_scores`.
         seed: seed of the opponents.
 
     Returns:
@@ -76,7 +76,7 @@ def resampled_system_scores(
         if aggregate == "expected-wins":
             scores.append(resampled_wins(score_wins(sentences), len(sentences), counts))
             continue
-        # Finished scores, and metrics whose corpus score is a mean, have no scorer to ask.
+        # Finished scores, and metrics whose corpus score is a mean, have no scorer.
         drawn = entry.corpus_scores(draws) if aggregate == "corpus" else None
         scores.append(Scores(sentences).mean(draws).score if drawn is None else drawn)
     return np.stack(scores)
@@ -88,10 +88,10 @@ def _skills(
     rounds: IntArray | None,
     workers: int | None,
 ) -> FloatArray:
-    """Return TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
+    """Return TrueSkill of every draw; if a metric never prefers a system, no skill moves."""
     game = Game()
     skills = np.full((len(tables), len(counts), len(tables[0])), game.mu)
-    # TrueSkill is played only where some score differs from another of its sentence.
+    # TrueSkill is played only for metrics with different scores on some sentence.
     moved = [
         number
         for number, table in enumerate(tables)
@@ -112,7 +112,8 @@ def _skills(
 Wins = Callable[[slice, bool], FloatArray]
 """Counts, sentences × rows × systems, of wins of some systems over all; of losses to all if True.
 
-Not all at once, since two thousand systems on a thousand sentences would take 32 GB."""
+They are computed for some systems at a time, since two thousand systems on a thousand sentences
+would need 32 GB."""
 
 
 def score_wins(scores: FloatArray) -> Wins:
@@ -133,7 +134,7 @@ def judged_wins(pairs: JudgmentPairs, sentences: int) -> Wins:
     """Return wins by judgment.
 
     Args:
-        pairs: judgments, of which ties count for nothing.
+        pairs: judgments; ties are ignored.
         sentences: number of sentences of the corpus.
     """
     decided = pairs.decided
@@ -158,14 +159,14 @@ def resampled_wins(
     """Return Expected Wins of every draw, B × S.
 
     Args:
-        wins: of `score_wins` or `judged_wins`.
+        wins: the result of `score_wins` or `judged_wins`.
         size: S, number of systems.
         counts: B × sentences.
-        at_once: numbers held at once.
+        at_once: array elements in memory at once.
     """
     rates = np.empty((len(counts), size))
     for rows in blocks(size, size * max(counts.shape), at_once):
-        # Sums of whole numbers, which are exact in any order.
+        # These are sums of whole numbers, which are exact in any order.
         won, lost = (
             (counts @ wins(rows, side).reshape(counts.shape[1], -1)).reshape(len(counts), -1, size)
             for side in (False, True)
@@ -179,8 +180,8 @@ def resampled_wins(
 def win_rates(scores: FloatArray) -> FloatArray:
     """Return the share of the other systems that each beats on each sentence, ties one half.
 
-    The mean of a row orders systems much as TrueSkill and Expected Wins do, and unlike them it is
-    a mean of cells, which a permutation test can swap.
+    The mean of a row orders systems much as TrueSkill and Expected Wins do. Unlike them it is a
+    mean of cells, which a permutation test can swap.
 
     Args:
         scores: systems × sentences, NaN where not scored.
@@ -206,15 +207,15 @@ def resampled_human_scores(
 ) -> FloatArray | None:
     """Return human scores of systems on every resampled corpus, from judgments of its sentences.
 
-    Published scores rest on all sentences. For a resampled corpus Expected Wins and mean ratings
-    are computed anew. So is TrueSkill, in its limit: with β = σN/40 for N judgments (WMT's
-    convention) a performance is so wide that every win moves the two means by the same step, and
-    what remains is wins minus losses. On SEEDA and GJG15 that correlates with
+    Published scores are computed from all sentences. For a resampled corpus Expected Wins and mean
+    ratings are computed again. For TrueSkill its limit is used: with β = σN/40 for N judgments
+    (WMT's convention) performances vary so much that every win moves the two means by the same
+    step, and wins minus losses remain. On SEEDA and GJG15 this correlates with
     `gecjury.benchmarks.human_scores.human_trueskill` at .9999 and with the published columns at
     .997 or more.
 
     Args:
-        benchmark: with the judgments.
+        benchmark: the benchmark with its judgments.
         kind: `trueskill`, `expected-wins` or `mean`.
         view: the view of the judgments.
         pairs: expanded judgments of the view, if any.
@@ -222,7 +223,7 @@ def resampled_human_scores(
 
     Returns:
         B × S, for TrueSkill up to a factor; NaN for a system that no judgment of the draw compares;
-        None where there is nothing to compute them from.
+        None if there is no data to compute them from.
     """
     sentences = counts.shape[1]
     if kind == "mean" and benchmark.segment_scores is not None:
@@ -239,7 +240,7 @@ def resampled_human_scores(
         return resampled_wins(judged_wins(whole, sentences), size, counts)
     if kind != "trueskill":
         return None
-    # Sums by sentence are taken once; a draw then is one row of a matrix product.
+    # Sums by sentence are computed once; a draw is then one row of a matrix product.
     net, met = np.zeros((2, sentences, size))
     for part in pairs.parts():
         for side, sign in ((part.first, 1), (part.second, -1)):

@@ -31,7 +31,7 @@ SYSTEM_STATISTICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa
 SENTENCE_STATISTICS = ("accuracy", "kendall")
 """Statistics of the sentence level, as attributes of `PreferenceAgreement`.
 
-Tables, JSON, figures and the page show what is named here.
+Tables, JSON, figures and the page show the statistics listed here.
 """
 
 EDIT_STATISTICS = (
@@ -47,15 +47,15 @@ EDIT_STATISTICS = (
 
 @dataclass(frozen=True)
 class Annotators:
-    """Agreement of people with each other in one view, a yardstick for metrics.
+    """Agreement of people with each other in one view, as a yardstick for metrics.
 
     Attributes:
-        agreement: the agreement of two annotators on the pairs of the systems compared, beside the
-            sentence-level accuracy.
-        between: κ of two annotators on the corrections as they were ranked, of all systems.
-        within: κ of an annotator with himself, on what he judged more than once.
+        agreement: the agreement of two annotators on the pairs of the systems compared, to be
+            compared with the sentence-level accuracy.
+        between: κ of two annotators on the corrections as they were ranked, for all systems.
+        within: κ of an annotator with their own repeated judgments.
         alpha: Krippendorff's ordinal α of the ranks of corrections that several annotators ranked
-            beside the same others, of all systems; NaN where there are none.
+            together with the same others, for all systems; NaN if there are none.
     """
 
     agreement: AnnotatorAgreement
@@ -66,17 +66,18 @@ class Annotators:
 
 @dataclass(frozen=True)
 class IntervalsAndTests:
-    """The intervals' and tests' settings and results.
+    """Settings and results of the intervals and tests.
 
     Attributes:
-        human_resampled: by view, whether human scores were computed anew in every draw; otherwise
-            they are held fixed.
-        dropped: by view, how many resampled statistics of the metrics' system level were not
-            defined and left out.
+        human_resampled: by view, whether human scores were computed again in every draw; otherwise
+            they are fixed.
+        dropped: by view, how many resampled statistics of the metrics at system level were not
+            defined and were left out.
         drawn: number of resampled statistics.
-        tests: by view the tests between the metrics, at system and at sentence level; none for a
+        tests: by view, the tests between the metrics at system and at sentence level; none for a
             single metric.
-        differences: between the metrics, with paired intervals; none for a single metric.
+        differences: differences between the metrics, with paired intervals; none for a single
+            metric.
         draws: statistics of the metrics and of chance on every draw, by level and view.
     """
 
@@ -93,13 +94,13 @@ class WindowAgreement:
     """Correlations over one run of systems that are neighbours in the human ranking.
 
     Attributes:
-        metric: its label.
-        human: the human scores.
-        size: systems in the window.
+        metric: label of the metric.
+        human: view of the human scores.
+        size: number of systems in the window.
         start: rank of its best system, 1 is best.
-        systems: their names, best first.
-        pearson: NaN where not defined.
-        spearman: NaN where not defined.
+        systems: names of the systems, best first.
+        pearson: Pearson's r; NaN if not defined.
+        spearman: Spearman's ρ; NaN if not defined.
     """
 
     metric: str
@@ -116,8 +117,8 @@ class PairwiseAgreement:
     """Sentence-level agreement of one metric by pair of systems, or of their human ranks.
 
     Attributes:
-        metric: its label.
-        human: the judgments.
+        metric: label of the metric.
+        human: view of the judgments.
         by: meaning of the rows and columns.
         labels: the names of rows and columns.
         accuracy: rows × columns, NaN where nothing was compared.
@@ -137,10 +138,10 @@ class GapAgreement:
     """Sentence-level agreement of one metric by the difference that the annotators saw.
 
     Attributes:
-        metric: its label.
-        human: the judgments.
+        metric: label of the metric.
+        human: view of the judgments.
         gaps: differences of the ranks that an annotator gave to two corrections in one ranking;
-            the largest stands for all from it on.
+            the largest includes all larger ones.
         accuracy: share of the pairs of each gap that the metric orders as the annotator did, shape
             (gaps,), 0 to 1.
         pairs: number of pairs of each gap.
@@ -158,26 +159,26 @@ class Comparison:
     """Metrics of any family against a benchmark's human judgments.
 
     Attributes:
-        study: the benchmark, and how it was compared with.
+        study: the benchmark, and how metrics were compared on it.
         settings: the settings of the comparison.
-        views: the human judgments compared with.
-        tables: scores, one table a metric; none at level `edit`.
-        results: a metric and view each.
-        chance: results of metrics that know nothing.
-        annotators: by view, how far people agree; without views that nobody ranked in.
+        views: the human judgments that metrics were compared with.
+        tables: scores, one table per metric; none at level `edit`.
+        results: one result per metric and view.
+        chance: results of the chance baselines.
+        annotators: by view, how far people agree; views without rankings are absent.
         people: metrics, chance and people against single annotators, by view.
         uncertainty: intervals and tests; None without resampling.
-        edits: single edits against verdicts; None where they were not compared.
+        edits: single edits against verdicts; None if they were not compared.
         ratings: single corrections against their ratings; none without ratings.
-        segments: the segment level; None where it was not asked for.
+        segments: the segment level; None if it was not asked for.
         labels: single corrections against the labels they were given; None without labels.
-        decisions: corrections kept by their scores; none where nothing says which are good.
-        windows: correlations over adjacent systems, where asked for.
-        pairwise: agreement by pair of systems, where asked for.
+        decisions: corrections kept by their scores; none if it is not known which are good.
+        windows: correlations over adjacent systems, if asked for.
+        pairwise: agreement by pair of systems, if asked for.
         gaps: agreement by the difference in rank that annotators saw, with `pairwise`.
         audits: the audits of the metrics that audit themselves.
-        biases: preferences that people do not share, of the metrics that are audited.
-        drift: changes of scores since an earlier run, where asked for.
+        biases: preferences that people do not share, for the metrics that are audited.
+        drift: changes of scores since an earlier run, if asked for.
         cautions: cautions for the reader.
     """
 
@@ -210,12 +211,12 @@ class Comparison:
 
     @property
     def human(self) -> str:
-        """The human judgments compared with: `edit`, `sentence` or `both`."""
+        """The human judgments that metrics were compared with: `edit`, `sentence` or `both`."""
         return self.settings.human or self.benchmark.view
 
     @property
     def human_kinds(self) -> dict[View, str]:
-        """The human column of the system level by view, such as `trueskill`."""
+        """The human column used at system level, such as `trueskill`, by view."""
         return {view: self.study.human_kind(view) for view in self.views}
 
     @property
@@ -226,7 +227,7 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """The benchmark and the part of it that was compared, in one line."""
+        """The benchmark and the part of it that was used, in one line."""
         benchmark = self.benchmark
         sentences = f"{len(benchmark.corpus)} sentences"
         if benchmark.drawn_from is not None:
@@ -246,10 +247,10 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return the main table as plain records: each metric and view, then chance, then people.
 
-        `pandas.DataFrame(comparison.rows())` takes them as they are. Figures of the levels that
-        were not compared have no key; what is not defined is NaN, a cluster without test None.
-        Where there are intervals, `pearson_low` and `pearson_high` stand beside `pearson`, and so
-        for the others. At level `edit` the records are those of single edits.
+        `pandas.DataFrame(comparison.rows())` accepts them as they are. Figures of levels that were
+        not compared have no key; undefined figures are NaN, and a cluster without a test is None.
+        If there are intervals, the keys `pearson_low` and `pearson_high` follow `pearson`, and the
+        same holds for the other figures. At level `edit` the records are those of single edits.
         """
         if not self.tables and self.edits is not None:
             return edit_rows(self.edits)
@@ -285,7 +286,7 @@ class Comparison:
         return {**record, "missing": int(result.missing), "seconds": float(result.seconds)}
 
     def __repr__(self) -> str:
-        """Return a line on what was compared; `print` shows the figures."""
+        """Return one line that says what was compared; `print` shows the figures."""
         metrics = ", ".join(dict.fromkeys(result.label for result in self.results))
         return f"<Comparison on {self.benchmark.name} ({', '.join(self.views)}): {metrics}>"
 
@@ -313,7 +314,7 @@ def edit_rows(edits: EditComparison) -> list[dict[str, Any]]:
 
 
 def sentence_key(statistic: str) -> str:
-    """Return the key of a sentence-level statistic in flat records of both levels."""
+    """Return the key of a sentence-level statistic in flat records that contain both levels."""
     return f"sentence_{statistic}" if statistic in SYSTEM_STATISTICS else statistic
 
 

@@ -1,4 +1,4 @@
-"""The segment level: metrics against ratings, or rankings, of corrections group by group."""
+"""The segment level: metrics against ratings or rankings of corrections, group by group."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from gecjury.stats.grouped import (
 )
 from gecjury.stats.preferences import calibrated_sums, pair_outcomes
 
-_CHUNK = 200  # draws whose pair weights are held at once
-_AT_ONCE = 8 * BLOCK  # of those weights; beyond, fewer draws are taken at a time
+_CHUNK = 200  # draws whose pair weights are in memory at once
+_AT_ONCE = 8 * BLOCK  # the most of these weights; if there are more, fewer draws are used at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,19 +48,19 @@ class SegmentAgreement:
     """Agreement of scores of single corrections with people, as a mean over groups.
 
     Attributes:
-        acc_eq: pairwise accuracy with ties (Deutsch, Foster and Freitag 2023), ties of the metric
-            being scores at most `epsilon` apart; 0 to 1.
-        epsilon: the threshold, chosen on the same pairs; NaN where none was.
+        acc_eq: pairwise accuracy with ties (Deutsch, Foster and Freitag 2023); ties of the metric
+            are scores at most `epsilon` apart; 0 to 1.
+        epsilon: the threshold, chosen on the same pairs; NaN if none was chosen.
         acc_exact: pairwise accuracy with only equal scores as ties.
         kendall: τ-b; groups without a defined value are left out, as for r.
-        pearson: r; NaN for rankings, whose ranks are no measurements.
+        pearson: r; NaN for rankings, since ranks are not measurements.
         pdp: Pearson's r of the differences between every two corrections of a group, over all
             groups at once (DiIanni and Deutsch 2025); NaN for rankings.
-        groups: groups with a pair.
-        pairs: pairs of all groups.
+        groups: number of groups with a pair.
+        pairs: number of pairs of all groups.
         tied_share: share of the pairs that the metric ties within `epsilon`.
         human_tied_share: share of the pairs that people tie.
-        missing: rated corrections (of rankings: ranked pairs) without a score.
+        missing: number of rated corrections (for rankings, of ranked pairs) without a score.
     """
 
     acc_eq: float = math.nan
@@ -78,15 +78,15 @@ class SegmentAgreement:
 
 @dataclass(frozen=True)
 class Segments:
-    """One metric's scores of what was rated or ranked, with what people said of it.
+    """One metric's scores of the rated or ranked corrections, with people's judgments of them.
 
     Attributes:
         grouping: the corrections that are compared with each other.
         pairs: pairs of every group, scored on both sides.
-        missing: as of `SegmentAgreement`.
-        source: the source that a group belongs to, by its number; None where it spans several.
-        rated: ratings and scores, systems × sentences, NaN for what takes no part; None for
-            rankings.
+        missing: as in `SegmentAgreement`.
+        source: the source of each group, by the group's number; None if a group has several.
+        rated: ratings and scores, systems × sentences, NaN for corrections that are not used; None
+            for rankings.
     """
 
     grouping: GroupBy
@@ -96,7 +96,7 @@ class Segments:
     rated: tuple[FloatArray, FloatArray] | None
 
     def agreement(self) -> SegmentAgreement:
-        """The figures."""
+        """Return the figures."""
         best = accuracy_with_ties(self.pairs)
         exact = accuracy_with_ties(self.pairs, calibrated=False)
         wanted = self.pairs.preference
@@ -121,12 +121,12 @@ class Segments:
             counts: counts of each source in each draw, draws × sentences.
 
         Returns:
-            By statistic one value a draw, NaN where a draw does not define it. `acc_eq`, with ε
-            chosen anew, `acc_exact`, `kendall`, `pearson` and `pdp` where a group is of one source;
-            otherwise, since pairs then multiply, `pearson` alone.
+            By statistic one value per draw, NaN where it is not defined in a draw. If every group
+            has one source, these are `acc_eq`, with ε chosen again, `acc_exact`, `kendall`,
+            `pearson` and `pdp`; otherwise only `pearson`, since draws would multiply the pairs.
         """
         if self.source is not None:
-            # Where a group is of one source, a draw repeats groups whole, and their values stay.
+            # If a group has one source, a draw repeats whole groups.
             weights, sums = counts[:, self.source], self._difference_sums()
             return {
                 "acc_eq": self._accuracy_draws(counts, self.source),
@@ -150,7 +150,7 @@ class Segments:
         return {"pearson": defined_mean(np.stack(drawn), 0)}
 
     def _pearsons(self) -> FloatArray:
-        """Return Pearson's r of every group, by its number; NaN for rankings."""
+        """Return Pearson's r of every group, in their order; NaN for rankings."""
         if self.rated is None:
             return np.full(self._groups, np.nan)
         return group_correlations(*self.rated, self.grouping, "pearson")
@@ -164,13 +164,13 @@ class Segments:
         return math.nan if sums is None else float(pearson_of_differences(sums)[0])
 
     def _taus(self) -> FloatArray:
-        """Return τ-b of every group, by its number; NaN where either side ties all."""
+        """Return τ-b of every group, in their order; NaN where either side has only ties."""
         if self.rated is None:
             return group_taus(self.pairs, self._groups)
         return group_correlations(*self.rated, self.grouping, "kendall")
 
     def _exact(self) -> FloatArray:
-        """Return the accuracy of every group by its number, with only equal scores as ties."""
+        """Return the accuracy of every group, in their order, with only equal scores as ties."""
         pairs, size = self.pairs, self._groups
         right = signs(pairs.first, pairs.second) == pairs.preference
         counts = np.bincount(pairs.group, minlength=size)
@@ -188,7 +188,7 @@ class Segments:
         outcomes = pair_outcomes(
             pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
         )
-        # A pair weighs 1/(pairs of its group), so that every group drawn counts alike.
+        # A pair weighs 1/(pairs of its group), so that all groups drawn have equal weight.
         present, place, sizes = np.unique(pairs.group, return_inverse=True, return_counts=True)
         of_pair, share = source[pairs.group], 1 / sizes[place]
         at_once = _CHUNK * len(of_pair)
@@ -228,7 +228,7 @@ def segment_level(
 ) -> SegmentLevel | None:
     """Return a row for each metric and aspect (or view), then chance, then people.
 
-    None where the level was not asked for, or there is nothing to compare.
+    None if the level was not asked for, or there is nothing to compare.
     """
     settings, benchmark, counts = study.settings, study.benchmark, study.drawn_counts
     grouping: GroupBy | None = settings.grouping or ("item" if benchmark.rated else None)
@@ -249,8 +249,8 @@ def segment_level(
         rater = mean_rater(benchmark, aspect, grouping)
         rows += [] if rater is None else [Row("one rater", "humans", aspect, rater)]
     for view in ranked:
-        both = two_annotators(study, view)
-        rows += [Row("two annotators", "humans", view, both)] if both.pairs else []
+        people = two_annotators(study, view)
+        rows += [Row("two annotators", "humans", view, people)] if people.pairs else []
     humans: Literal["ratings", "rankings"] = "ratings" if benchmark.rated else "rankings"
     return SegmentLevel(grouping, humans, tuple(rows))
 
@@ -266,19 +266,19 @@ def rated_segments(
     """Return a metric's scores with the ratings.
 
     Over all outputs (`none`) and within a source (`item`) a correction that several systems made
-    counts once if it was rated once: that equal texts are equal proves nothing of a metric. Within
-    a system every output counts.
+    counts once if it was rated once: a metric proves nothing by giving equal texts equal scores.
+    Within a system every output counts.
 
     Args:
         benchmark: gives the texts.
         ratings: systems × sentences, NaN where there is none.
-        sentences: the metric's scores, likewise.
+        sentences: the metric's scores, of the same shape.
         grouping: the outputs that are compared with each other.
-        by_rater: as of `gecjury.metaeval.ratings.rated_points`.
+        by_rater: as for `gecjury.metaeval.ratings.rated_points`.
     """
     points = rated_points(benchmark.corpus, ratings, sentences, by_rater=by_rater)
     kept, missing, scores = points.scored, points.missing, points.metric
-    # Within a system equal texts are different sentences: every output counts.
+    # Within a system equal texts belong to different sentences, so every output counts.
     if grouping == "system":
         scores = sentences
         kept = ~(np.isnan(ratings) | np.isnan(sentences))
@@ -294,7 +294,7 @@ def ranked_segments(study: Study, view: View, table: ScoreTable) -> Segments:
     """Return a metric's scores with the rankings; a group is an annotator's ranking of a source.
 
     Every two different corrections of a ranking are a pair. Ranks of different rankings are not
-    comparable, so that there is no other grouping.
+    comparable, so there is no other grouping.
 
     Args:
         study: gives the rankings.
@@ -317,7 +317,7 @@ def ranked_segments(study: Study, view: View, table: ScoreTable) -> Segments:
 
 def mean_rater(benchmark: Benchmark, aspect: str, grouping: GroupBy) -> SegmentAgreement | None:
     """Return the mean agreement of single raters with the others' mean; None if unknown."""
-    # Of some benchmarks the mean rating alone is known.
+    # For some benchmarks only the mean rating is known.
     table = raters_with_mean(benchmark.raters).get(aspect)
     if table is None:
         return None
@@ -325,14 +325,14 @@ def mean_rater(benchmark: Benchmark, aspect: str, grouping: GroupBy) -> SegmentA
         rated_segments(benchmark, rest, ratings, grouping, by_rater=True).agreement()
         for ratings, rest in against_rest(table)
     ]
-    # Every rater has an ε of its own.
+    # Every rater has a different ε.
     return replace(mean_agreement(parts), epsilon=float("nan"), missing=0)
 
 
 def two_annotators(study: Study, view: View) -> SegmentAgreement:
     """Return how often two annotators agree on two corrections, ties included.
 
-    All comparisons are taken at once, without a threshold: only `acc_exact` and `pairs` are given.
+    All comparisons are pooled, without a threshold: only `acc_exact` and `pairs` are given.
     """
     benchmark = study.benchmark
     pairs = expand_pairs(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")

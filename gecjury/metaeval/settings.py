@@ -1,4 +1,4 @@
-"""Settings of a comparison; their types define the values, and nothing else does."""
+"""Settings of a comparison; only their types define which values are allowed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gecjury.stats.resampling import MOST_RESAMPLES, Resampling
 Human = Literal["edit", "sentence", "both"]
 """Human judgments by the view they were given in."""
 HumanKind = Literal["trueskill", "expected-wins", "mean"]
-"""Human scores of systems; where a benchmark has several, the first is taken unasked."""
+"""Human scores of systems; if a benchmark has several, the first is the default."""
 Level = Literal["system", "sentence", "edit", "all"]
-"""Levels of a comparison; `all` leaves out, at the level of edits, what would cost much."""
+"""Levels of a comparison; at the level of edits `all` leaves out metrics that would cost much."""
 ClusterTest = Literal["perm-systems", "perm-both"]
-"""Units that a test swaps between two metrics: whole systems, which asks of other systems
-as well, or single cells, which asks of other sentences by these systems."""
+"""Units that a test swaps between two metrics: whole systems, so that the result holds for other
+systems as well, or single cells, so that it holds for other sentences by these systems."""
 Preset = Literal["wmt", "seeda"]
-"""Sets of statistics that others published with; see `PRESETS`."""
+"""Sets of statistics used in publications; see `PRESETS`."""
 PRESETS: Mapping[Preset, Mapping[str, str]] = {
     "wmt": {"statistic": "spa", "grouping": "item"},
     "seeda": {"ties": "official"},
@@ -35,7 +35,7 @@ PRESETS: Mapping[Preset, Mapping[str, str]] = {
 wmt: soft pairwise accuracy and acc_eq, as the metrics tasks of WMT (Freitag et al. 2024); seeda:
 Pearson's r, and the accuracy with the tie rule of SEEDA's script (Kobayashi et al. 2024)."""
 CreditKind = Literal["counts", "any", "share", "leave-one-out", "add-one", "shapley"]
-"""How metrics credit single edits, see `gecjury.metaeval.edits.credit`."""
+"""How metrics credit single edits; see `gecjury.metaeval.edits.credit`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,44 +48,45 @@ class Settings:
         aggregate: how sentence scores become system scores; corpus: the metric's own.
         level: what is compared; edit: single edits against annotators' verdicts (SEEDA, AQUA,
             PEVData).
-        ties: what becomes of pairs that the metric ties at sentence level.
+        ties: how pairs that the metric ties count at sentence level.
         human_scores: human column at system level (default: the first that the benchmark has).
         shuffles: average TrueSkill over K seeded shuffles instead of one pass in file order.
-        opponents: others that each system plays on each sentence of TrueSkill, drawn by the seed
-            (default: all others; beyond 5 million games as many as make 2 million).
+        opponents: number of other systems that each system plays on each sentence in TrueSkill,
+            drawn with the seed (default: all others, but beyond 5 million games only as many as
+            give 2 million).
         seed: seed of shuffles, the random metric, the resampling, the tests and the limit.
-        windows: also correlations over 4 and 8 adjacent systems.
-        pairwise: also agreement by pair of systems and of ranks.
+        windows: also report correlations over 4 and 8 adjacent systems.
+        pairwise: also report agreement by pair of systems and of ranks.
         grouping: segment level (acc_eq with its ε, τ-b, r): compare the corrections of one source,
-            of one system, or all (default: item where corrections were rated, otherwise left out;
-            rankings allow item alone).
-        resampling: of intervals and tests; without it single edits alone have intervals.
+            of one system, or all (default: item if corrections were rated, otherwise left out;
+            rankings allow only item).
+        resampling: of intervals and tests; without it only single edits have intervals.
         statistic: what the tests and clusters at system level compare.
         cluster_test: what the tests and clusters at system level swap between two metrics: whole
             systems (holds for other systems as well), or single cells (perm-both, PERM-BOTH; holds
             for other sentences by these systems).
         credit: how metrics credit single edits: counts (a metric's own, under the reference it
-            takes), any or share (of the references), leave-one-out, add-one or shapley (change of
-            the sentence score); default: counts, and leave-one-out for metrics without.
-        audit: also biases of every metric (otherwise of judges alone): how much more often than
-            people it prefers the correction with more edits, and the longer one.
-        own_systems: systems made from a judge's own model family, for its bias towards them
-            (default: those that the package knows by the model's name).
-        chosen_by: a system that was chosen or trained by a metric, which a caution then says.
-        drift_from: also the change of scores since an earlier run, whose score files (-o) are in
-            DIR; nothing is scored for it.
-        sentinels: also metrics that must fail: regressions that see the source, the correction, its
-            edits or its length alone and learn from the judgments of other sources; a caution
-            names the metrics that are not above them.
-        good: also decisions whether a correction is good: one with a rating of at least R (labels
-            of whole corrections need no bound).
-        limit: compare on N of the judged sentences, drawn by the seed; all of them where there are
-            no more.
-        preset: statistics as others publish them: wmt (SPA and acc_eq) or seeda (r, and the
-            accuracy with official ties).
+            uses), any or share (of the references), leave-one-out, add-one or shapley (change of
+            the sentence score); default: counts, and leave-one-out for metrics without counts.
+        audit: also report biases of every metric (otherwise only of judges): how much more often
+            than people it prefers the correction with more edits, and the longer one.
+        own_systems: systems built from a judge's own model family, to measure its bias towards
+            them (default: those that the package knows by the model's name).
+        chosen_by: a system that was chosen or trained with a metric; a caution then says so.
+        drift_from: also report how scores changed since an earlier run, whose score files (-o) are
+            in DIR; nothing is scored for it.
+        sentinels: also compare metrics that should fail: regressions that see only the source, the
+            correction, its edits or its length, and learn from the judgments of other sources; a
+            caution names the metrics that are not above them.
+        good: also report decisions to keep good corrections: those with a rating of at least R
+            (labels of whole corrections need no bound).
+        limit: compare on N of the judged sentences, drawn with the seed; on all of them if there
+            are no more.
+        preset: statistics used in publications: wmt (SPA and acc_eq) or seeda (r, and the accuracy
+            with official ties).
 
     Raises:
-        OptionError: a value that there is none of, or two that exclude each other.
+        OptionError: a value does not exist, or two values exclude each other.
     """
 
     human: Human | None = None
@@ -115,41 +116,41 @@ class Settings:
     preset: Preset | None = None
 
     def __post_init__(self) -> None:
-        """Refuse, before any file is read, settings that no benchmark could serve."""
+        """Refuse, before any file is read, settings that cannot work with any benchmark."""
         check(self)
         self._take_preset()
         if self.shuffles and self.aggregate != "trueskill":
             raise OptionError(
-                f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "
-                f"not change --aggregate {self.aggregate}"
+                f"--shuffles {self.shuffles} applies only to TrueSkill: the order of sentences "
+                f"does not change --aggregate {self.aggregate}"
             )
         if self.opponents and self.aggregate != "trueskill":
             raise OptionError(
-                f"--opponents {self.opponents} is of TrueSkill alone: --aggregate "
+                f"--opponents {self.opponents} applies only to TrueSkill: --aggregate "
                 f"{self.aggregate} plays no games; leave one of them out"
             )
         self._check_tests()
         if self.grouping is not None and self.level in ("system", "edit"):
             raise OptionError(
-                f"--grouping {self.grouping} with --level {self.level}: it is for the segment "
-                "level; take --level sentence or all"
+                f"--grouping {self.grouping} with --level {self.level}: it applies only to the "
+                "segment level; use --level sentence or all"
             )
         asked = ["--audit"] if self.audit else []
         asked += [] if self.drift_from is None else [f"--drift-from {self.drift_from}"]
         if asked and self.level in ("system", "edit"):
             raise OptionError(
                 f"{asked[0]} with --level {self.level}: it is measured on judged pairs of "
-                "corrections; take --level sentence or all"
+                "corrections; use --level sentence or all"
             )
         if self.sentinels and self.level == "edit":
             raise OptionError(
-                "--sentinels with --level edit: sentinels score whole corrections; take another "
+                "--sentinels with --level edit: sentinels score whole corrections; use another "
                 "level"
             )
         if self.good is not None and self.level in ("system", "edit"):
             raise OptionError(
-                f"--good {self.good:g} with --level {self.level}: it is for whole corrections; "
-                "take --level sentence or all"
+                f"--good {self.good:g} with --level {self.level}: it applies only to whole "
+                "corrections; use --level sentence or all"
             )
         for choice, (system, metric) in zip(self.chosen_by, self.choices, strict=True):
             if not system or not metric:
@@ -160,38 +161,38 @@ class Settings:
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")
 
     def _take_preset(self) -> None:
-        """Give the settings of the preset their values.
+        """Set the settings of the preset to its values.
 
         Raises:
-            OptionError: one of them has another value.
+            OptionError: one of them has been set to another value.
         """
         usual = {one.name: one.default for one in fields(self)}
         for name, value in PRESETS[self.preset].items() if self.preset else ():
             if getattr(self, name) not in (value, usual[name]):
                 raise OptionError(
-                    f"--{name} {getattr(self, name)} with --preset {self.preset}, which takes "
+                    f"--{name} {getattr(self, name)} with --preset {self.preset}, which uses "
                     f"{value}; leave one of them out"
                 )
-            # The groups are of the segment level, and the tests' statistic of the system level.
+            # Groups apply to the segment level, and the tests' statistic to the system level.
             absent = {"grouping": ("system", "edit"), "statistic": ("sentence", "edit")}
             if self.level not in absent.get(name, ()):
                 object.__setattr__(self, name, value)
 
     def _check_tests(self) -> None:
-        """Refuse settings of the tests at system level where none is made, or none of that kind."""
+        """Refuse settings of the tests at system level if there is no such test."""
         cluster_test = f"--cluster-test {self.cluster_test}"
         chosen = self.statistic != "pearson" and self.preset is None
         asked = [self.statistic_option] if chosen else []
         asked += [cluster_test] if self.cluster_test != "perm-systems" else []
         if asked and (self.resampling.over == "none" or self.level in ("sentence", "edit")):
             raise OptionError(
-                f"{asked[0]}: nothing is tested at system level with --resample none or --level "
-                "sentence and edit; leave one of them"
+                f"{asked[0]}: nothing is tested at system level with --resample none, --level "
+                "sentence or --level edit; leave one of them out"
             )
         if cluster_test in asked and self.aggregate == "corpus" and self.statistic != "spa":
             raise OptionError(
-                f"{cluster_test} with --aggregate corpus: a corpus score has no cells of single "
-                "sentences; take --cluster-test perm-systems"
+                f"{cluster_test} with --aggregate corpus: a corpus score does not consist of cells "
+                "of single sentences; use --cluster-test perm-systems"
             )
 
     @property
@@ -206,11 +207,11 @@ class Settings:
         return [(system, metric) for system, _, metric in pairs]
 
     def views(self, chosen: View, known: Sequence[View]) -> tuple[View, ...]:
-        """Return the views to be compared with.
+        """Return the views that metrics are compared with.
 
         Args:
-            chosen: the one that the benchmark was loaded with.
-            known: all that the benchmark has.
+            chosen: the view that the benchmark was loaded with.
+            known: all views of the benchmark.
         """
         if self.human == "both":
             return tuple(known)

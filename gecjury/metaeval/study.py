@@ -1,4 +1,4 @@
-"""Meta-evaluation: score tables of any metrics against a benchmark's human judgments."""
+"""Meta-evaluation: comparison of any metrics' score tables with a benchmark's human judgments."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ from gecjury.stats.soft_accuracy import (
 from gecjury.stats.trueskill import sampled_opponents
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
-LEAST_SENTENCES = 2  # of which draws differ
-LARGEST_GAP = 4  # of ranks; larger ones are counted with it
+LEAST_SENTENCES = 2  # with fewer all draws are the same
+LARGEST_GAP = 4  # of ranks; larger gaps are counted with it
 
 Agreement = TypeVar("Agreement")
 
 
 @dataclass(frozen=True)
 class SystemAgreement:
-    """Agreement with human scores over systems; each NaN where it is not defined.
+    """Agreement with human scores over systems; each figure is NaN where it is not defined.
 
     Attributes:
         pearson: Pearson's r.
@@ -78,7 +78,7 @@ class SystemAgreement:
         kendall: Kendall's τ-b.
         pairwise_accuracy: share of pairs of systems in the humans' order.
         spa: soft pairwise accuracy.
-        ci95: by statistic, its interval; empty without resampling.
+        ci95: interval by statistic; empty without resampling.
         cluster: significance cluster among the metrics compared, 1 is best; None without tests.
     """
 
@@ -96,19 +96,20 @@ class Result:
     """One metric against one view of the human judgments.
 
     Attributes:
-        metric: registered name; `label` adds the settings that differ from the defaults.
-        family: the metric's family, `chance` for those that know nothing.
-        signature: one line.
+        metric: registered name.
+        label: the name with the settings that differ from the defaults.
+        family: the metric's family, `chance` for the chance baselines.
+        signature: the metric's signature in one line.
         view: `edit` or `sentence`.
         scores: the metric's score of each system after aggregation.
         system: agreement over systems.
         sentence: agreement over judged pairs; None where the benchmark has none.
-        seconds: spent on scoring (0 for scores read from a file).
-        missing: (system, sentence) cells that were not scored.
+        seconds: time spent on scoring (0 for scores read from a file).
+        missing: number of cells (system, sentence) that were not scored.
         sentence_ci95: intervals of the accuracy and of τ; empty without resampling.
         sentence_cluster: significance cluster at sentence level, 1 is best.
-        doubly_judged: agreement over the judgments by which two annotators are compared; None
-            where there are none.
+        doubly_judged: agreement over the judgments by which two annotators are compared; None if
+            there are none.
     """
 
     metric: str
@@ -132,12 +133,12 @@ class Row(Generic[Agreement]):
 
     Attributes:
         label: metric with its settings; `one rater` or `two annotators`.
-        family: the metric's family; `chance` for what knows nothing, `humans` for people.
+        family: the metric's family; `chance` for the chance baselines, `humans` for people.
         human: the aspect rated, the view of the rankings, or the class of bad corrections.
         agreement: the figures.
-        intervals: by figure; empty without resampled sentences.
-        drawn: by figure its values on every draw of sentences.
-        score: what was compared: scores (`score`), or gains over the source's (`gain`).
+        intervals: interval of each figure; empty without resampled sentences.
+        drawn: values of each figure on every draw of sentences.
+        score: what was compared: scores (`score`), or gains over the source's score (`gain`).
     """
 
     label: str
@@ -151,14 +152,14 @@ class Row(Generic[Agreement]):
 
 @dataclass(frozen=True)
 class Study:
-    """A benchmark and settings, by which score tables are compared with people.
+    """A benchmark and settings, with which score tables are compared with people.
 
     Attributes:
         benchmark: corpus, judgments and human scores.
         settings: settings of the comparison.
-        rounded: metrics rounded to the levels of a judge, which stand among the chance tables.
-        sentence_draws: resampled sentences, draws × sentences, where benchmarks that share sources
-            draw them together; None to draw them by the seed.
+        rounded: metrics rounded to the levels of a judge, which are added to the chance tables.
+        sentence_draws: resampled sentences, draws × sentences, if benchmarks that share sources
+            draw them together; None to draw them with the seed.
     """
 
     benchmark: Benchmark
@@ -185,19 +186,19 @@ class Study:
     def pairs(self, view: View) -> JudgmentPairs:
         """Return pairwise judgments of the corpus' systems, ties included.
 
-        Under `calibrated`, where ties are answers, those of one text are left out: nobody could
-        have decided them, and every metric ties them, so that each would be right on them for free.
+        Under `calibrated`, where ties are answers, pairs of equal texts are left out: nobody could
+        have decided them, and every metric ties them, so every metric would be right for free.
         """
         if view not in self._pairs:
             self._pairs[view] = self.judged(view).whole()
         return self._pairs[view]
 
     def judged(self, view: View) -> JudgedEntries:
-        """Return the judgments of `pairs` as the entries from which they are made."""
+        """Return the judgments of `pairs` as the entries from which the pairs are built."""
         return self._entries[view]
 
     def parts(self, view: View) -> Iterator[JudgmentPairs]:
-        """Yield the pairs of `pairs` in their order, some at a time where they are very many."""
+        """Yield the pairs of `pairs` in their order, in parts if there are very many."""
         judged = self.judged(view)
         if len(judged) <= PAIRS_AT_ONCE:
             return self.pairs(view).parts()
@@ -216,7 +217,7 @@ class Study:
         return judged
 
     def system_scores(self, sentences: FloatArray, corpus_scores: FloatArray) -> FloatArray:
-        """Aggregate a metric's scores to one a system.
+        """Aggregate a metric's scores to one score per system.
 
         Args:
             sentences: systems × sentences.
@@ -233,7 +234,7 @@ class Study:
                 opponents=self.opponents,
                 seed=how.seed,
             )
-            # Both tables are held as well, so that no others get their ids.
+            # Keep both tables alive, so that no other arrays get their ids.
             self._system_scores[key] = settled(scores), sentences, corpus_scores
         return self._system_scores[key][0]
 
@@ -243,7 +244,7 @@ class Study:
 
     @property
     def opponents(self) -> int | None:
-        """Opponents that each system meets on each sentence of TrueSkill; None for all others."""
+        """Opponents that each system meets on each sentence in TrueSkill; None for all others."""
         how, corpus = self.settings, self.benchmark.corpus
         if how.aggregate != "trueskill":
             return None
@@ -253,7 +254,7 @@ class Study:
         """Compare one metric's scores with each view.
 
         Raises:
-            InputError: the table is of other systems or sentences than the benchmark.
+            InputError: the table has other systems or sentences than the benchmark.
         """
         corpus = self.benchmark.corpus
         if table.systems != corpus.names or table.sentences.shape[1] != len(corpus):
@@ -261,7 +262,7 @@ class Study:
                 f"scores of {len(table.systems)} systems × {table.sentences.shape[1]} sentences "
                 f"do not belong to {self.benchmark.name} ({len(corpus.names)} × {len(corpus)})"
             )
-        # Scores of systems are the same for all views; TrueSkill makes them the dearest part.
+        # Scores of systems are the same for all views; with TrueSkill they cost the most time.
         scores = self.system_scores(table.sentences, table.by_system.score)
         return [
             Result(
@@ -293,7 +294,7 @@ class Study:
         human = self.human(view)
         tau = kendall(human, scores)
         if np.count_nonzero(~np.isnan(human + scores)) < 3:
-            # τ of two points is defined, but always ±1: no agreement to speak of.
+            # τ of two points is defined but always ±1, so it does not measure agreement.
             tau = float("nan")
         return SystemAgreement(
             pearson(human, scores),
@@ -327,10 +328,10 @@ class Study:
         """
         if (view, id(sentences)) not in self._confidences:
             wanted = self._differences[view]
-            assert wanted is not None  # who asks has seen to it
+            assert wanted is not None  # callers check this
             scores = None if sentences is None else ScoreDifferences(sentences)
             p = confidences(wanted, scores, self._signs)
-            # The scores are held as well, so that no others get their id.
+            # Keep the scores alive, so that no other array gets their id.
             self._confidences[view, id(sentences)] = sentences, p
         return self._confidences[view, id(sentences)][1]
 
@@ -345,10 +346,10 @@ class Study:
         return soft_signs(len(corpus), seed=self.settings.seed, pairs=size * (size - 1) // 2)
 
     def human_differences(self, view: View) -> Differences | None:
-        """Return how far humans prefer the first of two systems by sentence and pair; None without.
+        """Return how far humans prefer the first of two systems by sentence and pair.
 
-        These are differences of ratings where sentences were rated, and mean preferences where they
-        were ranked.
+        These are differences of ratings if sentences were rated, and mean preferences if they were
+        ranked. None if the view has neither.
         """
         return self._differences[view]
 
@@ -360,7 +361,7 @@ class Study:
                 differences[view] = ScoreDifferences(self.benchmark.segment_scores)
             elif self.benchmark.rankings.get(view):
                 judged, lines = self.judged(view), len(self.benchmark.corpus)
-                # A table of cells is smaller than the pairs where many systems share a ranking.
+                # If many systems share a ranking, a table of cells is smaller than the pairs.
                 if len(judged) > max(PAIRS_AT_ONCE, judged.cells):
                     differences[view] = RankedDifferences(judged, lines)
                 else:
@@ -368,7 +369,7 @@ class Study:
         return differences
 
     def over_pairs(self, table: ScoreTable, view: View) -> PreferenceAgreement | None:
-        """Return agreement over judged pairs; None where the view has no judged pairs."""
+        """Return agreement over judged pairs; None if the view has no judged pairs."""
         if not self.benchmark.rankings.get(view):
             return None
         parts = ((pairs.preference, *self.sides(view, table, pairs)) for pairs in self.parts(view))
@@ -379,18 +380,18 @@ class Study:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the metric's scores of both sides of every judged pair.
 
-        Scores of the corpus' groups take the place of sentence scores in the view that the groups
-        belong to.
+        In the view that the corpus' groups belong to, scores of groups are used instead of sentence
+        scores.
 
         Args:
             view: the view of the judgments.
             table: the metric's scores.
-            pairs: by default those of the view, expanded; others must come from its rankings
-                (item −1: from none of them).
+            pairs: by default those of the view, expanded; other pairs must come from its rankings
+                (item −1 if they come from none of them).
 
         Returns:
-            Of the first and of the second system, each of shape (pairs,); NaN where the metric
-            has no score, as for a ranking item that is none of the corpus' groups.
+            Scores of the first and of the second system, each of shape (pairs,); NaN where the
+            metric has no score, such as for a ranking item that is not a group of the corpus.
         """
         pairs = self.pairs(view) if pairs is None else pairs
         groups, items = self.benchmark.corpus.groups, table.statistics.items
@@ -398,7 +399,7 @@ class Study:
         if items is None or groups is None or view != self.benchmark.view:
             column = pairs.sentence
         else:
-            # An item without a group has no score, so its pairs read a last column of NaN.
+            # An item without a group has no score, so its pairs use the last column, which is NaN.
             columns = {group.id: number for number, group in enumerate(groups)}
             ids = [f"{i.annotator}.{i.item_id}" for i in self.benchmark.rankings[view]]
             of_item = [columns.get(name, len(groups)) for name in ids] + [len(groups)]
@@ -423,14 +424,14 @@ class Study:
     def doubly_judged(self) -> Mapping[View, list[tuple[JudgmentPairs, IntArray]]]:
         """Pairs in parts, and the rows of `gecjury.benchmarks.annotators.doubly_judged`, by view.
 
-        The pairs name items of the view's rankings, as `sides` needs them.
+        The pairs refer to items of the view's rankings, as `sides` requires.
         """
         ties = self.settings.ties == "calibrated"
         judged: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
         for view, items in self.benchmark.rankings.items():
             parts = self.annotated(view).repeated(within=False) if items else ()
             if self.annotated(view) is not self.judged(view):
-                # Raters' rankings are not those of the view, which has one item a sentence.
+                # Raters' rankings are not those of the view, which has one item per sentence.
                 of_sentence = {item.sentence: number for number, item in enumerate(items)}
                 lines = range(len(self.benchmark.corpus))
                 place = np.array([of_sentence.get(line, -1) for line in lines], dtype=np.int64)
@@ -441,8 +442,8 @@ class Study:
     def rankings_by_people(self, view: View) -> tuple[RankedItem, ...]:
         """Return the rankings of a view by single annotators.
 
-        Where its rankings are derived from mean ratings, these are derived from the ratings of
-        each rater: of the aspect that was rated, or of the rater's mean over the aspects.
+        If the view's rankings are derived from mean ratings, the result is derived from each
+        rater's ratings: those of the aspect that was rated, or the rater's mean over the aspects.
         """
         items, raters = self.benchmark.rankings[view], self.benchmark.raters
         if not raters or {item.annotator for item in items} != {MEAN_RATER}:
@@ -455,7 +456,7 @@ class Study:
         )
 
     def annotated(self, view: View) -> JudgedEntries:
-        """Return `rankings_by_people` as entries; those of `judged` where they are the same."""
+        """Return `rankings_by_people` as entries; the result of `judged` if they are the same."""
         if view not in self._annotated:
             items, entries = self.rankings_by_people(view), self.judged(view)
             if items is not self.benchmark.rankings[view]:
@@ -471,7 +472,7 @@ class Study:
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
         """Return how well two different annotators agree on pairs of the corpus' systems.
 
-        Under `calibrated` ties are answers and no pair is left out, as for the metrics.
+        As for the metrics, under `calibrated` ties are answers and no pair is left out.
         """
         if not self.benchmark.rankings.get(view):
             return None
@@ -482,7 +483,7 @@ class Study:
 
     @cached_property
     def chance_tables(self) -> tuple[ScoreTable, ...]:
-        """Score tables of `gecjury.metaeval.chance`: chance, sentinels, metrics in few levels."""
+        """Score tables of `gecjury.metaeval.chance`: chance, sentinels, and rounded metrics."""
         corpus, seed = self.benchmark.corpus, self.settings.seed
         scores = dict(chance_scores(corpus, seed))
         if self.settings.sentinels:
@@ -494,8 +495,8 @@ class Study:
     def quality(self) -> FloatArray:
         """People's judgment of each correction, systems × sentences; NaN where there is none.
 
-        The mean rating; in rankings the share of comparisons won, ties one half; or 1 for a good
-        label and 0 for a bad one.
+        It is the mean rating; or for labels 1 for a good and 0 for a bad one; or for rankings the
+        share of comparisons won, ties counted one half.
         """
         benchmark = self.benchmark
         shape = len(benchmark.corpus.names), len(benchmark.corpus)
@@ -515,9 +516,9 @@ class Study:
 
     @property
     def good(self) -> FloatArray | None:
-        """1 for good corrections and 0 for bad ones, as `quality`; None where nothing says so.
+        """1 for good corrections and 0 for bad ones, shaped like `quality`; None if not known.
 
-        Good are those with the good label, or with a rating of at least `settings.good`.
+        Good corrections have the good label, or a rating of at least `settings.good`.
         """
         if self.benchmark.labels is not None and self.benchmark.segment_scores is None:
             return self.quality
@@ -536,7 +537,7 @@ class Study:
 
     @cached_property
     def drawn_counts(self) -> FloatArray | None:
-        """Return how often each source stands in each draw, draws × sources; None without draws."""
+        """Return how often each draw contains each source, draws × sources; None without draws."""
         how = self.settings.resampling
         if not how.draws_sentences:
             return None
@@ -557,10 +558,10 @@ class Study:
 
         Args:
             table: the metric's scores.
-            human: as of `Row`.
-            agreement: has the figures, as attributes named as in `drawn`.
-            drawn: by statistic one value a draw.
-            score: as of `Row`.
+            human: as in `Row`.
+            agreement: the figures, as attributes with the names used in `drawn`.
+            drawn: one value per draw for each statistic.
+            score: as in `Row`.
         """
         share, about = self.settings.resampling.confidence, table.signature
         bounds = {}
@@ -602,7 +603,7 @@ class Study:
         """Return accuracy and number of judged pairs by the difference of the annotator's ranks.
 
         Returns:
-            Of the gaps 1 to `LARGEST_GAP` (larger ones included in the last), each of that shape;
+            Two arrays over the gaps 1 to `LARGEST_GAP`, which includes larger ones; the accuracy is
             NaN where there is no pair.
         """
         parts = (
@@ -610,13 +611,13 @@ class Study:
             for pairs in self.parts(view)
             for gap in [np.minimum(np.abs(pairs.first_rank - pairs.second_rank), LARGEST_GAP)]
         )
-        # Both labels of a pair are its gap, so that the diagonal holds everything.
+        # Both labels of a pair are its gap, so all pairs are on the diagonal.
         accuracy, counts = pair_table(parts, size=LARGEST_GAP + 1, ties=self.settings.ties)
         return accuracy.diagonal()[1:], counts.diagonal()[1:]
 
 
 def mean_by_rater(raters: Mapping[str, FloatArray]) -> FloatArray:
-    """Return each rater's mean over the aspects, raters × systems × sentences; NaN without all."""
+    """Return each rater's mean over all aspects, raters × systems × sentences; NaN if one lacks."""
     return np.mean(list(raters.values()), axis=0)  # type: ignore[no-any-return]
 
 
@@ -625,7 +626,7 @@ class RankedDifferences:
     """The differences of `judged_differences`, computed from the rankings when needed.
 
     Attributes:
-        judged: rankings of many systems each.
+        judged: entries of rankings of many systems.
         sentences: number of sentences of the corpus.
     """
 
@@ -660,7 +661,7 @@ class RankedDifferences:
         return np.concatenate(parts)
 
     def take(self, places: IntArray | slice) -> FloatArray:
-        """Return differences, sentences × pairs; NaN where nobody compared the two."""
+        """Return differences, sentences × pairs; NaN where nobody compared the two systems."""
         total, met = self._sums(places)
         return ratio(total, met, np.nan)
 
@@ -670,19 +671,20 @@ class RankedDifferences:
         total, met = np.zeros((2, self.sentences, len(first)))
         for line, ranks, texts in zip(self.judged.sentence, *self._ranks, strict=True):
             rank, other = ranks[first], ranks[second]
-            both = (rank > 0) & (other > 0)
+            compared = (rank > 0) & (other > 0)
             if not self.judged.shared:
-                both &= texts[first] != texts[second]
-            met[line] += both
-            total[line] += np.sign(other - rank) * both
+                compared &= texts[first] != texts[second]
+            met[line] += compared
+            total[line] += np.sign(other - rank) * compared
         return total, met
 
 
 def judged_differences(pairs: JudgmentPairs, sentences: int) -> JudgedDifferences:
     """Return annotators' mean preferences on each sentence, for every pair of systems.
 
-    A ranking gives no score of a sentence, but it says of two systems which is better: the mean
-    of +1 (the first), −1 (the second) and 0 (a tie) over all judgments of the two on the sentence.
+    A ranking does not score a sentence, but it says which of two systems is better. The mean
+    preference is that of +1 (the first), −1 (the second) and 0 (a tie) over all judgments of the
+    two on the sentence.
 
     Args:
         pairs: judgments, ties included.

@@ -1,6 +1,6 @@
 """Uncertainty of a comparison's figures: intervals, tests between metrics, clusters.
 
-Everything is computed from existing scores: nothing is scored again.
+Everything is computed from existing scores; nothing is scored again.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ from gecjury.stats.soft_accuracy import (
 )
 
 DrawnLevel = Literal["system", "sentence"]
-"""The levels whose statistics are drawn here; those of the others come with the levels."""
+"""The levels whose statistics are resampled here; other levels resample their own."""
 DRAWN_LEVELS: tuple[DrawnLevel, DrawnLevel] = ("system", "sentence")
 
 LEAST_SYSTEMS = 4
-_CHUNK = 200  # draws whose pair weights are held at once
+_CHUNK = 200  # draws whose pair weights are in memory at once
 
 
 Intervals = dict[str, tuple[Interval, int]]
-"""By the name of the statistic its interval, and how many draws did not define it."""
+"""For each statistic by name its interval, and the number of draws in which it was not defined."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,15 @@ class Significance:
 
     Attributes:
         level: `system` or `sentence`.
-        test: `perm-systems` (whole systems swapped: asks of other systems as well), `perm-both`
-            (cells swapped: asks of other sentences by these systems) or `paired-permutation`.
+        test: `perm-systems` (whole systems are swapped; holds for other systems as well),
+            `perm-both` (cells are swapped; holds for other sentences by these systems) or
+            `paired-permutation`.
         statistic: the statistic compared.
-        metrics: labels.
+        metrics: labels of the metrics.
         values: the statistic of each metric.
-        p: two-sided, M × M, symmetric, NaN on the diagonal.
+        p: two-sided p, M × M, symmetric, NaN on the diagonal.
         adjusted: p after Holm's correction over all pairs.
-        clusters: 1 for the best; None where the statistic is not defined.
+        clusters: 1 for the best; None if the statistic is not defined.
         permutations: number of permutations.
     """
 
@@ -94,7 +95,7 @@ class Significance:
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric's figure less another's, with paired intervals: both from the same draws.
+    """One metric's figure minus another's, with paired intervals: both from the same draws.
 
     Attributes:
         level: `system`, `sentence`, `segment`, `ratings` or `edit`.
@@ -102,8 +103,8 @@ class Difference:
         statistic: name of the level's figure.
         first: label of a metric.
         second: label of another metric.
-        difference: the first's figure less the second's.
-        ci95: interval by what was drawn: `both`, `sentences` or `systems`.
+        difference: the first's figure minus the second's.
+        ci95: intervals by the units drawn: `both`, `sentences` or `systems`.
     """
 
     level: str
@@ -120,8 +121,8 @@ class Drawn:
     """Statistics of all metrics on every draw.
 
     Attributes:
-        values: by statistic, metrics × draws; NaN where a draw does not define it.
-        observed: by statistic, of the data themselves in the way of the draws; (metrics,).
+        values: by statistic, metrics × draws; NaN where it is not defined in a draw.
+        observed: by statistic, computed as in the draws but from the data itself; (metrics,).
     """
 
     values: Mapping[str, FloatArray]
@@ -133,7 +134,7 @@ class Uncertainty:
     """Uncertainty of several metrics in one study.
 
     Attributes:
-        study: the benchmark, and how is compared and resampled.
+        study: the benchmark, and the settings of the comparison and the resampling.
         entries: the metrics' scores.
     """
 
@@ -159,8 +160,8 @@ class Uncertainty:
         return replace(draws, sentences=shared, counts=draw_weights(shared, len(corpus)))
 
     def draws_of(self, view: View, over: Over) -> Resampled:
-        """Return the draws over the named dimension alone, of systems that humans scored."""
-        # A system that nobody judged would make every draw that holds it undefined.
+        """Return the draws over the named dimension only, of systems that humans scored."""
+        # A system that nobody judged would make every draw that contains it undefined.
         judged, draws = np.flatnonzero(~np.isnan(self.study.human(view))), self.draws
         if 0 < len(judged) < len(self.study.benchmark.corpus.names):
             draws = self._drawn_among(judged)
@@ -172,7 +173,7 @@ class Uncertainty:
 
     @cached_property
     def scores(self) -> FloatArray:
-        """System scores, metrics × draws × systems; one draw where sentences are kept."""
+        """System scores, metrics × draws × systems; one draw if sentences are not drawn."""
         lines = self.draws.sentences
         if lines is None:
             return self.plain_scores
@@ -188,7 +189,7 @@ class Uncertainty:
         for entry in self.entries:
             table, totals = entry.table, entry.table.by_system.score
             if self.study.settings.aggregate == "corpus":
-                # As draws are scored: a metric averages over few choices of references there.
+                # Score as in the draws, where a metric averages over few choices of references.
                 drawn = entry.corpus_scores(np.arange(table.sentences.shape[1])[None])
                 totals = totals if drawn is None else drawn[0]
             scores.append(self.study.system_scores(table.sentences, totals)[None])
@@ -222,8 +223,8 @@ class Uncertainty:
     def usual_draws(self, view: View, level: DrawnLevel) -> Drawn | None:
         """Return every metric's statistics on the draws of the settings.
 
-        Where there are too few systems to draw from, sentences alone are drawn; None where neither
-        varies.
+        If there are too few systems to draw from, only sentences are drawn. None if neither can be
+        drawn.
         """
         for over in dict.fromkeys((self._how.over, "sentences")):
             if self._has_draws(view, over, level):
@@ -250,7 +251,7 @@ class Uncertainty:
         if over in ("both", "sentences") and len(corpus) < LEAST_SENTENCES:
             return False
         drawn = level == "system" and over in ("both", "systems")
-        # Draws of three systems with three different ones are all of the same three.
+        # With three systems, every draw of three different ones has the same three.
         return not drawn or len(corpus.names) >= LEAST_SYSTEMS
 
     def _over_systems(self, view: View, draws: Resampled) -> Drawn:
@@ -259,10 +260,10 @@ class Uncertainty:
         first = human
         if draws.sentences is not None:
             human, scores = self.human(view)[0], self.scores
-            # The figure in the way of the draws: human scores of the same kind, from all sentences.
+            # For the figure itself, compute human scores as in the draws, from all sentences.
             whole = self._human(view, np.ones((1, draws.counts.shape[1])))
             first = human if whole is None else whole
-        # Where systems are kept, those without a human rows are left out, as in the figure itself.
+        # If systems are not drawn, those without a human score are left out, as in the figure.
         scored = ~np.isnan(study.human(view))
         judged = slice(None) if draws.systems is not None else scored
         parts = [correlations(human[:, judged], rows[:, judged], draws.systems) for rows in scores]
@@ -275,7 +276,7 @@ class Uncertainty:
         return Drawn(values | {"spa": np.stack(soft)}, observed | {"spa": soft_observed})
 
     def _soft(self, view: View, draws: Resampled) -> tuple[list[FloatArray], FloatArray]:
-        """Return SPA of every metric on every draw, and of the corpus in the same way."""
+        """Return SPA of every metric on every draw, and SPA of the corpus computed the same way."""
         study = self.study
         wanted = study.human_differences(view)
         if wanted is None or study.few(view):
@@ -294,7 +295,7 @@ class Uncertainty:
         return drawn, np.array([accuracies[0] for accuracies in whole])
 
     def _over_pairs(self, view: View, draws: Resampled) -> Drawn:
-        """Return every metric's accuracy and τ; all judgments of a source go together."""
+        """Return every metric's accuracy and τ; all judgments of a source are drawn together."""
         accuracy, tau = self._agreements(view, draws)
         whole = replace(draws, sentences=None, systems=None, size=1,
                         counts=np.ones((1, draws.counts.shape[1])))  # fmt: skip
@@ -317,9 +318,9 @@ class Uncertainty:
                     total[:, number] += drawn_sums(values, *at, counts, times)
         if self.study.settings.ties != "calibrated":
             return ratio(right, used, np.nan), ratio(balance, used, np.nan)
-        # ε is chosen anew in every draw, so that sums over all thresholds take the place of those
-        # of the one that the corpus chose. They are sums of whole numbers, which are the same
-        # however many draws are taken at a time.
+        # ε is chosen again in every draw, so the sums are taken over all thresholds instead of the
+        # one chosen for the corpus. They are sums of whole numbers, so the number of draws in a
+        # block does not change them.
         outcomes = self._outcomes(view, self.study.pairs(view), every)
         width = max(len(self.study.judged(view)), BLOCK // _CHUNK)
         for rows in blocks(draws.size, width):
@@ -341,7 +342,7 @@ class Uncertainty:
     def _parts(
         self, view: View, rows: Sequence[int]
     ) -> Iterator[tuple[JudgmentPairs, list[PairOutcomes]]]:
-        """Yield judged pairs with some metrics' outcomes, in parts where they are very many."""
+        """Yield judged pairs with some metrics' outcomes, in parts if there are very many."""
         study = self.study
         # The threshold of `calibrated` is chosen on all pairs.
         whole = study.settings.ties == "calibrated"
@@ -349,9 +350,9 @@ class Uncertainty:
             yield pairs, self._outcomes(view, pairs, rows)
 
     def _weights(self, view: View, rows: slice, draws: Resampled) -> FloatArray:
-        """Return how often each judged pair stands in each of some draws."""
+        """Return how often each of some draws contains each judged pair."""
         pairs = self.study.pairs(view)
-        # Where sentences are kept there is one row of counts, which stands for every draw.
+        # If sentences are not drawn, there is one row of counts, which is used for every draw.
         counts = draws.counts if draws.sentences is None else draws.counts[rows]
         weights = counts[:, pairs.sentence]
         times = draws.multiplicity
@@ -367,9 +368,9 @@ class Uncertainty:
         Args:
             view: the view of the judgments.
             level: the level of the figures.
-            figures: by statistic, as they are shown, of as many `entries` as are compared.
+            figures: by statistic, the figures shown, for the first `entries`, which are compared.
         """
-        # Draws over both dimensions imply those over either alone.
+        # With draws over both dimensions, draws over each dimension alone are used as well.
         over = self._how.over
         kinds: tuple[Over, ...] = ("both", "sentences", "systems") if over == "both" else (over,)
         drawn = {o: self.drawn(view, level, o) for o in kinds if self._has_draws(view, o, level)}
@@ -395,7 +396,7 @@ class Uncertainty:
         cells = [self.entries[row].table.sentences for row in rows]
         judged = ~np.isnan(human)
         if statistic == "spa":
-            # SPA rests on sentence scores, whatever the aggregate.
+            # SPA is computed from sentence scores, whatever the aggregate.
             wanted, whole = self.study.human_differences(view), test == "perm-systems"
             values, p = np.full(size, np.nan), np.full((size, size), np.nan)
             if wanted is not None:
@@ -408,7 +409,7 @@ class Uncertainty:
                 human[judged], scores, statistic=statistic, permutations=permutations, seed=seed
             )
         else:
-            # TrueSkill and Expected Wins are no means of cells; shares of systems beaten are.
+            # TrueSkill and Expected Wins are not means of cells, but shares of systems beaten are.
             if settings.aggregate != "mean":
                 cells = [win_rates(table) for table in cells]
             cells = [table[judged] for table in cells]
@@ -437,7 +438,7 @@ class Uncertainty:
         lines = len(self.study.benchmark.corpus)
         signs, exact = permutation_signs(lines, self._how.permutations, self.study.settings.seed)
         duels = list(combinations(range(size), 2))
-        # Sums by sentence are all that a swap of whole sentences needs.
+        # A swap of whole sentences needs only sums by sentence.
         won, used = np.zeros((2, 2, lines, len(duels)))
         right, pairs_used = np.zeros((2, size))
         for sentence, outcomes in parts:
@@ -479,17 +480,17 @@ def drawn_differences(
     """Return paired intervals of all differences between some metrics, from one or more draws.
 
     Args:
-        drawn: by what was drawn; each of the same metrics and statistics.
-        level: for the result.
-        human: for the result.
+        drawn: draws by the units drawn; all have the same metrics and statistics.
+        level: the level, for the result.
+        human: the human judgments, for the result.
         labels: the labels of the metrics.
-        figures: by statistic, as they are shown, of the first metrics, which are compared.
+        figures: by statistic, the figures shown, for the first metrics, which are compared.
         confidence: the confidence of the intervals.
     """
     rows = []
     for statistic, values in figures.items():
         for i, j in combinations(range(len(values)), 2):
-            # Both metrics of a difference meet the same draws: what is common to them cancels.
+            # Both metrics of a difference have the same draws, so common variation cancels.
             bounds = {
                 over: interval(
                     statistics.values[statistic][i] - statistics.values[statistic][j],

@@ -440,8 +440,8 @@ def _difference_of(
     width = scaled[0].shape[1]
     x = np.stack([scaled[i] for i, _ in duels], axis=2)
     y = np.stack([scaled[j] for _, j in duels], axis=2)
-    both = ~np.isnan(x + y)
-    middle, half = np.where(both, (x + y) / 2, 0.0), np.where(both, (x - y) / 2, 0.0)
+    scored = ~np.isnan(x + y)
+    middle, half = np.where(scored, (x + y) / 2, 0.0), np.where(scored, (x - y) / 2, 0.0)
     first, second = np.triu_indices(len(middle), 1)
     # Pairs that nobody compared add nothing to the sums.
     places = wanted.compared
@@ -453,7 +453,7 @@ def _difference_of(
             judged = ~np.isnan(wanted.take(places[part]))
             for number, compared in zip(places[part].tolist(), judged.T, strict=True):
                 a, b = first[number], second[number]
-                common = both[a] & both[b] & compared[:, None]
+                common = scored[a] & scored[b] & compared[:, None]
                 step, left, right = (
                     np.where(common, cells, 0.0)
                     for cells in (middle[a] - middle[b], half[a], half[b])

@@ -1,8 +1,9 @@
 """Preferences of metrics that people do not share, on the pairs that people judged.
 
-Of two corrections of one source one has more edits, more tokens, or comes from a system of the
-judge's own model family. A preference for that side is no bias by itself: people may share it. The
-bias is the share of the pairs in which the metric prefers it minus the share in which people do.
+In a pair of corrections of one source, one side may have more edits, have more tokens, or come from
+a system of the judge's own model family. A preference for that side is not a bias in itself: people
+may share it. The bias is the share of the pairs in which the metric prefers it minus the share in
+which people do.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ Side = Literal["more edits", "longer text", "own family"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference:
-    """A metric's preference for one side of judged pairs, beside people's on the same pairs.
+    """A metric's preference for one side of judged pairs, and people's on the same pairs.
 
     Attributes:
         side: the side.
         difference: `preferred` minus `people`, −1 to 1; 0 without a bias, NaN without pairs.
         preferred: share of the pairs in which the metric prefers that side, ties one half.
-        people: share of the pairs in which people do, ties one half.
-        pairs: pairs whose sides differ, with both scores.
-        missing: pairs whose sides differ, without a score.
-        systems: of the judge's own family; empty for other sides.
+        people: share of the pairs in which people prefer it, ties one half.
+        pairs: number of pairs whose sides differ, with both scores.
+        missing: number of pairs whose sides differ, without a score.
+        systems: systems of the judge's own family; empty for other sides.
     """
 
     side: Side
@@ -60,14 +61,14 @@ def measure_biases(
 ) -> tuple[Bias, ...]:
     """Return the biases of the metrics that are audited, metric by metric and view by view.
 
-    Audited are all metrics where the settings ask for it, otherwise those that left an audit of
-    themselves (judges). A judge of a panel has the families of all its models.
+    All metrics are audited if the settings ask for it, otherwise only those with an audit in their
+    statistics (judges). A panel of judges has the families of all its models.
 
     Args:
         study: the benchmark and the settings.
-        views: of the human judgments.
-        tables: scores, one table a metric.
-        runtime: for the cache of edits.
+        views: views of the human judgments.
+        tables: scores, one table per metric.
+        runtime: gives the cache of edits.
     """
     corpus, settings = study.benchmark.corpus, study.settings
     audited = [t for t in tables if settings.audit or "audit" in t.statistics.details]
@@ -92,8 +93,8 @@ def measure_biases(
 def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[Side, IntArray]:
     """Return the number of edits and of tokens of every correction, systems × sentences.
 
-    Edits are those that the files bring, otherwise those between tokens without a tagger: an
-    audit needs their number alone, in any language and without spaCy.
+    Edits come from the files if they have some; otherwise they are extracted between tokens without
+    a tagger: an audit only needs their number, in any language and without spaCy.
     """
     edits = corpus_edits(replace(corpus, references=()), "none", "spacy2", runtime).systems
     lines = [version.lines for version in corpus.systems.values()]
@@ -104,7 +105,7 @@ def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[Side, IntArray]:
 
 
 def _own_systems(study: Study, table: ScoreTable) -> tuple[str, ...]:
-    """Return the systems of a judge's model family: those named, or those the package knows."""
+    """Return the systems of a judge's model family: those in the settings, or those known."""
     if study.settings.own_systems:
         return study.settings.own_systems
     members = table.statistics.details["audit"]["members"]
@@ -121,14 +122,14 @@ def _rows(
 ) -> list[Bias]:
     """Return a metric's biases against one view; a judge without own systems has no pairs there."""
     lines = len(study.benchmark.corpus)
-    # By side and sentence: Σ metric, Σ people (as −1, 0, 1), pairs, pairs without a score.
+    # By side and sentence: sums of metric and people (as −1, 0, 1), pairs, pairs without a score.
     sums = {side: np.zeros((4, lines)) for side in sides}
     for pairs in study.parts(view):
         first, second = study.sides(view, table, pairs)
         preferred, present = signs(first, second), ~(np.isnan(first) | np.isnan(second))
         for side, (size, _) in sides.items():
             toward = np.sign(size[pairs.first, pairs.sentence] - size[pairs.second, pairs.sentence])
-            # Systems that share a text differ in nothing that anybody could prefer.
+            # Systems with the same text do not differ, so neither can be preferred.
             differ = (toward != 0) & ~pairs.shared
             scored = differ & present
             columns = (toward * preferred, toward * pairs.preference, scored, differ & ~scored)

@@ -1,4 +1,4 @@
-"""Drift of a metric's scores between two runs, e.g. of a hosted judge some weeks apart."""
+"""Drift of a metric's scores between two runs, e.g. runs of a hosted judge some weeks apart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EarlierRun:
 
     Attributes:
         table: the scores.
-        date: on which their file was written (UTC), e.g. `2026-10-01`.
+        date: the day on which their file was written (UTC), e.g. `2026-10-01`.
     """
 
     table: ScoreTable
@@ -41,14 +41,14 @@ class Change:
 
     Attributes:
         earlier: date of the earlier scores (UTC).
-        scores: corrections that both runs scored; of judges of sets, in every set.
+        scores: number of corrections that both runs scored; judges of sets count every set.
         equal: share of equal scores.
-        mean: mean of the scores now minus the scores then, in the metric's points.
-        pairs: judged pairs of different texts that both runs scored.
-        flipped: share of these with the opposite preference.
-        changed: share of these with another preference, ties included.
-        before: accuracy against people then, on the pairs that both runs scored; 0 to 1.
-        accuracy: accuracy now, on the same pairs.
+        mean: mean of the new scores minus the earlier scores, in the metric's points.
+        pairs: number of judged pairs of different texts that both runs scored.
+        flipped: share of these pairs with the opposite preference.
+        changed: share of these pairs with a different preference, ties included.
+        before: accuracy of the earlier scores on the pairs that both runs scored; 0 to 1.
+        accuracy: accuracy of the new scores on the same pairs.
         difference: `accuracy` minus `before`.
     """
 
@@ -69,11 +69,11 @@ Drift = Row[Change]
 
 
 def read_earlier(study: Study, metrics: Sequence[object], runtime: Runtime) -> list[EarlierRun]:
-    """Return the earlier scores that the settings name, one entry a metric that has some.
+    """Return the earlier scores that the settings name, one entry per metric that has some.
 
     Args:
         study: the benchmark and the settings.
-        metrics: scorers, and finished scores, which have no earlier run.
+        metrics: scorers and finished scores; the latter have no earlier run.
         runtime: device, workers and the like.
 
     Raises:
@@ -91,11 +91,11 @@ def read_earlier(study: Study, metrics: Sequence[object], runtime: Runtime) -> l
             runs.append(EarlierRun(table.settled(), date))
     if not runs:
         names = ", ".join(scorer.name for scorer in scorers) or "finished scores"
-        state = "has no score file" if Path(folder).is_dir() else "is no folder with score files"
+        state = "has no score file" if Path(folder).is_dir() else "is not a folder with score files"
         raise InputError(
-            f"--drift-from {folder}: {state} of {names} with these options and texts; make it with "
-            f"`gecjury compare {study.benchmark.name} -m METRIC -o {folder}`, which reads stored "
-            "replies of a judge without asking again"
+            f"--drift-from {folder}: {state} of {names} with these options and texts; create it "
+            f"with `gecjury compare {study.benchmark.name} -m METRIC -o {folder}`, which reads "
+            "stored replies of a judge without asking it again"
         )
     return runs
 
@@ -107,9 +107,9 @@ def measure_drift(
 
     Args:
         study: the benchmark and the settings.
-        views: of the human judgments.
-        tables: the scores of now.
-        earlier: of `read_earlier`.
+        views: views of the human judgments.
+        tables: the new scores.
+        earlier: the result of `read_earlier`.
     """
     now = {table.signature.key: table for table in tables}
     return tuple(
@@ -121,7 +121,7 @@ def measure_drift(
 
 
 def _scores(table: ScoreTable) -> FloatArray:
-    """Return the scores as they were given: of sets where a judge scored sets."""
+    """Return the scores as the metric gave them: those of sets if a judge scored sets."""
     items = table.statistics.items
     return table.sentences if items is None else items
 
@@ -129,16 +129,17 @@ def _scores(table: ScoreTable) -> FloatArray:
 def _row(study: Study, view: View, run: EarlierRun, table: ScoreTable) -> Drift:
     ties, lines = study.settings.ties, len(study.benchmark.corpus)
     pairs = flipped = changed = 0
-    # Of then and now by sentence: agreements with people, and pairs that count for the accuracy.
+    # For the earlier and the new scores, by sentence: agreements with people, and pairs that count
+    # for the accuracy.
     won, used = np.zeros((2, lines)), np.zeros((2, lines))
     for part in study.parts(view):
         then, now = study.sides(view, run.table, part), study.sides(view, table, part)
-        both = ~(np.isnan(np.stack([*then, *now])).any(axis=0) | part.shared)
-        before, after = (signs(*sides)[both] for sides in (then, now))
+        kept = ~(np.isnan(np.stack([*then, *now])).any(axis=0) | part.shared)
+        before, after = (signs(*sides)[kept] for sides in (then, now))
         pairs += len(before)
         flipped += int(np.count_nonzero(before * after < 0))
         changed += int(np.count_nonzero(before != after))
-        # The accuracies are over the decided pairs, as of `compare`.
+        # The accuracies are over the decided pairs, as in `compare`.
         outcomes = [pair_outcomes(part.preference, *sides, ties=ties) for sides in (then, now)]
         sums = sums_by_sentence(outcomes[0], outcomes[1], part.sentence, lines)
         for total, more in zip((won, used), sums, strict=True):

@@ -1,4 +1,4 @@
-"""Families of language models: of the systems of benchmarks, and of judges by their names."""
+"""Families of language models: those of benchmark systems, and those of judges by their names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 SYSTEM_FAMILIES: Mapping[str, Mapping[str, str]] = {
-    # Of the systems of SEEDA (Kobayashi, Mita and Komachi 2024) those whose own papers name the
-    # model that they were made from: GPT-3.5 (Coyne et al. 2023), T5 (Rothe et al. 2021), T5-large
+    # These are the systems of SEEDA (Kobayashi, Mita and Komachi 2024) whose own papers name the
+    # model that they were built from: GPT-3.5 (Coyne et al. 2023), T5 (Rothe et al. 2021), T5-large
     # (TransGEC, Fang et al. 2023), BART (Katsumata and Komachi 2020) and BERT (BERT-fuse, Kaneko
     # et al. 2020; GECToR, Omelianchuk et al. 2020; PIE, Awasthi et al. 2019). GECToR-ens mixes
     # three encoders, TemplateGEC was published with several models, and the others were trained
@@ -24,7 +24,7 @@ SYSTEM_FAMILIES: Mapping[str, Mapping[str, str]] = {
     # People wrote the systems of the sample.
     "sample": {},
 }
-"""Families of systems by benchmark and system; systems that are of no model's family are absent."""
+"""Families of systems by benchmark and system; systems that have no model family are absent."""
 
 _NAMES = (
     ("gpt", r"chatgpt|gpt-?\d|gpt-oss|o\d|davinci"),
@@ -44,21 +44,21 @@ _NAMES = (
     ("bart", r"m?bart"),
     ("bert", r"m?bert"),
 )
-# A name begins where the model's does, or behind a hyphen: DeepSeek-R1-Distill-Qwen-7B is of two
-# families, and bert is none of roberta's.
+# A family's name must be at the start of the model's name or after a separator:
+# DeepSeek-R1-Distill-Qwen-7B has two families, and roberta does not belong to bert.
 _PATTERNS = [(family, re.compile(rf"(?:^|[-_.])(?:{names})")) for family, names in _NAMES]
 
 
 def model_families(model: str) -> tuple[str, ...]:
-    """Return the families that a model's name tells, e.g. `gpt` of `ft:gpt-4o:me::x`.
+    """Return the families that a model's name shows, e.g. `gpt` for `ft:gpt-4o:me::x`.
 
     Args:
-        model: as a server or the hub calls it, or a folder.
+        model: the model's name on a server or the hub, or a folder.
 
     Returns:
-        Names of families; none where the name tells none.
+        Names of families; none if the name shows none.
     """
-    # Of a fine-tuned model the second part names what it was made of.
+    # The second part of a fine-tuned model's name is the model that it was trained from.
     name = model.split(":")[1] if model.startswith("ft:") else model
     name = name.rstrip("/").rpartition("/")[2].lower()
     return tuple(family for family, pattern in _PATTERNS if pattern.search(name))
@@ -67,7 +67,7 @@ def model_families(model: str) -> tuple[str, ...]:
 def family_systems(
     benchmark: str, systems: Iterable[str], families: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return the systems of a benchmark that were made from a model of some families.
+    """Return the systems of a benchmark that were built from a model of some families.
 
     Args:
         benchmark: name of the benchmark.

@@ -1,4 +1,4 @@
-"""Audits that judges left of themselves, beside their agreement with people."""
+"""Audits that judges report about themselves, and their agreement with people."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gecjury.scoring.scores import ScoreTable
 
 @dataclass(frozen=True)
 class Audit:
-    """A scorer's audit of itself, beside its agreement with people.
+    """A scorer's audit of itself, and its agreement with people.
 
     Attributes:
-        label: the metric.
-        signature: one line.
+        label: the metric's label.
+        signature: the metric's signature in one line.
         members: the scorer's audits, one for each member.
         rows: the audits as cells: `model`, `what`, `value`.
-        humans: by view the metric's accuracy and that of two annotators (NaN where not known).
+        humans: by view the metric's accuracy and that of two annotators (NaN if not known).
         with_invalid: by view the accuracy if pairs without a valid reply count as wrong.
         panel: agreement of a panel's models: Krippendorff's α, `ordinal` and `interval`, and the
-            number of `corrections` behind it; None of one model.
+            number of `corrections` it is computed from; None for a single model.
     """
 
     label: str
@@ -47,9 +47,9 @@ def judges_audits(
 
     Args:
         study: the benchmark and the settings.
-        tables: scores, one table a metric.
+        tables: scores, one table per metric.
         results: the metrics' results against every view.
-        ceilings: by view, how often two annotators agree; without views where nobody knows.
+        ceilings: by view, how often two annotators agree; views where this is not known are absent.
     """
     for table in tables:
         left = table.statistics.details.get("audit")
@@ -60,7 +60,7 @@ def judges_audits(
         for result in results:
             if result.signature != str(table.signature) or result.sentence is None:
                 continue
-            # Two annotators are the yardstick for what a scorer says of itself.
+            # The agreement of two annotators is the yardstick for a scorer's own audit.
             ceiling = ceilings.get(result.view, float("nan"))
             humans[result.view] = result.sentence.accuracy, ceiling
             with_invalid[result.view] = accuracy_with_invalid(study, table, result, left["members"])
@@ -81,8 +81,8 @@ def accuracy_with_invalid(
 ) -> float:
     """Return the accuracy at sentence level if pairs without a valid reply count as wrong.
 
-    A pair is one if it lacks a score and a reply about its sentence stayed invalid. Pairs that the
-    judge was never asked about stay left out.
+    Such a pair lacks a score, and a reply about its sentence stayed invalid. Pairs that the judge
+    was never asked about stay left out.
 
     Args:
         study: the benchmark and the settings.
@@ -94,15 +94,15 @@ def accuracy_with_invalid(
         0 to 1, at most the accuracy over valid replies; NaN without pairs.
     """
     agreement = result.sentence
-    assert agreement is not None  # who asks has seen to it
+    assert agreement is not None  # callers check this
     entries = [entry for member in members for entry in member.get("missing", ())]
     rows = sorted({entry["line"] - 1 for entry in entries})
     invalid = 0
     for pairs in study.parts(result.view) if rows else ():
         first, second = study.sides(result.view, table, pairs)
-        # As for the accuracy, pairs that people tied count under `calibrated` alone.
-        asked = (pairs.preference != 0) | (agreement.ties == "calibrated")
-        lacking = asked & (np.isnan(first) | np.isnan(second))
+        # As for the accuracy, pairs that people tied count only under `calibrated`.
+        counting = (pairs.preference != 0) | (agreement.ties == "calibrated")
+        lacking = counting & (np.isnan(first) | np.isnan(second))
         invalid += int(np.count_nonzero(lacking & np.isin(pairs.sentence, rows)))
     counted = agreement.pairs - (agreement.tied if agreement.ties == "drop" else 0)
     if not counted + invalid:

@@ -1,7 +1,7 @@
 """Edit attribution: the contribution of each edit to a sentence score.
 
-Works with any metric that scores sentences by themselves. v(A) is the score of the source with the
-edits A applied, E are all edits:
+It works with any metric that scores each sentence separately. v(A) is the score of the source with
+the edits A applied, and E is the set of all edits:
 
     remove    v(E) − v(E without e)
     add       v({e}) − v(∅)
@@ -31,7 +31,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 
 Method = Literal["remove", "add", "shapley"]
-EXACT_LIMIT = 10  # edits up to which Shapley values are exact: 2¹⁰ = 1,024 scores
+EXACT_LIMIT = 10  # most edits for exact Shapley values, which need up to 2¹⁰ = 1,024 scores
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Attribution:
     Attributes:
         method: `remove`, `add` or `shapley`.
         edits: all edits of the hypothesis, from left to right.
-        values: one number an edit; NaN where a score was missing.
+        values: one number per edit; NaN where a score was missing.
         errors: standard errors of sampled values; 0 where they are exact.
-        empty: score of the source as it is.
+        empty: score of the uncorrected source.
         full: score of the hypothesis.
         scored: number of different subsets of edits that were scored.
         exact: False if Shapley values were sampled.
@@ -95,9 +95,9 @@ def attribute(
         edits: the hypothesis' edits; they must not overlap.
         references: one-line versions.
         gold: M2 block, for metrics that match gold edits.
-        method: one of `METHODS`, described in the module.
-        samples: orders drawn (rounded up to an even number, since each is also taken backwards)
-            where there are more than `EXACT_LIMIT` edits.
+        method: a `Method`; the module's docstring describes them.
+        samples: orders drawn if there are more than `EXACT_LIMIT` edits (rounded up to an even
+            number, since each order is also used backwards).
         seed: the seed of the orders.
         runtime: device, caches, progress.
         language: the language of the texts.
@@ -107,14 +107,14 @@ def attribute(
     """
     if scorer.joint or "rivals" in scorer.needs:
         raise OptionError(
-            f"{scorer.name} scores hypotheses side by side, so that no score belongs to one set "
-            "of edits; attribute a metric that scores each by itself"
+            f"{scorer.name} scores hypotheses side by side, so no score belongs to one set of "
+            "edits; use a metric that scores each hypothesis separately"
         )
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     count = len(ordered)
     subsets = Subsets.plan(count, method, samples, seed)
     full = (1 << count) - 1
-    # Source and hypothesis are always scored: credit is held against their difference.
+    # Source and hypothesis are always scored: credits are compared with their difference.
     masks = sorted({0, full, *subsets.masks})
     corpus = Corpus(
         (source,),
@@ -133,14 +133,14 @@ def attribute(
 
 @dataclass(frozen=True)
 class Subsets:
-    """The subsets of a hypothesis' edits to be scored, and the credit that follows from them.
+    """The subsets of a hypothesis' edits to be scored, and the credit computed from them.
 
-    A subset is a bit mask: bit i stands for the i-th edit.
+    A subset is a bit mask: bit i represents the i-th edit.
 
     Attributes:
         method: `remove`, `add` or `shapley`.
         count: number of edits.
-        orders: orders drawn for sampled Shapley values; None where nothing is sampled.
+        orders: orders drawn for sampled Shapley values; None if nothing is sampled.
     """
 
     method: Method
@@ -149,7 +149,7 @@ class Subsets:
 
     @classmethod
     def plan(cls, count: int, method: Method, samples: int = 200, seed: int = 0) -> Subsets:
-        """Choose the subsets to score; arguments as of `attribute`."""
+        """Choose the subsets to score; the arguments are those of `attribute`."""
         if method != "shapley" or count <= EXACT_LIMIT:
             return cls(method, count)
         drawn = _orders(count, samples, np.random.default_rng(seed))
@@ -170,10 +170,10 @@ class Subsets:
         return 0 if self.method == "add" else (1 << self.count) - 1
 
     def credit(self, value: Mapping[int, float]) -> tuple[FloatArray, FloatArray]:
-        """Return the credit of each edit and its standard error (0 where nothing is sampled).
+        """Return the credit of each edit and its standard error (0 if nothing is sampled).
 
         Args:
-            value: score by subset; more subsets than `masks` do no harm.
+            value: score by subset; subsets that are not in `masks` are ignored.
 
         Returns:
             Two arrays of shape (edits,).
@@ -202,7 +202,7 @@ def _exact(scores: FloatArray, count: int) -> FloatArray:
     )
     values = np.zeros(count)
     for place in range(count):
-        # Every subset without the edit, beside the same with it.
+        # Compare every subset without the edit with the same subset plus the edit.
         without = masks[masks >> place & 1 == 0]
         gains = scores[without | 1 << place] - scores[without]
         values[place] = (weights[sizes[without]] * gains).sum()
@@ -232,7 +232,7 @@ def _sampled(
         for place, mask in zip(order, _prefixes(order), strict=True):
             gains[row, place] = value[mask] - value[before]
             before = mask
-    # An order and its reverse depend on each other: their mean is one observation.
+    # An order and its reverse are not independent, so their mean is one observation.
     pairs = gains.reshape(-1, 2, gains.shape[1]).mean(axis=1)
     spread = pairs.std(axis=0, ddof=1) if len(pairs) > 1 else np.full(gains.shape[1], np.nan)
     errors: FloatArray = spread / np.sqrt(len(pairs))

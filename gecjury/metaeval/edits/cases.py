@@ -2,8 +2,8 @@
 
 The verdicts come with the benchmark (`gecjury.benchmarks.edit_verdicts`). Credit comes from a
 scorer's own method `edit_scores` (`EditJudge`), from a metric's counts
-(`gecjury.metaeval.edits.credit`) or by attribution (`gecjury.metaeval.edits.variants`);
-`gecjury.metaeval.edits.measures` holds it against the verdicts.
+(`gecjury.metaeval.edits.credit`) or from attribution (`gecjury.metaeval.edits.variants`);
+`gecjury.metaeval.edits.measures` compares it with the verdicts.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from gecjury.scoring.by_edit import EditCase
 def _placed_verdicts(benchmark: Benchmark) -> list[tuple[int, HumanVerdict]]:
     """Return each verdict on a correction of a system compared, with its row of the corpus.
 
-    Sources may stand in the corpus twice. A verdict that gives the text of its source alone then
-    belongs to the first row at which a system made its correction. The row is -1 where the source
-    is not in the corpus.
+    A source may occur in the corpus twice. A verdict that gives only the text of its source then
+    belongs to the first row at which a system made its correction. The row is -1 if the source is
+    not in the corpus.
 
     Raises:
         DataError: the benchmark has no verdicts on edits.
@@ -38,15 +38,15 @@ def _placed_verdicts(benchmark: Benchmark) -> list[tuple[int, HumanVerdict]]:
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, source in enumerate(corpus.sources):
         rows[" ".join(source.split())].append(row)
-    made = [
+    corrections = [
         {" ".join(version.lines[row].split()) for version in corpus.systems.values()}
         for row in range(len(corpus))
     ]
     placed = []
     for verdict in benchmark.verdicts()[0]:
-        # A verdict with a row of its own needs no search; −1 is a source outside the corpus.
+        # A verdict that gives a row needs no search; −1 is a source outside the corpus.
         possible = rows.get(verdict.sentence, [-1]) if verdict.row < 0 else [verdict.row]
-        fitting = [row for row in possible if row < 0 or verdict.correction in made[row]]
+        fitting = [row for row in possible if row < 0 or verdict.correction in corrections[row]]
         if fitting:
             placed.append((fitting[0], verdict))
     return placed
@@ -55,9 +55,10 @@ def _placed_verdicts(benchmark: Benchmark) -> list[tuple[int, HumanVerdict]]:
 def edit_cases(benchmark: Benchmark) -> list[EditCase]:
     """Return the distinct edits that a benchmark's annotators judged, of the systems compared.
 
-    An edit of the same correction of the same source that several annotators judged is one case;
-    the same source at another row of the corpus is another. Verdicts name no system: those on a
-    correction that none of the corpus' systems made are left out (`unused_verdicts` counts them).
+    An edit that several annotators judged in the same correction of the same source is one case; in
+    the same source at another row of the corpus it is another case. Verdicts name no system: those
+    on a correction that none of the corpus' systems made are left out (`unused_verdicts` counts
+    them).
 
     Raises:
         DataError: the benchmark has no verdicts on edits.
@@ -87,7 +88,7 @@ def edit_cases(benchmark: Benchmark) -> list[EditCase]:
 
 
 def unused_verdicts(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return notes on what annotators marked and no case holds, each with its count."""
+    """Return notes on annotators' verdicts that are in no case, each with its count."""
     verdicts, _, problems = benchmark.verdicts()
     reasons = Counter(problem.reason for problem in problems if not problem.read)
     others = len(verdicts) - len(_placed_verdicts(benchmark))
@@ -101,16 +102,17 @@ def annotator_pairs(
 ) -> tuple[list[EditCase], FloatArray, IntArray]:
     """Return edits of several annotators: one annotator is the truth, another the score.
 
-    Each pair of annotators stands in it both ways round, so that neither is the better one. An
-    annotator who accepted and rejected the same edit of the same correction has no verdict.
+    Each pair of annotators is used in both directions, so that neither is treated as the better
+    one. An annotator who accepted and rejected the same edit of the same correction equally often
+    has no verdict.
 
     Args:
         benchmark: gives the verdicts.
-        cases: from `edit_cases`.
+        cases: the result of `edit_cases`.
 
     Returns:
         P cases with one annotator's verdict as `valid`; the other's verdicts (1 or 0), shape (P,);
-        which of `cases` each is.
+        the number of each among `cases`.
     """
     place = {(c.row, c.source, c.correction, c.edit): number for number, c in enumerate(cases)}
     votes: dict[int, dict[str, list[bool]]] = {}
@@ -122,7 +124,7 @@ def annotator_pairs(
     pairs: list[tuple[int, float, float]] = []
     for number, by_annotator in votes.items():
         shares = [sum(verdicts) / len(verdicts) for verdicts in by_annotator.values()]
-        # One half is an annotator who contradicted himself on the edit.
+        # A share of one half means that the annotator's own verdicts contradict each other.
         clear = [float(round(share)) for share in shares if share != 0.5]
         pairs += [(number, truth, score) for truth, score in permutations(clear, 2)]
     return (
@@ -135,16 +137,16 @@ def annotator_pairs(
 def edit_types(
     cases: Sequence[EditCase], runtime: Runtime, language: Language = ENGLISH
 ) -> tuple[str, ...]:
-    """Return the type of each judged edit; empty where extraction cuts the correction otherwise.
+    """Return the type of each judged edit; empty if extraction splits the correction differently.
 
-    Types are ERRANT's for English, for others those of the language's tagger.
+    Types are ERRANT's for English, and those of the language's tagger for other languages.
 
     Raises:
         MissingExtraError: spaCy or errant is not installed.
     """
     from gecjury.extraction.extract import extract
 
-    # Corrections are typed whole, since neighbouring edits decide where one ends.
+    # Whole corrections are typed, since the extent of an edit depends on its neighbours.
     pairs = list(dict.fromkeys((case.source, case.edits) for case in cases))
     texts = [" ".join(apply_edits(source.split(), edits)) for source, edits in pairs]
     sources = [source for source, _ in pairs]
@@ -163,11 +165,11 @@ def edit_types(
 def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dict[str, FloatArray]:
     """Return scores from chance, or from an edit's type or frequency alone.
 
-    `constant`; `random`; `frequent-type` (how many judged edits have the type), where types are
-    known; `same-edit` (share of the source's judged corrections that hold the edit).
+    These are `constant`; `random`; `frequent-type` (how many judged edits have the type) if types
+    are known; `same-edit` (share of the source's judged corrections that contain the edit).
 
     Returns:
-        By name an array of shape (cases,).
+        Arrays of shape (cases,) by name.
     """
     scores = {
         "constant": np.zeros(len(cases)),

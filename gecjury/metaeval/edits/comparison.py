@@ -1,7 +1,7 @@
 """The edit level of a comparison: metrics' credits for single edits against annotators' verdicts.
 
 `edit_tasks` chooses metrics and credits before any scoring, so that a wrong option costs nothing
-and `plan_edits` can count the judges' requests.
+and `plan_edits` can count the requests to judges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 
-# What a metric reaches on the edits and verdicts that the ceiling is made of.
+# Measures of a metric that are also computed on the edits and verdicts of the ceiling.
 _BESIDE = ("auc", "average_precision", "average_precision_invalid", "balanced")
 
 
@@ -39,8 +39,8 @@ class EditTasks:
     """Metrics to be compared at the edit level.
 
     Attributes:
-        chosen: metrics, each with how its credits are made; the same metric may stand in it
-            several times.
+        chosen: metrics, each with the way to compute its credits; a metric may occur several
+            times.
         untried: names of the metrics that were left out because they would cost much.
     """
 
@@ -50,15 +50,15 @@ class EditTasks:
 
 @dataclass(frozen=True)
 class EditResult:
-    """One metric's credits, made in one way, or a baseline's against the verdicts.
+    """Credits of one metric or baseline, computed in one way, against the verdicts.
 
     Attributes:
         label: the metric with the settings that are not the defaults.
         family: the metric's family.
-        credit: the way its credits were made; empty for a baseline.
-        agreement: over all judged edits.
-        beside_ceiling: measures on the edits and verdicts that the ceiling is made of.
-        seconds: time that the credits took; 0 where they were read from a file.
+        credit: the way its credits were computed; empty for a baseline.
+        agreement: agreement over all judged edits.
+        beside_ceiling: measures on the edits and verdicts from which the ceiling is computed.
+        seconds: time that the credits took; 0 if they were read from a file.
     """
 
     label: str
@@ -70,7 +70,7 @@ class EditResult:
 
     @property
     def human(self) -> str:
-        """The human judgments compared with: the view in which edits were judged."""
+        """The human judgments used: the view in which edits were judged."""
         return "edit"
 
     @property
@@ -85,8 +85,8 @@ class EditCeiling:
 
     Attributes:
         edits: number of edits that have verdicts of more than one annotator.
-        pairs: the pairs of annotators on one edit, each both ways round.
-        agreement: over these pairs.
+        pairs: number of pairs of annotators on one edit, each counted in both directions.
+        agreement: agreement over these pairs.
     """
 
     edits: int
@@ -99,14 +99,14 @@ class EditComparison:
     """The edit level of a comparison.
 
     Attributes:
-        results: one a metric and way to credit.
+        results: one per metric and way to credit.
         chance: baselines by name (`gecjury.metaeval.edits.cases.baselines`).
         ceiling: the annotators' agreement.
-        edits: judged edits.
-        corrections: number of corrections that hold them.
-        sources: distinct texts that were corrected, which intervals resample.
-        typed: True if error types are known, so that the agreements tell them apart.
-        resamples: for the intervals.
+        edits: number of judged edits.
+        corrections: number of corrections that contain them.
+        sources: number of distinct texts that were corrected; intervals resample them.
+        typed: True if error types are known, so that there is agreement by type.
+        resamples: number of resamples for the intervals.
         untried: metrics that were left out because they would cost much.
         notes: remarks for the user.
     """
@@ -131,11 +131,11 @@ class EditComparison:
 def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settings) -> EditTasks:
     """Choose the metrics and credits to compare; none if the benchmark has no verdicts on edits.
 
-    With `level="all"` only what costs little is tried unasked: metrics that count edits without a
-    neural model, and scorers that judge edits.
+    With `level="all"` only metrics that cost little are used by default: those that count edits
+    without a neural model, and scorers that judge edits.
 
     Raises:
-        OptionError: a credit that a metric cannot give.
+        OptionError: a metric cannot give a credit that was asked for.
         DataError: the level was asked for and the benchmark has no verdicts.
     """
     asked = settings.level == "edit" or bool(settings.credit)
@@ -148,12 +148,12 @@ def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settin
     tasks: list[tuple[Scorer, str]] = []
     others: list[str] = []
     for scorer in scorers:
-        if scorer.fixed:  # Credit needs scores of texts without the edit.
+        if scorer.fixed:  # Credits need scores of texts without the edit.
             continue
         cheap = scorer.can("credit") and "torch" not in scorer.packages
         if asked or cheap or isinstance(scorer, EditJudge):
             wanted = settings.credit or ("counts",)
-            # A metric without counts takes another way instead: two wishes may be one.
+            # A metric without counts uses another way instead, so two kinds may become the same.
             kinds = dict.fromkeys(credit_kind(scorer, kind) for kind in wanted)
             for kind in kinds:
                 check_attribution(scorer, kind)
@@ -180,15 +180,15 @@ def compare_edits(
     folder: str | Path | None = None,
     types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]] | None = None,
 ) -> EditComparison | None:
-    """Credit every judged edit and hold the credits against the verdicts.
+    """Credit every judged edit and compare the credits with the verdicts.
 
     Args:
-        tasks: from `edit_tasks`; None comes back where there are none.
-        benchmark: with verdicts on edits.
+        tasks: the result of `edit_tasks`; if it is empty, None is returned.
+        benchmark: a benchmark with verdicts on edits.
         runtime: device, workers and the like.
-        settings: the seed, and how many resamples the intervals rest on.
-        folder: folder of the files of credits; None keeps none.
-        types_of: gives the error types of judged edits; by default the language's tagger.
+        settings: give the seed and the number of resamples for the intervals.
+        folder: folder of the files of credits; None to store none.
+        types_of: returns the error types of judged edits; by default the language's tagger.
 
     Raises:
         InputError: the corpus lacks what a metric needs, or a file of credits is damaged.
@@ -210,14 +210,14 @@ def compare_edits(
     except MissingExtraError as error:
         notes.append(f"no table by error type: {error}")
     pooled = pooled_types(types, cases) if types else ()
-    # The ceiling rests on edits that several annotators judged; metrics are shown there too.
+    # The ceiling uses the edits that several annotators judged; metrics are measured there too.
     pairs, verdicts, place = annotator_pairs(benchmark, cases)
     seed, resamples = settings.seed, settings.resampling.resamples
 
     def result(
         label: str, family: str, kind: str, scores: FloatArray, seconds: float = 0.0
     ) -> EditResult:
-        # A verdict of a judge says yes or no by itself; other credits need a threshold.
+        # A judge's verdict already says yes or no; other credits need a threshold.
         threshold = 0.5 if kind == "verdicts" else None
         agreement = edit_agreement(
             cases, scores, threshold=threshold, types=pooled, resamples=resamples, seed=seed

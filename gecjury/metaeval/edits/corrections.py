@@ -1,13 +1,13 @@
-"""Labels of whole corrections: the AUC of a metric's scores against them, and decisions by them.
+"""Labels of whole corrections: the AUC of a metric's scores, and decisions by the scores.
 
 The AUC of a class of bad corrections is the probability that a good correction scores above a bad
-one, ties one half. It compares corrections of different sources, so that a score must mean the same
-everywhere. Where a metric scores single texts, the gain over the score of the uncorrected source is
-compared as well. Intervals come from resampled sources with all their corrections.
+one, ties one half. It compares corrections of different sources, so a score must have the same
+meaning for all of them. If a metric scores single texts, the gain over the score of the uncorrected
+source is compared as well. Intervals come from resampled sources with all their corrections.
 
-A decision keeps the corrections that score at least a threshold, to have good ones alone. Labels,
-or ratings of at least a bound, say which are good. The threshold is learnt from other sources than
-those that it is tried on.
+A decision keeps the corrections that score at least a threshold, in order to keep only good ones.
+Labels, or ratings of at least a bound, define which are good. The threshold is learnt from other
+sources than those on which it is tested.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from gecjury.stats.preferences import preference_agreement
 ANY = "any"
 """The class of all bad corrections together."""
 
-_FOLDS = 5  # of sources, of which each threshold is learnt from four
-_BETA = 0.5  # a bad correction that is kept harms more than a good one that is not
+_FOLDS = 5  # of sources; each threshold is learnt from four of them
+_BETA = 0.5  # keeping a bad correction is worse than losing a good one
 FEW_BAD = 30
-"""Corrections of a class below which its AUC is told with a caution."""
+"""The AUC of a class with fewer corrections is reported with a caution."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +47,9 @@ class LabelAgreement:
 
     Attributes:
         auc: probability that a good correction scores above a bad one; NaN without either.
-        good: good corrections that have a score.
-        bad: bad ones of the class that have.
-        missing: corrections of both kinds without a score.
+        good: number of good corrections that have a score.
+        bad: number of bad ones of the class that have a score.
+        missing: number of corrections of both kinds without a score.
     """
 
     auc: float
@@ -67,13 +67,13 @@ class Decision:
         recall: share of the good corrections that are kept.
         f: F0.5 of the two, which the threshold maximises on the other sources.
         kept: share of all corrections that are kept.
-        threshold: least score kept, learnt from all sources, for data without labels.
+        threshold: the least score that is kept, learnt from all sources, for data without labels.
         better: share of the pairs of a good and a bad correction of one source in which the good
             one scores higher, ties one half; NaN without pairs.
         pairs: number of those pairs.
-        good: good corrections with a score.
-        bad: bad ones with a score.
-        missing: corrections without a score.
+        good: number of good corrections with a score.
+        bad: number of bad ones with a score.
+        missing: number of corrections without a score.
     """
 
     precision: float
@@ -89,7 +89,7 @@ class Decision:
 
 
 Decided = Row[Decision]
-"""One metric, by which corrections are kept."""
+"""One metric, by whose scores corrections are kept."""
 
 
 Labelled = Row[LabelAgreement]
@@ -102,7 +102,7 @@ class LabelComparison:
 
     Attributes:
         labels: the annotators' labels.
-        rows: metrics, then chance, by class of bad corrections.
+        rows: metrics, then chance, for each class of bad corrections.
     """
 
     labels: CorrectionLabels
@@ -130,10 +130,10 @@ def compare_labels(
 ) -> LabelComparison | None:
     """Return the AUC of scores against labels, by metric and class of bad corrections.
 
-    None without labels, and where the level was not asked for.
+    None without labels, or if the level was not asked for.
 
     Args:
-        study: the benchmark, and how is resampled.
+        study: the benchmark, and the settings of the resampling.
         metrics: the metrics compared.
         tables: the scores of each.
         runtime: device, workers and the like.
@@ -161,16 +161,16 @@ def compare_labels(
 def label_agreements(
     labels: CorrectionLabels, scores: FloatArray, counts: FloatArray | None
 ) -> Iterator[tuple[str, LabelAgreement, Mapping[str, FloatArray]]]:
-    """Hold scores against labels, by class of bad corrections.
+    """Compare scores with labels, by class of bad corrections.
 
     Args:
-        labels: by system and sentence.
+        labels: labels by system and sentence.
         scores: systems × sentences, higher for better corrections, NaN where there is none.
         counts: counts of each source in each draw, draws × sentences; None for no draws.
 
     Yields:
         `any` and each label of bad corrections with its agreement, and `auc` on every draw, NaN
-        where one of the two kinds was not drawn.
+        where good or bad corrections were not drawn.
     """
     values = np.array(labels.values)
     good = values == labels.true
@@ -180,7 +180,7 @@ def label_agreements(
         compared = good | bad
         used = compared & ~np.isnan(scores)
         source = np.nonzero(used)[1]
-        # Sorted once: every draw only weights the sorted corrections anew.
+        # The corrections are sorted once; a draw only changes their weights.
         order = np.argsort(scores[used], kind="stable")
         score, truth, source = scores[used][order], good[used][order], source[order]
         (auc,) = _aucs(score, truth, np.ones((1, len(score))))
@@ -201,7 +201,10 @@ def label_agreements(
 
 
 def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return the AUC under each row's weights, scores ascending; NaN without good or bad ones."""
+    """Return the AUC under each row's weights; NaN without good or bad corrections.
+
+    Scores must be ascending.
+    """
     if not len(score):
         return np.full(len(weights), np.nan)
     return weighted_ranking(score, truth, weights)[0]
@@ -210,13 +213,13 @@ def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArra
 def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> FloatArray | None:
     """Return a metric's scores of the uncorrected sources, shape (sentences,).
 
-    None for a metric that scores no single new text (hypotheses side by side, finished scores), or
-    that would ask a paid service once more.
+    None for a metric that cannot score a single new text (it scores hypotheses side by side, or has
+    finished scores), or that would send more requests to a paid service.
     """
     if scorer.fixed or scorer.joint or "rivals" in scorer.needs:
         return None
     corpus = benchmark.corpus
-    # The sources stand as the only system, and are read as its corrections are.
+    # The sources become the only system, and are scored like its corrections.
     version = Version(corpus.sources, text=corpus.source_text)
     corpus = replace(corpus, systems={"source": version}, groups=None)
     if scorer.plan(corpus, runtime) is not None:
@@ -226,10 +229,10 @@ def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> Flo
 
 
 def decisions(study: Study, tables: Sequence[ScoreTable]) -> tuple[Decided, ...]:
-    """Return what keeping corrections by their scores gives, for metrics and then chance.
+    """Return the results of keeping corrections by their scores, for metrics and then chance.
 
-    None are returned where nothing says which corrections are good, or all are alike. A metric
-    that scores everything alike keeps everything: `constant` is what to beat.
+    There are none if it is not known which corrections are good, or if all are good or all bad. A
+    metric that gives everything the same score keeps everything: `constant` is the baseline.
     """
     good = study.good
     if good is None or study.settings.level == "system":
@@ -250,11 +253,11 @@ def decisions(study: Study, tables: Sequence[ScoreTable]) -> tuple[Decided, ...]
 def _decision(
     points: RatedPoints, fold: IntArray, counts: FloatArray | None
 ) -> tuple[Decision, dict[str, FloatArray]]:
-    """Return a decision, and its figures on every draw of sources with the thresholds as they are.
+    """Return a decision, and its figures on every draw of sources with fixed thresholds.
 
     Args:
         points: 1 for good and 0 for bad corrections, and their scores.
-        fold: of each source; those of a fold are tried with the threshold of all others.
+        fold: the fold of each source; its sources are tested with the threshold of all others.
         counts: counts of each source in each draw, draws × sentences; None for no draws.
     """
     truth, scores, source = points.ratings > 0, points.scores, points.source
@@ -263,7 +266,7 @@ def _decision(
         held = fold[source] == number
         kept[held] = scores[held] >= best_threshold(scores[~held], truth[~held])
     lines = points.scored.shape[1]
-    # Sums by source are all that a draw needs.
+    # A draw needs only sums by source.
     right, held_back, chosen, every = (
         np.bincount(source, values, minlength=lines)
         for values in (kept & truth, truth, kept, np.ones(len(kept)))
@@ -298,8 +301,8 @@ def _decision(
 def best_threshold(scores: FloatArray, truth: BoolArray) -> float:
     """Return the least score to keep for the highest F0.5 of good corrections.
 
-    Of several thresholds with the highest the largest. Without good corrections nothing is kept:
-    infinity.
+    If several thresholds give the highest, the largest is returned. Without good corrections
+    nothing is kept, and the threshold is infinity.
 
     Args:
         scores: shape (n,), finite.
@@ -310,6 +313,6 @@ def best_threshold(scores: FloatArray, truth: BoolArray) -> float:
     order = np.argsort(-scores, kind="stable")
     right, kept = np.cumsum(truth[order]), np.arange(1, len(scores) + 1)
     f = f_beta(right / kept, right / right[-1], _BETA)
-    # Equal scores are kept or left together: a threshold ends where the score changes.
+    # Equal scores are kept or dropped together, so a threshold must be where the score changes.
     ends = np.append(scores[order][1:] != scores[order][:-1], True)
     return float(scores[order][np.argmax(np.where(ends, f, -1.0))])

@@ -1,8 +1,8 @@
-"""Credit of judged edits: from a metric's own counts where it has some, otherwise by attribution.
+"""Credit of judged edits: from a metric's own counts if it has some, otherwise by attribution.
 
-A metric that counts edits has a method `credit`, which says what each reference, and what the
-metric's own reading of all references, gives a judged edit. Credits can be kept in files, so that
-nothing is scored twice.
+A metric that counts edits has a method `credit`. It returns the credit that a judged edit gets from
+each reference, and from the metric's own use of all references. Credits can be stored in files, so
+that nothing is scored twice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gecjury.textfiles import MOST_BYTES, file_name, write_text
 COUNTED = ("counts", "any", "share")
 CREDIT_KINDS = (*COUNTED, *METHODS)
 CREDIT_FORMAT = "gecjury-edit-credits/1"
-# Raised when credits change though no metric did.
+# Increased when credits change although no metric did.
 _VERSION = 2
 
 
@@ -44,7 +44,7 @@ class Credited:
     Attributes:
         values: shape (N,), higher for better edits, NaN where there is none.
         notes: remarks for the user.
-        seconds: time that it took; 0 where they were read from a file.
+        seconds: time taken; 0 if the credits were read from a file.
     """
 
     values: FloatArray
@@ -53,12 +53,12 @@ class Credited:
 
 
 def credit_kind(scorer: Scorer, wanted: str = "counts") -> str:
-    """Return how a scorer's credits are made.
+    """Return how a scorer's credits are computed.
 
     Args:
         scorer: the metric.
-        wanted: one of `CREDIT_KINDS`. A metric without counts takes `leave-one-out` instead of
-            them, a scorer that judges edits always its verdicts.
+        wanted: one of `CREDIT_KINDS`. A metric without counts uses `leave-one-out` instead of
+            them; a scorer that judges edits always uses its verdicts.
     """
     if isinstance(scorer, EditJudge):
         return "verdicts"
@@ -74,26 +74,26 @@ def credit_edits(
     folder: str | Path | None = None,
     seed: int = 0,
 ) -> Credited:
-    """Credit every judged edit, or read a folder's file of the same metric, data and edits.
+    """Credit every judged edit, or read a file with the credits of the same metric and data.
 
-    Credits with gaps are not kept, so that what failed is tried again.
+    Incomplete credits are not stored, so that failed requests are tried again.
 
     Args:
         scorer: any metric.
         cases: N judged edits.
-        corpus: the benchmark's, with references, gold edits and contexts.
+        corpus: the benchmark's corpus, with references, gold edits and contexts.
         runtime: device, workers and the like.
-        kind: from `credit_kind`.
-        folder: folder of the files of credits; None neither reads nor writes one.
+        kind: the result of `credit_kind`.
+        folder: folder of the files of credits; None to neither read nor write one.
         seed: the seed of the orders drawn for long corrections' Shapley values.
 
     Raises:
-        InputError: the corpus lacks what the metric needs, or a file is damaged or holds other
+        InputError: the corpus lacks what the metric needs, or a file is damaged or contains other
             credits.
-        OptionError: a scorer that cannot be credited that way.
+        OptionError: the scorer cannot be credited in this way.
         OutputError: a file cannot be written.
     """
-    # `any` and `share` are made of what `counts` keeps.
+    # `any` and `share` are computed from the columns that `counts` stores.
     stored = "counts" if kind in COUNTED else kind
     key = "" if folder is None else _key(scorer, cases, corpus, runtime, stored, seed)
     path = Path(folder or "") / file_name("edits", scorer.name, stored, key, ending=".json")
@@ -119,7 +119,7 @@ def _columns(
     kind: str,
     seed: int,
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return credits, N × 1, or N × (1 + R) where a metric counts: its own, then by reference."""
+    """Return credits, N × 1, or N × (1 + R) if a metric counts: its own, then by reference."""
     if isinstance(scorer, EditJudge):
         values, report = scorer.edit_scores(cases, runtime)
         return values[:, None], report.notes
@@ -127,15 +127,15 @@ def _columns(
         values, notes = attribute_edits(scorer, cases, corpus, runtime, METHODS[kind], seed=seed)
         return values[:, None], notes
     scorer.check(corpus)
-    # A verdict on a source outside the corpus has no references to be credited by.
+    # For a source outside the corpus there are no references that could give credit.
     in_corpus = [number for number, case in enumerate(cases) if case.row >= 0]
     credited = scorer.credit([cases[number] for number in in_corpus], corpus, runtime)
     shapes = np.shape(credited.own), np.shape(credited.by_reference)[:1]
     if shapes != ((len(in_corpus),),) * 2 or np.ndim(credited.by_reference) != 2:
         raise OptionError(
             f"{scorer.name} credits {len(in_corpus)} edits in shapes {np.shape(credited.own)} and "
-            f"{np.shape(credited.by_reference)}; expected one number an edit, and one an edit and "
-            "reference"
+            f"{np.shape(credited.by_reference)}; expected one number per edit, and one per edit "
+            "and reference"
         )
     columns = np.full((len(cases), 1 + credited.by_reference.shape[1]), np.nan)
     columns[in_corpus] = np.column_stack([credited.own, credited.by_reference])
@@ -143,12 +143,12 @@ def _columns(
 
 
 def _combined(columns: FloatArray, kind: str) -> FloatArray:
-    """Return one credit an edit, from what `_columns` gives."""
+    """Return one credit per edit from the columns of `_columns`."""
     if kind not in ("any", "share"):
         return columns[:, 0]
     by_reference = columns[:, 1:]
     absent = np.isnan(by_reference)
-    # A missing credit must neither be the largest nor add to the sum.
+    # A missing credit must not be the largest or add to the sum.
     held = np.where(absent, -np.inf if kind == "any" else 0.0, by_reference)
     count = np.maximum((~absent).sum(axis=1), 1)
     combined = held.max(axis=1) if kind == "any" else held.sum(axis=1) / count
@@ -159,7 +159,7 @@ def _combined(columns: FloatArray, kind: str) -> FloatArray:
 def plan_credit(
     scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
 ) -> Plan | None:
-    """Return what `credit_edits` would send to a paid service; None if nothing."""
+    """Return the requests that `credit_edits` would send to a paid service; None if none."""
     if isinstance(scorer, EditJudge):
         return scorer.plan_edits(cases, runtime)
     if kind in COUNTED:
@@ -175,8 +175,8 @@ def _key(
     kind: str,
     seed: int,
 ) -> str:
-    """Return a hash of all that decides credits."""
-    # The judged edits and their corrections decide, the verdicts do not.
+    """Return a hash of everything that determines the credits."""
+    # The credits depend on the judged edits and their corrections, but not on the verdicts.
     judged = fingerprint(repr((c.row, c.source, c.context, c.edit, c.edits)) for c in cases)
     parts = [scorer.signature(corpus, runtime).key, kind, judged, corpus.source_print]
     parts += [corpus.context_print, str(_VERSION), str(seed if kind == "shapley" else 0)]
@@ -185,7 +185,7 @@ def _key(
 
 @dataclass(frozen=True)
 class _Stored:
-    """Credits as a file keeps them; `values` are packed columns, see `_columns`."""
+    """Credits as stored in a file; `values` are packed columns, see `_columns`."""
 
     format: str
     key: str
@@ -196,12 +196,12 @@ class _Stored:
 
 
 def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the columns and notes that a file keeps."""
-    what, advice = "a file of edit credits", "delete it to have it made anew"
+    """Return the columns and notes of a file."""
+    what, advice = "a file of edit credits", "delete it to have it created again"
     stored = read_record(_Stored, path, what, advice)
     if (stored.format, stored.key) != (CREDIT_FORMAT, key):
         raise InputError(
-            f"{path}: holds credits of other settings, references or edits (format "
+            f"{path}: contains credits of other settings, references or edits (format "
             f"{stored.format!r:.60}, key {stored.key:.60}; expected {CREDIT_FORMAT!r}, {key}); "
             f"{advice}"
         )
@@ -211,5 +211,5 @@ def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]
     except (ValueError, zlib.error) as error:
         raise InputError(f"{path}: is not {what} of {count} edits ({error}): {advice}") from None
     if not values.size:
-        raise InputError(f"{path}: is not {what} of {count} edits (it holds none): {advice}")
+        raise InputError(f"{path}: is not {what} of {count} edits (it is empty): {advice}")
     return values, stored.notes

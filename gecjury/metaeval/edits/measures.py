@@ -1,7 +1,7 @@
 """Agreement of credits with verdicts on edits: AUC, average precision, accuracy, by type.
 
-Intervals come from resampled sources with all their edits: edits of one source are alike, and the
-same edit stands in several corrections of it.
+Intervals come from resampled sources with all their edits, because edits of one source are alike,
+and the same edit occurs in several corrections of it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gecjury.stats.bootstrap import group_counts, interval
 from gecjury.stats.counts import ratio
 
 CONFIDENCE = 0.95
-# Types with fewer edits, or fewer invalid ones, are pooled: their AUC would be noise.
+# Types with fewer edits, or fewer invalid ones, are pooled, since their AUC would be noise.
 _FEWEST, _FEWEST_INVALID = 100, 15
-# Resamples handled at once; bounds memory.
+# Resamples computed at once; this bounds the memory.
 _AT_ONCE = 100
 
 
@@ -39,7 +39,7 @@ class TypeAgreement:
 
 @dataclass(frozen=True)
 class EditAgreement:
-    """Agreement of scores with verdicts of valid and invalid edits.
+    """Agreement of scores with verdicts on valid and invalid edits.
 
     Attributes:
         auc: probability that a valid edit scores above an invalid one, ties one half.
@@ -47,18 +47,18 @@ class EditAgreement:
         average_precision_invalid: mean precision of invalid edits, lowest scores first.
         accuracy: share of edits on the right side of the threshold.
         balanced: mean of the accuracies over valid and over invalid edits.
-        kappa: Cohen's κ of saying valid or invalid.
+        kappa: Cohen's κ of the classification as valid or invalid.
         threshold: `fixed`, or `other-half`: the threshold that is best on one half of the sources
-            (for `accuracy`, `balanced` and `kappa` each its own) is tried on the other, both ways,
-            and the two results are averaged.
+            (chosen separately for `accuracy`, `balanced` and `kappa`) is applied to the other half,
+            both ways, and the two results are averaged.
         thresholds: the thresholds used, by measure; scores above count as valid.
-        cases: edits compared.
+        cases: number of edits compared.
         valid: number of edits that the annotators accepted.
-        missing: edits without a score, left out.
-        split: edits on which annotators are evenly split, left out.
-        ci95: 95% intervals of the measures, thresholds held fixed; empty without resamples.
+        missing: number of edits without a score, which are left out.
+        split: number of edits on which annotators are evenly split, which are left out.
+        ci95: 95% intervals of the measures with fixed thresholds; empty without resamples.
         by_type: agreement by error type, common types first; thresholds are those of all edits.
-        drawn: by measure its values on every draw of sources; the same draws for all scores.
+        drawn: values of each measure on every draw of sources; all scores have the same draws.
     """
 
     auc: float
@@ -83,21 +83,21 @@ def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, Floa
 
     Args:
         pos: ... × K weights of valid edits at K distinct scores, lowest first.
-        neg: weights of invalid edits likewise.
+        neg: weights of invalid edits, of the same shape.
 
     Returns:
-        Three arrays of shape ...; NaN where one of the two kinds does not occur.
+        Three arrays of shape ...; NaN where valid or invalid edits are absent.
     """
     below_pos, below_neg = np.cumsum(pos, axis=-1), np.cumsum(neg, axis=-1)
     all_pos, all_neg = below_pos[..., -1:], below_neg[..., -1:]
     auc = ratio((pos * (below_neg - neg / 2)).sum(axis=-1), (all_pos * all_neg)[..., 0], np.nan)
     above_pos, above_neg = all_pos - below_pos + pos, all_neg - below_neg + neg
-    # Ties stand together: their precision is that of the last of them.
+    # Tied edits are ranked together: their precision is that of the last of them.
     precise = ratio(above_pos, above_pos + above_neg, 0.0)
     valid = ratio((pos * precise).sum(axis=-1), all_pos[..., 0], np.nan)
     precise = ratio(below_neg, below_pos + below_neg, 0.0)
     invalid = ratio((neg * precise).sum(axis=-1), all_neg[..., 0], np.nan)
-    # One class alone has no ranking to be judged by, whatever its precision.
+    # With one class only the ranking cannot be measured, whatever the precision.
     nan = np.where((all_pos * all_neg)[..., 0] > 0, 0.0, np.nan)
     return auc + nan, valid + nan, invalid + nan
 
@@ -108,7 +108,7 @@ def weighted_ranking(
     """Return `ranking_measures` of N items, at least one, under each row of weights.
 
     Args:
-        score: of each item, lowest first.
+        score: score of each item, lowest first.
         truth: True for valid items.
         weights: B × N.
     """
@@ -122,8 +122,8 @@ def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolA
     """Split the sources of edits into two halves.
 
     Returns:
-        The source of each case, as numbers from 0, and whether it is in the first half, both of
-        shape (cases,); the number of sources. The first half has the odd one.
+        The source of each case as a number from 0, and whether it is in the first half, both of
+        shape (cases,), and the number of sources. If that is odd, the first half is larger.
     """
     numbers: dict[str, int] = {}
     source = np.array([numbers.setdefault(c.source, len(numbers)) for c in cases], dtype=np.int64)
@@ -139,9 +139,9 @@ class _Sample:
     Attributes:
         score: N scores, lowest first.
         truth: True for each edit that annotators accepted.
-        source: its source.
-        half: 0 or 1; all 0 where nothing is held out.
-        types: error types; empty where there are none.
+        source: number of each edit's source.
+        half: 0 or 1; all 0 if nothing is held out.
+        types: error types; empty if there are none.
     """
 
     score: FloatArray
@@ -174,10 +174,10 @@ def edit_agreement(
     Args:
         cases: N judged edits.
         scores: shape (N,), higher for valid edits, NaN where there is none.
-        threshold: scores above it count as valid, a score equal to it as half right; None chooses
+        threshold: scores above it count as valid, a score equal to it as half right; None to choose
             it on the other half of the sources.
         types: N error types, for the table by type; see `pooled_types`.
-        resamples: the resamples of the sources, for intervals.
+        resamples: number of resamples of the sources, for intervals.
         seed: the seed of the split into halves and of the resamples.
     """
     votes = np.array([case.valid for case in cases])
@@ -185,7 +185,7 @@ def edit_agreement(
     split = votes == 0.5
     missing = np.isnan(scores) & ~split
     used = np.flatnonzero(~split & ~missing)
-    # Sorted once: every resample only weights the sorted edits anew.
+    # The edits are sorted once; a resample only changes their weights.
     used = used[np.argsort(scores[used], kind="stable")]
     sample = _Sample(
         scores[used].astype(np.float64),
@@ -197,7 +197,7 @@ def edit_agreement(
     said, thresholds = _said(sample, threshold)
     ones = np.ones((1, len(used)))
     measured = {k: float(v[0]) for k, v in _measures(sample, said, ones).items()}
-    # Resamples have a random stream of their own, independent of the split into halves.
+    # Resamples have a separate random stream, independent of the split into halves.
     draws = group_counts(sources, resamples, [seed, 1])
     drawn = _drawn(sample, said, draws)
     return EditAgreement(
@@ -232,9 +232,10 @@ def _said(
 
 
 def _best_cut(sample: _Sample, name: str) -> float:
-    """Return the threshold of best accuracy, the lowest of equals; NaN without edits to choose by.
+    """Return the threshold with the best value of a measure, the lowest if several are equal.
 
-    Candidates lie half-way between neighbouring scores, below all and above all.
+    Candidates are half-way between neighbouring scores, below all and above all. NaN if the edits
+    do not define the measure.
     """
     if not len(sample.score) or (name != "accuracy" and sample.truth.all() == sample.truth.any()):
         return float("nan")
@@ -248,7 +249,7 @@ def _best_cut(sample: _Sample, name: str) -> float:
         value = (right_pos + right_neg) / (pos + neg)
     if name == "kappa":
         value = _chance_corrected(value, (right_pos + neg - right_neg) / (pos + neg), pos, neg)
-    # Rounded: sums in another order must not choose among equal thresholds.
+    # Rounding makes the choice among equal thresholds independent of the order of sums.
     best = int(np.argmax(np.round(value, 12)))
     if best == 0:
         return float("-inf")
@@ -294,7 +295,7 @@ _MEASURES = (
 def _chance_corrected(
     agreed: FloatArray, said: FloatArray, pos: FloatArray, neg: FloatArray
 ) -> FloatArray:
-    """Return Cohen's κ from the shares agreed on and called valid, and both kinds' weights."""
+    """Return Cohen's κ from the shares of agreement and of edits called valid, and both weights."""
     share = ratio(pos, pos + neg, np.nan)
     chance = said * share + (1 - said) * (1 - share)
     return ratio(agreed - chance, np.maximum(1 - chance, 0.0), np.nan)
@@ -328,7 +329,7 @@ def _by_type(
         chosen = np.array([kind == name for kind in sample.types])
         part = sample.take(chosen)
         ones = np.ones((1, count))
-        # A type's edits are weighted by the draws of all sources, so that types share draws.
+        # A type's edits are weighted by the draws of all sources, so all types share the draws.
         ranks = [part.ranking(weights)[0] for weights in _weightings(part, draws)]
         right = {
             key: np.where(part.truth, vote[chosen], 1 - vote[chosen]) for key, vote in said.items()
@@ -352,8 +353,8 @@ def pooled_types(types: Sequence[str], cases: Sequence[EditCase]) -> tuple[str, 
     """Return error types without operation (`R:VERB:TENSE` → `VERB:TENSE`), rare ones as `rest`.
 
     Args:
-        types: ERRANT's type of each case, empty where it is not known.
-        cases: the judged edits, some of them invalid; those evenly split count for nothing.
+        types: ERRANT's type of each case, empty if not known.
+        cases: the judged edits, some of them invalid; evenly split ones are not counted.
     """
     plain = [kind.partition(":")[2] or kind for kind in types]
     counted = [(k, c.valid) for k, c in zip(plain, cases, strict=True) if c.valid != 0.5]

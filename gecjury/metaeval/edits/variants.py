@@ -32,26 +32,26 @@ METHODS: Mapping[str, Method] = {
     "add-one": "add",
     "shapley": "shapley",
 }
-# Variants shown together to a scorer that has no group size of its own.
+# Number of variants shown together to a scorer that defines no group size.
 _TOGETHER = 5
 
 
 Cells = dict[int, tuple[int, int]]
-"""By subset of a correction's edits (bit mask) a cell: system and row, or system and group."""
+"""Cells (system and row, or system and group) by subset of a correction's edits (bit mask)."""
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A correction whose edits were judged, and where its variants stand.
+    """A correction whose edits were judged, and the places of its variants.
 
     Attributes:
-        row: of its source.
-        edits: from left to right.
-        places: of its judged edits: the case, and the edit's place among `edits`.
+        row: row of its source.
+        edits: its edits from left to right.
+        places: for each judged edit the case, and the edit's place among `edits`.
         needed: the subsets that are scored.
-        cells: of each variant; variants that are compared across groups stand in the last.
-        anchors: by subset, the cell of the variant it is compared with; empty where every variant
-            has one score.
+        cells: the cell of each variant; for a variant that is in several groups, the last.
+        anchors: by subset, the cell of the variant it is compared with; empty if every variant has
+            only one score.
     """
 
     row: int
@@ -62,7 +62,7 @@ class Correction:
     anchors: Cells = field(default_factory=dict)
 
     def variant(self, tokens: Sequence[str], mask: int) -> tuple[str, tuple[Edit, ...]]:
-        """Return the text of a subset of the edits, and these."""
+        """Return the text with a subset of the edits applied, and these edits."""
         made = tuple(edit for place, edit in enumerate(self.edits) if mask >> place & 1)
         return " ".join(apply_edits(tokens, made)), made
 
@@ -76,25 +76,25 @@ class Variants:
 
 
 def check_attribution(scorer: Scorer, method: str) -> None:
-    """Refuse scorers whose scores of variants mean nothing or cannot be computed.
+    """Refuse scorers whose scores of variants are meaningless or cannot be computed.
 
     Args:
         scorer: the metric.
         method: one of `METHODS`; other names are not checked.
 
     Raises:
-        OptionError: it weighs systems against each other, which variants are not; or Shapley
-            values were asked of a scorer that cannot be shown all variants at once.
+        OptionError: the scorer weighs systems against each other, and variants are not systems; or
+            Shapley values were asked for, and the scorer cannot be shown all variants at once.
     """
     if method in METHODS and "rivals" in scorer.needs:
         raise OptionError(
             f"{scorer.name} weighs systems against each other, and variants of one correction are "
-            "no systems; choose --credit counts"
+            "not systems; choose --credit counts"
         )
     if method == "shapley" and scorer.joint:
         raise OptionError(
-            f"{scorer.name} scores hypotheses side by side, more variants than it takes at "
-            "once for Shapley values; choose --credit leave-one-out or add-one"
+            f"{scorer.name} scores hypotheses side by side, and Shapley values need more variants "
+            "than it accepts at once; choose --credit leave-one-out or add-one"
         )
 
 
@@ -109,10 +109,10 @@ def variant_corpus(
     """Return the corpus that attribution scores.
 
     Args:
-        scorer: the metric, which `check_attribution` let pass.
+        scorer: the metric, which `check_attribution` has accepted.
         cases: judged edits; those of sources outside the corpus are left out.
-        corpus: the benchmark's, with references, gold edits and contexts.
-        method: the method, which decides the variants needed.
+        corpus: the benchmark's corpus, with references, gold edits and contexts.
+        method: the method, which determines the variants needed.
         seed: the seed of the orders drawn for corrections too long for exact Shapley values.
 
     Raises:
@@ -126,7 +126,7 @@ def variant_corpus(
             places_of.setdefault((case.row, ordered), []).append(place)
     if not places_of:
         raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
-    # Corrections of one source stand side by side.
+    # Corrections of one source are next to each other.
     corrections = tuple(
         Correction(row, edits, tuple(places), Subsets.plan(len(edits), method, seed=seed))
         for (row, edits), places in sorted(places_of.items(), key=lambda item: item[0][0])
@@ -138,14 +138,14 @@ def variant_corpus(
 
 
 def _one_by_one(corpus: Corpus, corrections: tuple[Correction, ...]) -> Corpus:
-    """Return a corpus of one system, with a row for each distinct variant; notes their cells."""
+    """Return a corpus of one system, with a row for each distinct variant; set their cells."""
     tokens = [source.split() for source in corpus.sources]
     places: dict[tuple[int, str], int] = {}
     edits: list[tuple[Edit, ...]] = []
     for correction in corrections:
         for mask in correction.needed.masks:
             text, made = correction.variant(tokens[correction.row], mask)
-            # Subsets of different edits may give one text, which is scored once.
+            # Subsets of different edits may give the same text, which is scored once.
             place = places.setdefault((correction.row, text), len(places))
             if place == len(edits):
                 edits.append(made)
@@ -155,13 +155,13 @@ def _one_by_one(corpus: Corpus, corrections: tuple[Correction, ...]) -> Corpus:
 
 
 def _side_by_side(corpus: Corpus, corrections: tuple[Correction, ...], size: int) -> Corpus:
-    """Return a corpus with a row for each group: a variant and up to size − 1 compared with it."""
+    """Return a corpus with a row for each group: an anchor and up to size − 1 other variants."""
     tokens = [source.split() for source in corpus.sources]
     rows: list[int] = []
     lines: list[list[tuple[str, tuple[Edit, ...]]]] = []
     for correction in corrections:
         masks = correction.needed.masks
-        # Every other variant is compared with the whole correction, or with the source.
+        # The anchor, with which the others are compared, is the whole correction or the source.
         anchor = max(masks) if correction.needed.method == "remove" else 0
         others = [mask for mask in masks if mask != anchor]
         for start in range(0, len(others), size - 1):
@@ -170,7 +170,7 @@ def _side_by_side(corpus: Corpus, corrections: tuple[Correction, ...], size: int
                 correction.cells[mask] = (place, len(rows))
                 correction.anchors[mask] = (0, len(rows))
             rows.append(correction.row)
-            # Groups that are not full repeat the first variant, which then shares its place.
+            # Groups that are not full repeat the anchor, whose copies then share its rank.
             made = [correction.variant(tokens[correction.row], mask) for mask in together]
             lines.append(made + made[:1] * (size - len(made)))
     systems = {}
@@ -200,9 +200,9 @@ def attribute_edits(
     Args:
         scorer: any metric that scores sentences.
         cases: N judged edits.
-        corpus: the benchmark's, with references, gold edits and contexts.
+        corpus: the benchmark's corpus, with references, gold edits and contexts.
         runtime: device, caches, progress.
-        method: one of `METHODS`, described in the module.
+        method: one of the values of `METHODS`; the module's docstring describes the methods.
         seed: the seed of the orders drawn for corrections too long for exact Shapley values.
 
     Returns:
@@ -216,7 +216,7 @@ def attribute_edits(
     values = np.full(len(cases), np.nan)
     for correction in variants.corrections:
         scores = {mask: float(grid[cell]) for mask, cell in correction.cells.items()}
-        # Scores of different groups are not comparable: only differences within one are.
+        # Scores of different groups are not comparable, but differences within a group are.
         for mask, anchor in correction.anchors.items():
             scores[mask] -= float(grid[anchor])
         credit, _ = correction.needed.credit(scores)

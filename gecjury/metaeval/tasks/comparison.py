@@ -1,8 +1,8 @@
-"""Metrics compared over several benchmarks: one table of metric × task, its averages and tests.
+"""Comparison of metrics over several benchmarks: a table of metric × task, averages and tests.
 
-A task is a benchmark, a kind of human judgments and a level. Each benchmark is compared by `Trial`
-as if it stood alone; here the comparisons are put together, as in the metrics tasks of WMT
-(Freitag et al. 2024): a weighted average over tasks, and a paired permutation test over all tasks.
+A task is a benchmark, a kind of human judgments and a level. `Trial` compares each benchmark
+separately. This module combines the comparisons as in the metrics tasks of WMT (Freitag et al.
+2024): by a weighted average over tasks, and a paired permutation test over all tasks.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from gecjury.stats.correlation import signs
 from gecjury.stats.permutation import cluster_ranks, holm, symmetric, tail_p
 
 _LEAST = 3  # systems, for a correlation
-_SHARED = 0.1  # of the smaller benchmark's sources, from which two belong together
-_PERMUTATIONS = 10_000  # beyond which `tail_p` goes on by a normal curve
+_SHARED = 0.1  # least share of the smaller benchmark's sources for two to be in one group
+_PERMUTATIONS = 10_000  # `tail_p` continues beyond them with a normal curve
 
 State = Literal["scored", "not applicable", "missing"]
 
@@ -54,13 +54,13 @@ class Task:
     """A benchmark, a kind of human judgments and a level, with the statistic compared there.
 
     Attributes:
-        benchmark: its name.
+        benchmark: the benchmark's name.
         human: the view of the judgments.
         level: `system` or `sentence`.
         statistic: `pearson`, `spa`, ... or `accuracy` and `acc_eq`.
         views: number of views of the benchmark that are compared.
         group: number of the group of benchmarks that share sources or systems.
-        weight: its share of the average; the weights sum to 1.
+        weight: the task's share of the average; the weights sum to 1.
     """
 
     benchmark: str
@@ -83,9 +83,9 @@ class Cell:
     """A metric in a task.
 
     Attributes:
-        value: the statistic; NaN where there is none.
+        value: the statistic; NaN if there is none.
         ci95: its interval; None without resampling.
-        state: `missing` where the metric failed or its statistic is not defined.
+        state: `missing` if the metric failed or its statistic is not defined.
         reason: why there is no value.
     """
 
@@ -102,10 +102,11 @@ class Average:
     Attributes:
         metric: its label.
         family: its family.
-        value: weighted average over the tasks that it has; NaN without any.
+        value: weighted average over the tasks in which it has a value; NaN without any.
         ci95: interval of that average; None without resampling.
-        tasks: number of tasks that it has.
-        comparable: whether it has every task, so that its average can be set beside others.
+        tasks: number of tasks in which it has a value.
+        comparable: True if it has a value in every task, so that its average can be compared with
+            others.
         shared: average over the tasks that every metric has.
         shared_ci95: interval of that average.
         cluster: significance cluster over these tasks, 1 is best; None without tests.
@@ -130,9 +131,9 @@ class PairTest:
         first: label of a metric.
         second: label of another.
         tasks: number of tasks.
-        difference: the first's average less the second's.
-        ci95: its interval, paired.
-        p: two-sided; NaN where nothing could be tested.
+        difference: the first's average minus the second's.
+        ci95: its paired interval.
+        p: two-sided p; NaN if nothing could be tested.
         adjusted: p after Holm's correction over all pairs.
     """
 
@@ -152,10 +153,10 @@ class TaskComparison:
     Attributes:
         settings: settings of the comparison.
         tasks: the tasks; their weights sum to 1.
-        cells: by metric, in the order of the averages, a cell a task.
-        averages: one a metric, in the order in which they were named.
-        tests: every pair of metrics; none without resampling.
-        comparisons: by the benchmark's name; without those that failed altogether.
+        cells: for each metric, in the order of the averages, one cell per task.
+        averages: one per metric, in the order in which they were named.
+        tests: one for every pair of metrics; none without resampling.
+        comparisons: comparisons by the benchmark's name; without benchmarks that failed entirely.
         groups: names of the benchmarks of each group.
     """
 
@@ -174,7 +175,7 @@ class TaskComparison:
         return failed or any(one.incomplete for one in self.comparisons.values())
 
     def __repr__(self) -> str:
-        """Return a line on what was compared."""
+        """Return one line that says what was compared."""
         return f"<TaskComparison of {len(self.averages)} metrics over {len(self.tasks)} tasks>"
 
 
@@ -184,7 +185,7 @@ class TaskTrial:
 
     Attributes:
         scorers: the metrics.
-        trials: by the benchmark's name.
+        trials: trials by the benchmark's name.
         absent: by the benchmark's name the metrics that lack what they need, with the reason.
         tasks: the tasks.
         groups: names of the benchmarks of each group.
@@ -207,20 +208,20 @@ class TaskTrial:
         runtime: Runtime,
         weights: Mapping[str, str] | None = None,
     ) -> TaskTrial:
-        """Refuse, before any scoring, what cannot be compared.
+        """Check, before any scoring, that everything can be compared.
 
         Args:
             benchmarks: two or more.
             scorers: the metrics.
             settings: settings of every comparison.
-            runtime: device, workers and the like; what was spent counts over all benchmarks.
-            weights: by task, or by benchmark for all of its tasks together, a number; tasks that
-                none names have 0. None for equal weights.
+            runtime: device, workers and the like; spending counts over all benchmarks.
+            weights: a number by task, or by benchmark for all of its tasks together; tasks that are
+                not named have weight 0. None for equal weights.
 
         Raises:
-            OptionError: two benchmarks are the same data, or the weights name no task or do not sum
-                to 1.
-            InputError: a benchmark without judgments of whole corrections, or no metric can be
+            OptionError: two benchmarks have the same data, or the weights name an unknown task or
+                do not sum to 1.
+            InputError: a benchmark has no judgments of whole corrections, or no metric can be
                 computed on it.
         """
         _refuse_same(benchmarks)
@@ -232,7 +233,7 @@ class TaskTrial:
             if benchmark.edits_alone or settings.level == "edit":
                 raise InputError(
                     f"{name}: several benchmarks are compared at the levels of systems and "
-                    "sentences, not of single edits; compare single edits on one benchmark alone"
+                    "sentences, not of single edits; compare single edits on one benchmark only"
                 )
             here = settings
             if settings.drift_from is not None:
@@ -250,7 +251,7 @@ class TaskTrial:
                 )
             trials[name], absent[name] = trial, missing
             tasks += of_benchmark
-        # Of the sentences that --limit has drawn.
+        # The trials' benchmarks have only the sentences that --limit has drawn.
         groups, draws = _grouped([one.study.benchmark for one in trials.values()], settings)
         number = {name: place for place, names in enumerate(groups) for name in names}
         tasks = [replace(task, group=number[task.benchmark]) for task in tasks]
@@ -261,14 +262,14 @@ class TaskTrial:
         return cls(tuple(scorers), trials, absent, _weighted(tasks, weights), groups, settings)
 
     def plans(self) -> list[Plan]:
-        """Return what `compare` would ask of paid services, without asking."""
+        """Return the requests that `compare` would send to paid services, without sending them."""
         return [plan for trial in self.trials.values() for plan in trial.plans()]
 
     def compare(self, score_files: str | Path | None = None) -> TaskComparison:
-        """Compare on every benchmark, and put the comparisons together.
+        """Compare on every benchmark, and combine the comparisons.
 
         Args:
-            score_files: a folder, with a folder of score files for each benchmark.
+            score_files: a folder with a folder of score files for each benchmark.
 
         Raises:
             GecjuryError: every benchmark failed.
@@ -281,7 +282,7 @@ class TaskTrial:
             try:
                 comparisons[name] = trial.compare(folder, failed=failed)
             except GecjuryError as error:
-                # The other benchmarks go on; where none does, the last error stands for all.
+                # The other benchmarks continue; if all fail, the last error is raised.
                 if not comparisons and len(reasons) + 1 == len(self.trials):
                     raise
                 failed |= {s: str(error) for s in self.scorers if s not in failed}
@@ -290,7 +291,7 @@ class TaskTrial:
 
 
 def _refuse_same(benchmarks: Sequence[Benchmark]) -> None:
-    """Refuse two benchmarks of one name, or of the same texts."""
+    """Refuse two benchmarks with the same name or the same texts."""
     texts: dict[object, str] = {}
     for benchmark in benchmarks:
         corpus, name = benchmark.corpus, benchmark.name
@@ -299,8 +300,8 @@ def _refuse_same(benchmarks: Sequence[Benchmark]) -> None:
         key = corpus.source_print, frozenset(corpus.system_prints.values())
         if key in texts:
             raise OptionError(
-                f"{texts[key]} and {name} hold the same sources and outputs; two tasks of the same "
-                "data would count it twice: leave one of them out"
+                f"{texts[key]} and {name} have the same sources and outputs; two tasks with the "
+                "same data would count it twice: leave one of them out"
             )
         texts[key] = name
 
@@ -310,8 +311,8 @@ def _grouped(
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, IntArray]]:
     """Return groups of benchmarks that share sources or systems, and draws of shared sources.
 
-    Sources that the same benchmarks of a group hold are drawn together, so that a source stands in
-    a draw as often for each of them.
+    Sources that are in the same benchmarks of a group are drawn together, so that a draw contains
+    a source equally often for each of them.
     """
     keys = {one.name: _source_keys(one) for one in benchmarks}
     systems = {one.name: (one.places, frozenset(one.corpus.names)) for one in benchmarks}
@@ -333,8 +334,8 @@ def _grouped(
     for group in ordered if settings.resampling.draws_sentences else ():
         held = {name: set(keys[name]) for name in group}
         if sum(map(len, held.values())) == len(set().union(*held.values())):
-            continue  # they share no source: each draws its own
-        # The seed of a part is the place of its first source among all, whoever holds it.
+            continue  # they share no source, so each draws its own
+        # The seed of a part is the place of its first source among all sources of the group.
         order = {key: place for place, key in enumerate(sorted(set().union(*held.values())))}
         for name in group:
             rows: dict[tuple[str, ...], list[int]] = {}
@@ -351,7 +352,7 @@ def _grouped(
 
 
 def _source_keys(benchmark: Benchmark) -> list[tuple[str, int]]:
-    """Return each source without its blanks, with how often it stood before."""
+    """Return each source without white space, and how often it occurred before."""
     seen: dict[str, int] = {}
     keys = []
     for source in benchmark.corpus.sources:
@@ -380,7 +381,8 @@ def _weighted(tasks: Sequence[Task], weights: Mapping[str, str] | None) -> tuple
     """Return the tasks with weights that sum to 1.
 
     Raises:
-        OptionError: a weight is no number, names no task, or they do not sum to 1.
+        OptionError: a weight is not a number, it names an unknown task, or the weights do not sum
+            to 1.
     """
     if not weights:
         return tuple(replace(task, weight=1 / len(tasks)) for task in tasks)
@@ -405,11 +407,11 @@ def _weighted(tasks: Sequence[Task], weights: Mapping[str, str] | None) -> tuple
 
 @dataclass(frozen=True)
 class _Together:
-    """Finished comparisons, to be put together.
+    """Finished comparisons, to be combined.
 
     Attributes:
-        trial: what was compared.
-        comparisons: by the benchmark's name.
+        trial: the trial that was compared.
+        comparisons: comparisons by the benchmark's name.
         failed: by the benchmark's name the metrics that failed, with the reason.
     """
 
@@ -425,7 +427,7 @@ class _Together:
         weights = np.array([task.weight for task in trial.tasks])
         labels = [self._label(scorer) for scorer in scorers]
         draws = self._draws()
-        # What every metric has is what all of them can be ranked by.
+        # All metrics can be ranked only by tasks in which every metric has a value.
         scored = ~np.isnan(values)
         common = scored[scored.any(axis=1)].all(axis=0)
         tests, clusters = self._tests(values, weights, common, draws, [name for name, _ in labels])
@@ -463,7 +465,8 @@ class _Together:
         """Return the interval of a weighted mean over tasks.
 
         Args:
-            draws: tasks × (1 + B): the figure in the way of the draws, and on every draw.
+            draws: tasks × (1 + B): the figure computed as in the draws, and its value on every
+                draw.
             shares: weights of the tasks; all NaN for no interval.
         """
         if np.isnan(shares).any():
@@ -472,7 +475,7 @@ class _Together:
         for group in {task.group for task in tasks}:
             rows = [k for k, task in enumerate(tasks) if task.group == group and shares[k] > 0]
             part = shares[rows] @ draws[rows]
-            # Draws that do not define every task of the group are replaced by those that do.
+            # Draws in which a task of the group is not defined are replaced by other draws.
             defined = part[1:][~np.isnan(part[1:])]
             if rows and not len(defined):
                 return None
@@ -482,7 +485,7 @@ class _Together:
         return interval(total[1:], how.confidence, float(total[0]))[0]
 
     def _place(self, scorer: Scorer, benchmark: str) -> int | None:
-        """Return the place of a metric among those compared on a benchmark; None if it is not."""
+        """Return the place of a metric among those compared on a benchmark; None if absent."""
         absent, failed = self.trial.absent[benchmark], self.failed[benchmark]
         if benchmark not in self.comparisons or scorer in absent or scorer in failed:
             return None
@@ -523,10 +526,11 @@ class _Together:
         return Cell(float(value), ci95)
 
     def _draws(self) -> FloatArray | None:
-        """Return every statistic in the way of the draws and on every draw; None without draws.
+        """Return every statistic, computed as in the draws, and on every draw.
 
-        Draws of one group are of the same sources and systems. Those of two groups are independent,
-        for which their order is changed: equal sizes and seeds would have drawn the same places.
+        None without draws. Draws of one group have the same sources and systems. Draws of two
+        groups must be independent, so their order is changed: with equal sizes and seeds they would
+        have drawn the same places.
 
         Returns:
             Tasks × metrics × (1 + B).
@@ -542,9 +546,9 @@ class _Together:
                 place = self._place(scorer, task.benchmark)
                 values = None if place is None else self._drawn(task, place)
                 if values is not None:
-                    # What no draw changes has one value for all.
-                    each = np.broadcast_to(values[1], how.resamples)
-                    drawn[column, row] = [values[0], *each[order]]
+                    # A statistic that no draw changes has one value for all draws.
+                    by_draw = np.broadcast_to(values[1], how.resamples)
+                    drawn[column, row] = [values[0], *by_draw[order]]
         return drawn
 
     def _drawn(self, task: Task, place: int) -> tuple[float, FloatArray] | None:
@@ -618,7 +622,7 @@ class _Swapped:
             if None in places:
                 continue
             swaps = self._swaps(task, *(place for place in places if place is not None))
-            # A unit of a group is swapped in all of its tasks at once.
+            # A unit of a group is swapped in all tasks of the group at once.
             missing = [unit for unit in units if (task.group, unit) not in flips]
             rng = np.random.default_rng([trial.settings.seed, 13, task.group, len(flips)])
             drawn = rng.integers(2, size=(_PERMUTATIONS, len(missing))).astype(np.bool_)
@@ -628,13 +632,13 @@ class _Swapped:
         return gaps
 
     def _by_source(self, task: Task) -> bool:
-        """Return whether sources are swapped, for want of systems."""
+        """Return True if sources are swapped because there are too few systems."""
         benchmark = self.together.comparisons[task.benchmark].benchmark
         few = benchmark.places or len(benchmark.corpus.names) < LEAST_UNITS
         return few and task.level == "sentence"
 
     def _units(self, task: Task) -> list[str]:
-        """Return the names of what is swapped: systems, or sources."""
+        """Return the names of the units that are swapped: systems or sources."""
         benchmark = self.together.comparisons[task.benchmark].benchmark
         if not self._by_source(task):
             return list(benchmark.corpus.names)
@@ -646,7 +650,7 @@ class _Swapped:
         study, tables = comparison.study, comparison.tables
         if task.statistic == "spa":
             wanted = study.human_differences(task.human)
-            assert wanted is not None  # `Trial` has refused the statistic otherwise
+            assert wanted is not None  # otherwise `Trial` has refused the statistic
             return soft_swaps(wanted, tables[one].sentences, tables[two].sentences)
         if task.level == "system":
             results = [r for r in comparison.results if r.view == task.human]
@@ -664,7 +668,7 @@ class _Swapped:
         benchmark, names = study.benchmark, study.benchmark.corpus.names
         by_group, view = task.statistic == "acc_eq", task.human
         if by_group and benchmark.rated:
-            # Of a correction that several systems made the first counts, as at the segment level.
+            # If several systems made a correction, the first counts, as at the segment level.
             ratings = list(benchmark.rated.values())[-1]
             points = rated_points(benchmark.corpus, ratings, np.zeros(ratings.shape))
             human = np.where(points.scored, points.human, np.nan)
@@ -695,13 +699,13 @@ _JudgedTask = tuple[Judged, list[tuple[FloatArray, FloatArray]]]
 def _segments(comparison: Comparison, task: Task) -> list[Segmented]:
     """Return the rows of a task at the segment level, metrics first, in their order."""
     segments = comparison.segments
-    assert segments is not None  # `_tasks` names the statistic where the level is compared
+    assert segments is not None  # `_tasks` uses the statistic only if the level is compared
     human = list(comparison.benchmark.rated)[-1] if segments.humans == "ratings" else task.human
     return [row for row in segments.rows if row.human == human]
 
 
 def _shares(weights: FloatArray, chosen: BoolArray) -> FloatArray:
-    """Return the weights of the chosen tasks, which sum to 1; NaN where they are all 0."""
+    """Return the weights of the chosen tasks, scaled to sum to 1; NaN if they are all 0."""
     held = np.where(chosen, weights, 0.0)
     total = float(held.sum())
     return held / total if total > 0 else np.full(len(weights), np.nan)
@@ -717,7 +721,7 @@ def _p(gaps: FloatArray, shares: FloatArray) -> float:
 
     Args:
         gaps: observed and permuted differences, tasks × (1 + K).
-        shares: weights of the tasks, 0 for those that take no part.
+        shares: weights of the tasks, 0 for those that are not used.
     """
     if np.isnan(shares).any():
         return math.nan

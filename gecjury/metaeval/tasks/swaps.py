@@ -2,11 +2,11 @@
 
 Under the null hypothesis the errors of two metrics on a system are exchangeable, so a permutation
 swaps whole systems, in all tasks of a group at once. Correlations are computed from the swapped
-system scores. An accuracy has pairs whose two sides then come from different metrics; both metrics
-are measured in standard deviations from the mean of each sentence, so that their scores can be
-compared.
+system scores. For an accuracy, the two sides of a pair may then come from different metrics. So
+that their scores can be compared, both metrics are measured in standard deviations from the mean of
+each sentence.
 
-Location and, for correlations, unit of a metric are estimated from the same few systems, so that
+The location and, for correlations, the unit of a metric are estimated from the same few systems, so
 the errors of U systems look smaller than they are. Differences of the two metrics are scaled by
 √(U/(U − 1)), or √(U/(U − 2)), to restore the level; `tests/gecjury/metaeval/tasks` measures it.
 """
@@ -27,7 +27,7 @@ from gecjury.stats.preferences import TieRule, outcomes_by_pair, pair_outcomes
 from gecjury.stats.soft_accuracy import Differences, normal_confidence
 
 LEAST_UNITS = 4
-"""Systems from which swaps of systems are enough for a test; with fewer, sources are swapped."""
+"""The fewest systems for a test that swaps systems; with fewer, sources are swapped."""
 
 
 class Swaps(Protocol):
@@ -38,10 +38,10 @@ class Swaps(Protocol):
         """Number of units."""
 
     def observed(self) -> float:
-        """Return the first metric's statistic less the second's."""
+        """Return the first metric's statistic minus the second's."""
 
     def gaps(self, swapped: BoolArray) -> FloatArray:
-        """Return that difference after swaps, shape (K,).
+        """Return the difference after swaps, shape (K,).
 
         Args:
             swapped: K × units.
@@ -68,7 +68,7 @@ class CorrelationSwaps:
         return len(self.human)
 
     def gaps(self, swapped: BoolArray) -> FloatArray:
-        """Return differences of the correlations, see `Swaps.gaps`."""
+        """Return differences of the correlations; see `Swaps.gaps`."""
         one, two = self._standard
         count = one.size
         half = (one - two) / 2 * math.sqrt(count / max(count - 2, 1))
@@ -105,9 +105,9 @@ class PairSwaps:
         units: number of units.
         first: unit of the first side, shape (cells,).
         second: unit of the second side.
-        right: sums of agreement, 4 × cells: both sides by the first metric, the second side by the
-            second metric, the first side by it, both sides by it.
-        used: sums of weights, likewise.
+        right: sums of agreement, 4 × cells: with both sides scored by the first metric, with the
+            second side by the second metric, with the first side by it, with both sides by it.
+        used: sums of weights, of the same shape.
     """
 
     units: int
@@ -121,7 +121,7 @@ class PairSwaps:
         return float(self.gaps(np.zeros((1, self.units), dtype=np.bool_))[0])
 
     def gaps(self, swapped: BoolArray) -> FloatArray:
-        """Return differences of the accuracies, see `Swaps.gaps`."""
+        """Return differences of the accuracies; see `Swaps.gaps`."""
         cells, parts = np.arange(len(self.first)), []
         for rows in blocks(len(swapped), max(len(cells), 1), BLOCK):
             metric = 2 * swapped[rows][:, self.first] + swapped[rows][:, self.second]
@@ -138,13 +138,13 @@ class Judged:
     """Judged pairs of corrections.
 
     Attributes:
-        preference: +1 where people preferred the first, −1 the second, 0 neither.
+        preference: +1 if people preferred the first, −1 if the second, 0 if neither.
         first: unit of the first side: its system, or its source where sources are swapped.
         second: unit of the second side.
         units: number of units.
         group: the sentence or ranking of each pair.
         ties: the tie rule of the metrics.
-        by_group: whether groups count alike, as in acc_eq, or pairs.
+        by_group: True if groups have equal weight, as in acc_eq; otherwise pairs have.
     """
 
     preference: IntArray
@@ -162,7 +162,7 @@ def judged_swaps(judged: Judged, one: Sequence[FloatArray], two: Sequence[FloatA
     Args:
         judged: the pairs.
         one: a metric's scores of the first and of the second sides, each of shape (pairs,).
-        two: the other metric's.
+        two: the other metric's scores.
     """
     kept = ~np.isnan(np.sum([*one, *two], axis=0))
     wanted, group, size = judged.preference[kept], judged.group[kept], judged.units
@@ -194,13 +194,13 @@ def soft_swaps(wanted: Differences, one: FloatArray, two: FloatArray) -> PairSwa
     Args:
         wanted: human differences.
         one: a metric's scores, systems × sentences.
-        two: the other metric's.
+        two: the other metric's scores.
     """
     size, places = len(one), wanted.compared
     first, second = (side[places] for side in np.triu_indices(size, 1))
-    both = ~np.isnan(one + two)
+    scored = ~np.isnan(one + two)
     human = wanted.take(places)
-    judged = np.where(both[first].T & both[second].T, human, np.nan)
+    judged = np.where(scored[first].T & scored[second].T, human, np.nan)
     whole = np.ones((1, len(judged)))
 
     def confidence(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -219,24 +219,24 @@ def soft_swaps(wanted: Differences, one: FloatArray, two: FloatArray) -> PairSwa
 
 
 def _widened(units: int) -> float:
-    """Return the factor by which differences of U units' means exceed those seen."""
+    """Return the factor by which differences of U units' means exceed the observed ones."""
     return math.sqrt(units / max(units - 1, 1))
 
 
 def _from_group_means(sides: Sequence[FloatArray], group: IntArray) -> list[FloatArray]:
-    """Return scores less the mean of their group, in standard deviations."""
+    """Return scores minus the mean of their group, in standard deviations."""
     if not len(group):
         return [*sides]
-    both, at = np.concatenate(sides), np.concatenate([group, group])
-    means = ratio(np.bincount(at, both), np.bincount(at), 0.0)
-    first, second = standardise((both - means[at]).reshape(2, -1))
+    scores, at = np.concatenate(sides), np.concatenate([group, group])
+    means = ratio(np.bincount(at, scores), np.bincount(at), 0.0)
+    first, second = standardise((scores - means[at]).reshape(2, -1))
     return [first, second]
 
 
 def _apart(
     scaled: Sequence[Sequence[FloatArray]], units: IntArray, size: int
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """Return both metrics' scores with the differences of their units' means widened."""
+    """Return both metrics' scores with larger differences of their units' means."""
     at = units.ravel()
     count = np.bincount(at, minlength=size)
     one, two = (

@@ -307,8 +307,8 @@ def test_fewer_than_three_systems(folder: Path, capsys: pytest.CaptureFixture[st
     found = accepted(capsys, str(folder), "-m", "green:n=2")
     assert found["caveats"] == [
         "correlations over 2 systems are not defined: three or more are needed",
-        "Everything here rests on 3 sentences: intervals and tests over so few are a guess, "
-        "figures too.",
+        "Everything here is computed from 3 sentences: with so few, figures, intervals and tests "
+        "are only guesses.",
     ]
     row = found["rows"][0]
     for measure in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
@@ -331,7 +331,8 @@ def test_constant_scores_are_said_to_be_so(
     assert found["rows"][0]["system"]["pearson"] is None
     assert found["rows"][0]["system"]["spearman"] is None
     assert found["caveats"][-2:] == [
-        "humans score all systems alike (sentence): correlations over systems are not defined",
+        "humans give all systems the same score (sentence): correlations over systems are not "
+        "defined",
         "green gives all systems the same score (sentence): its correlations over systems are not "
         "defined",
     ]

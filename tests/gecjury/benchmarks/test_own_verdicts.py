@@ -165,7 +165,7 @@ def test_edits_alone_are_a_benchmark(shell: Shell, files: dict[str, str], missin
     for option in ("--level=sentence", "--level=system", "--windows", "--pairwise"):
         status, out, err = shell("compare", "own", "-m", "errant:tagger=none", option)
         assert (status, out) == (2, "")
-        assert "people judged single edits alone" in err
+        assert "people judged only single edits" in err
     # Without verdicts nothing is left to compare with.
     shell.write("own/benchmark.toml", "")
     status, _, err = shell("compare", "own", "-m", "changes")

@@ -29,7 +29,7 @@ from tests.shell import (
         # Options that would do nothing, or something that nobody asked for.
         (
             ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
-            "--shuffles 3 is of TrueSkill alone",
+            "--shuffles 3 applies only to TrueSkill",
         ),
         (["analyse", "edits", "sample", "-r", "ref.txt"], "--source-text go with files"),
         (["attack", "sample", "-r", "ref.txt", "-m", "green"], "--source-text go with files"),

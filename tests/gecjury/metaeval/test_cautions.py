@@ -86,18 +86,18 @@ def test_few_systems_leave_a_correlation_open() -> None:
     # tanh(atanh(.912) ± 1.96 / 3) = .71, .98 for 12 systems.
     twelve = told(study(), result("gleu", 0.912, 0.66), result("errant", 0.90, 0.62))
     assert twelve["Few systems"] == (
-        "Correlations rest on 12 systems. Over so few, r = 0.912 leaves everything from 0.71 to "
-        "0.98 open (Fisher's 95% interval)."
+        "Correlations are computed over 12 systems. With so few, r = 0.912 is compatible with "
+        "anything from 0.71 to 0.98 (Fisher's 95% interval)."
     )
     assert set(twelve) == {"Few systems", "No intervals", "No significance tests"}
     drawn = result("gleu", 0.912, 0.66, ci95={"pearson": (0.6, 0.95)})
     found = told(study(), drawn, BASIC[1], tested=True)
-    assert found["Few systems"].endswith("from 0.60 to 0.95 open (95% interval).")
+    assert found["Few systems"].endswith("from 0.60 to 0.95 (95% interval).")
     assert set(found) == {"Few systems"}
     less = Settings(resampling=Resampling(confidence=0.9))
-    assert told(study(), drawn, settings=less)["Few systems"].endswith("open (90% interval).")
+    assert told(study(), drawn, settings=less)["Few systems"].endswith(" (90% interval).")
     assert told(study(3), result("gleu", 0.9, 0.6, systems=3))["Few systems"] == (
-        "Correlations rest on 3 systems."
+        "Correlations are computed over 3 systems."
     )
 
 
@@ -115,7 +115,7 @@ def test_cautions_name_the_metrics() -> None:
     found = told(study(sample=True), bad, result("errant", 0.9, 0.62, tied=0.05), noted=["x"])
     assert "never evidence" in found["Sample data"]
     assert found["Ties"] == (
-        "Pairs that a metric cannot tell apart: gleu 53.0%. Under the rule “half” each counts as "
+        "Pairs that a metric scores equally: gleu 53.0%. Under the rule “half” each counts as "
         "half right."
     )
     assert found["Missing scores"] == "Sentence scores that are missing and left out: gleu 7."
@@ -132,7 +132,7 @@ def test_a_reason_that_has_its_note_is_not_told_again() -> None:
     assert found["Notes"].startswith("gleu gives all systems the same score (edit)")
     assert "Undefined" not in found
     alike = told(study(scores=[1.0] * 12), result("gleu", NAN, 0.6))
-    assert alike["Notes"].startswith("humans score all systems alike (edit)")
+    assert alike["Notes"].startswith("humans give all systems the same score (edit)")
     assert "Undefined" not in alike
 
 
@@ -197,9 +197,9 @@ def test_few_sentences_are_told() -> None:
         count: [c.text for c in cautions(small(count, ranked(a, b)), ["edit"], [])]
         for count in (1, 3, 20)
     }
-    assert any("rests on 1 sentence: one cannot be resampled" in text for text in texts[1])
-    assert any("rests on 3 sentences: intervals and tests" in text for text in texts[3])
-    assert not any("rests on" in text and "sentence" in text for text in texts[20])
+    assert any("from 1 sentence: a single one cannot be resampled" in text for text in texts[1])
+    assert any("from 3 sentences: with so few, figures, intervals" in text for text in texts[3])
+    assert not any("computed from" in text and "sentence" in text for text in texts[20])
 
 
 def test_systems_that_a_metric_chose_are_told_where_it_is_compared() -> None:
@@ -207,7 +207,7 @@ def test_systems_that_a_metric_chose_are_told_where_it_is_compared() -> None:
     # A system's name may hold an equals sign; `some` is not compared.
     assert chosen.choices == [("s1", "gleu"), ("s=2", "gleu"), ("s3", "some")]
     text = told(study(25), *BASIC, settings=chosen)["Chosen by a metric"]
-    assert text.startswith("s1 and s=2: chosen or trained by gleu, which may")
+    assert text.startswith("s1 and s=2: chosen or trained with gleu, which may")
     assert "s3" not in text
     with pytest.raises(OptionError, match="'s1': expected SYSTEM=METRIC"):
         Settings(chosen_by=("s1",))

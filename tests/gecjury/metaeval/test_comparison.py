@@ -433,12 +433,12 @@ def test_a_limit_from_python_and_with_finished_scores(tmp_path: Path) -> None:
     assert result.document()["limit"]["of"] == 51
     corpus = gecjury.load_benchmark("sample").corpus
     table = gecjury.load("changes").score_corpus(corpus)
-    with pytest.raises(OptionError, match="changes: finished scores are of all sentences"):
+    with pytest.raises(OptionError, match="changes: finished scores are for all sentences"):
         compare("sample", [table], Settings(limit=5))
     file = tmp_path / "scores.csv"
     rows = [",".join(corpus.names), *[",".join("1" for _ in corpus.names)] * len(corpus)]
     file.write_text("\n".join(rows) + "\n")
-    with pytest.raises(OptionError, match="scores: finished scores are of all sentences"):
+    with pytest.raises(OptionError, match="scores: finished scores are for all sentences"):
         gecjury.compare("sample", f"scores:file={file}", gecjury.Compare(limit=5))
     with pytest.raises(OptionError, match=r"--limit 0: expected 1 or more"):
         Settings(limit=0)
@@ -477,7 +477,7 @@ def test_a_sample_of_very_many_games_is_a_caution(
     assert sampled["opponents"] == 2
     for key in ("scores", "system"):
         assert [row[key] for row in sampled["rows"]] == [row[key] for row in asked["rows"]]
-    said = "on each sentence a system plays 2 of the 5 others, drawn by seed 0"
+    said = "on each sentence a system plays 2 of the 5 others, drawn with seed 0"
     assert [caveat for caveat in sampled["caveats"] if said in caveat]
     assert not [caveat for caveat in asked["caveats"] if said in caveat]
     assert said in " ".join(run(capsys, *few)[0].split())

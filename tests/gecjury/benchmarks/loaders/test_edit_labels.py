@@ -190,4 +190,4 @@ def test_compare_pairs_by_edits_alone(data_dir: Path, capsys: pytest.CaptureFixt
     assert found["rows"][0]["edit"]["cases"] == 2582
     assert found["edit_ceiling"]["pairs"] == 0
     assert main(["compare", *usual, "--level", "sentence"]) == 2
-    assert "people judged single edits alone" in capsys.readouterr().err
+    assert "people judged only single edits" in capsys.readouterr().err

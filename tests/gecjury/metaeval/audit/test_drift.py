@@ -82,7 +82,7 @@ def test_an_earlier_run_is_read_and_never_made(
 
 def test_what_is_no_earlier_run_is_told_before_anything_is_scored(tmp_path: Path) -> None:
     settings = Settings(drift_from=str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match="nowhere: is no folder with score files of green with"):
+    with pytest.raises(InputError, match="nowhere: is not a folder with score files of green with"):
         compare("sample", ["green"], settings)
     with pytest.raises(InputError, match="has no score file of green with these options and texts"):
         compare("sample", ["green"], replace(settings, drift_from=str(tmp_path)))

@@ -112,7 +112,7 @@ def test_intervals_hold_the_figures() -> None:
 
 
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(OptionError, match="from 2 to 4, so that all corrections would be good"):
+    with pytest.raises(OptionError, match="from 2 to 4, so all corrections would be good"):
         compare(rated(), ["changes"], Settings(good=2, level="sentence"))
     with pytest.raises(OptionError, match="all corrections would be bad"):
         compare(rated(), ["changes"], Settings(good=5, level="sentence"))

@@ -103,7 +103,7 @@ def test_weights_that_mean_nothing_are_refused(weights: dict[str, str], message:
 def test_the_same_data_are_refused_under_one_name_or_two() -> None:
     with pytest.raises(OptionError, match="first: two benchmarks have this name"):
         trial([FIRST, FIRST])
-    with pytest.raises(OptionError, match="first and copy hold the same sources and outputs"):
+    with pytest.raises(OptionError, match="first and copy have the same sources and outputs"):
         trial([FIRST, replace(FIRST, name="copy")])
 
 
@@ -182,7 +182,7 @@ def test_the_preset_of_wmt_takes_soft_accuracy_and_ties() -> None:
 
 def test_a_preset_and_another_value_exclude_each_other() -> None:
     assert Settings(preset="seeda").ties == "official"
-    with pytest.raises(OptionError, match="--ties loss with --preset seeda, which takes official"):
+    with pytest.raises(OptionError, match="--ties loss with --preset seeda, which uses official"):
         Settings(preset="seeda", ties="loss")
 
 
