@@ -173,7 +173,7 @@ def cautions(
     """Return the cautions that a comparison calls for.
 
     Args:
-        study: the benchmark, which levels are shown, and how the intervals were made.
+        study: the benchmark, and the settings of the levels and intervals.
         views: the human judgments that metrics were compared with.
         results: the results of the metrics, with their intervals.
         chance: the results of the chance baselines.

@@ -577,7 +577,7 @@ def _check_audit(study: Study, views: Sequence[View]) -> None:
 def _weigh(
     trial: Trial, measured: Uncertainty, results: list[Result]
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
-    """Return results with intervals and clusters, those of chance, and how they were computed."""
+    """Return results with intervals and clusters, for metrics and chance, with their details."""
     views, settings = trial.views, trial.study.settings
     if settings.resampling.over == "none":
         return tuple(results), tuple(measured.study.chance(views)), None

@@ -14,7 +14,7 @@ from gecjury.metaeval.settings import Settings
 from gecjury.stats.trueskill import sampled_opponents
 from gecjury.wording import listed, number
 
-_CHANCE = 3  # metrics that know nothing
+_CHANCE = 3  # number of chance baselines
 _SPA_PERMUTATIONS = 1000
 _TOLD = 300.0  # the least seconds that are reported
 _SHARE = 0.1  # the least share of the time for which a part is named

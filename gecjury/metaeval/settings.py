@@ -60,7 +60,7 @@ class Settings:
         grouping: segment level (acc_eq with its ε, τ-b, r): compare the corrections of one source,
             of one system, or all (default: item if corrections were rated, otherwise left out;
             rankings allow only item).
-        resampling: of intervals and tests; without it only single edits have intervals.
+        resampling: settings of intervals and tests; without it only single edits have intervals.
         statistic: what the tests and clusters at system level compare.
         cluster_test: what the tests and clusters at system level swap between two metrics: whole
             systems (holds for other systems as well), or single cells (perm-both, PERM-BOTH; holds

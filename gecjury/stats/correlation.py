@@ -1,4 +1,4 @@
-"""Pearson, Spearman, Kendall's τ-b and pairwise accuracy: of two vectors, and row by row.
+"""Pearson, Spearman, Kendall's τ-b and pairwise accuracy, for two vectors and row by row.
 
 The functions with plural names do the arithmetic, both for one row and for the thousands of rows of
 a bootstrap or a permutation test. Those with singular names drop missing points (NaN) and pass one
@@ -326,7 +326,7 @@ def _pair_sums(
 ) -> FloatArray:
     """Return every row's balance of pairs and its pairs untied in x and in y (`tau_of_pairs`).
 
-    Copies of a point tie on both sides, and so add nothing.
+    Copies of a point are tied on both sides, so they add nothing.
     """
     if x.shape[1] > _LONG:
         return _long_pair_sums(x, y, weights, defined)

@@ -250,7 +250,7 @@ class ComparedWaves:
         return ranks.reshape(len(ranks), -1)
 
     def _waves(self, number: int) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the pairs of every wave of a turn: of its sentence, and of the one before."""
+        """Yield the pairs of every wave of a turn, for its sentence and for the one before."""
         size = self._ranks.shape[1]
         if self._rounds is None:
             for wave in range(size):

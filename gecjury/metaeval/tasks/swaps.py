@@ -54,7 +54,7 @@ class CorrelationSwaps:
 
     Attributes:
         human: shape (S,), NaN for systems that nobody judged.
-        scores: of both metrics, 2 × S, NaN where not scored.
+        scores: system scores of both metrics, 2 × S, NaN where not scored.
         statistic: one of `gecjury.stats.permutation.MEASURES`.
     """
 
