@@ -1,7 +1,7 @@
 """Chunks of a source sentence whose boundaries several sets of edits share.
 
 Edits that touch or overlap, in the same set or in different ones, are merged into one chunk (Ye et
-al. 2023, section 3.1); the stretches between are chunks that nobody edits.
+al. 2023, section 3.1); the stretches between them are unedited chunks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from gecjury.corpus.edits import Edit, ordered_edits
 
 ChunkText = tuple[str, ...] | None
-"""The text that a set of edits makes of a chunk; None where it leaves the chunk as it is."""
+"""The text of a chunk after a set of edits is applied; None if they leave it unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Partition:
 
     Attributes:
         spans: (start, end) of every chunk over source tokens, in order; start == end is a place
-            where something is only inserted.
-        texts: for every set of edits, what it makes of each chunk; None where it leaves it.
+            where tokens are only inserted.
+        texts: for every set of edits, the new text of each chunk; None if it is unchanged.
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -33,7 +33,7 @@ class Partition:
 def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
     """Return the spans of the edits; spans that touch or overlap are merged."""
     merged: list[list[int]] = []
-    # Touching edits merge as overlapping ones do: what stands between them belongs to both.
+    # Touching edits are merged like overlapping ones: the place between them belongs to both.
     for edit in sorted((e for edits in edit_sets for e in edits), key=lambda e: e.start):
         if merged and edit.start <= merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], edit.end)
@@ -43,7 +43,7 @@ def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
 
 
 def _chunk_text(source: Sequence[str], start: int, end: int, edits: Sequence[Edit]) -> ChunkText:
-    """Return the text that the edits of a chunk make of it, or None if they change nothing."""
+    """Return the text of a chunk after its edits, or None if they change nothing."""
     if not edits:
         return None
     text: list[str] = []
@@ -64,14 +64,14 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
         edit_sets: the edits of each corrected version, without overlaps within a set.
 
     Returns:
-        The chunks, at least one unless the source is empty and nobody edits it.
+        The chunks, at least one unless the source is empty and unedited.
 
     Raises:
-        InputError: an edit outside the source, or overlapping another of its set.
+        InputError: an edit lies outside the source or overlaps another of its set.
     """
-    # Fitting and apart is checked here, so that the walk below needs no checks.
+    # Positions and overlaps are checked here, so that the loop below needs no checks.
     ordered_sets = [ordered_edits(edits, len(source)) for edits in edit_sets]
-    # Stretches that nobody edits and edited ones take turns, the first and the last unedited.
+    # Unedited and edited stretches alternate; the first and the last are unedited.
     ends = [0, *chain.from_iterable(_merged_spans(edit_sets)), len(source)]
     turns = [(*span, bool(turn % 2)) for turn, span in enumerate(pairwise(ends))]
     spans = [(start, end, edited) for start, end, edited in turns if edited or start < end]
@@ -81,7 +81,7 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
         n = 0
         for start, end, edited in spans:
             first = n
-            # Both lists run from left to right, so one walk over the edits serves all chunks.
+            # Both lists are in order, so one pass over the edits serves all chunks.
             while edited and n < len(ordered) and ordered[n].end <= end:
                 n += 1
             row.append(_chunk_text(source, start, end, ordered[first:n]))

@@ -1,4 +1,4 @@
-"""Base classes of metrics over edits: edits, choice of references, credit, explanations."""
+"""Base classes of edit-based metrics: edits, choice of references, credit, explanations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gecjury.stats.counts import precision_recall_f
 ScoreLevel = Literal["sentence", "corpus"]
 
 Types = Mapping[tuple[str, int], float]
-"""Key of a count of an error type (0 TP, 1 FP, 2 FN)."""
+"""Amounts by error type and kind of count (0 TP, 1 FP, 2 FN)."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class TypedCounts:
 
     Attributes:
         values: systems × sentences × references × 3.
-        types: counts by error type of a system, sentence and reference.
-        edits: of the sentences.
-        notes: remarks for the user besides those on the edits.
-        zero: start of each count; 0 keeps whole numbers whole.
-        details: what else is kept of the systems, from the references chosen.
+        types: function that returns the counts by error type of a system, sentence and reference.
+        edits: edits of the sentences.
+        notes: notes for the user, in addition to those on the edits.
+        zero: initial value of each count; 0 keeps whole numbers whole.
+        details: function that returns further details from the references chosen.
     """
 
     values: NDArray[Any]
@@ -52,17 +52,17 @@ class TypedCounts:
     details: Callable[[IntArray], Mapping[str, Any]] = lambda chosen: {}
 
     def statistics(self, chosen: IntArray) -> Statistics:
-        """Return statistics with TP, FP and FN by error type, of systems and of sentences.
+        """Return statistics with TP, FP and FN by error type, for systems and for sentences.
 
         Args:
-            chosen: systems × sentences, the references of the corpus score, which tables by type
-                so add up to.
+            chosen: systems × sentences, the references of the corpus score, so that tables by type
+                add up to it.
         """
-        # The function below keeps the types alone, not the edits.
+        # The function below refers to this local name, so that it does not keep the edits alive.
         types = self.types
 
         def types_of(system: int, row: int) -> Types:
-            # −1, where no reference could be used, reads the first: its counts are NaN or none.
+            # −1 means that no reference is usable: read the first, whose counts are NaN or empty.
             return types(system, row, max(int(chosen[system, row]), 0))
 
         tables: dict[str, dict[str, list[float]]] = {}
@@ -81,12 +81,12 @@ class TypedCounts:
 
 @dataclass(frozen=True)
 class BestReference(Scorer):
-    """Base of metrics that compare a sentence with each reference and take the best.
+    """Base of metrics that compare a sentence with each reference and use the best one.
 
     Statistics are counts or weights, systems × sentences × references × K, NaN where a reference
-    is absent from a sentence. The sentence score is that of the best reference by itself; the
-    corpus score that of the sums, each sentence giving the counts of the reference that is best
-    in the run of the corpus so far.
+    is absent from a sentence. The sentence score uses the reference that is best for the sentence
+    alone. The corpus score is computed from sums, to which each sentence adds the counts of the
+    reference that gives the best running score.
     """
 
     family: ClassVar[str] = "refbased"
@@ -110,7 +110,7 @@ class BestReference(Scorer):
 
     @property
     def rule(self) -> FirstBest:
-        """The keys that choose a reference in the run of a corpus: ERRANT's, of TP, FP and FN."""
+        """The running rule that chooses a reference: ERRANT's, from TP, FP and FN."""
         return best_f(self.beta)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
@@ -126,17 +126,18 @@ class BestReference(Scorer):
         return self.rule(counts, counts)
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
-        """Return the counts of a level, (..., K), where sentences and corpora differ."""
+        """Return the counts of a level, (..., K); overridden where sentences and corpora differ."""
         return values
 
     def best_references(self, counts: FloatArray) -> IntArray:
-        """Return the reference that each sentence is scored by.
+        """Return the reference that each sentence is scored against.
 
         Args:
-            counts: ... × references × K of the sentence level; NaN where a reference is absent.
+            counts: ... × references × K at sentence level; NaN where a reference is absent.
 
         Returns:
-            Indices, of the shape without the last two axes; 0 where every reference is absent.
+            Indices, shaped like the counts without the last two axes; 0 where every reference is
+            absent.
         """
         return choose_best(self.sentence_keys(np.nan_to_num(counts)), ~np.isnan(counts[..., 0]))
 
@@ -151,11 +152,11 @@ class BestReference(Scorer):
         return self.scores_of(self.chosen_in_run(statistics.values, draws)[0], "corpus")
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return summed counts, or None if references are chosen in the run of the corpus.
+        """Return summed counts, or None if references are chosen by running scores.
 
-        None either where a subclass makes its corpus score otherwise.
+        Also None where a subclass computes its corpus score in another way.
         """
-        # With one reference there is nothing to choose, so that the sums of a corpus' parts add up.
+        # With one reference there is nothing to choose, so the sums of the parts add up.
         usual = type(self).corpus_scores is BestReference.corpus_scores
         if not usual or statistics.values.shape[2] != 1:
             return None
@@ -181,7 +182,7 @@ class BestReference(Scorer):
         """Return the summed counts of the corpus and the references chosen; see `choose_running`.
 
         Returns:
-            Systems × K and systems × sentences; with draws, draws × systems × K and an empty one.
+            Systems × K and systems × sentences; with draws, draws × systems × K and an empty array.
         """
         counts = self.counts_at(values, "corpus")
         if draws is None and counts.shape[2] == 1 and counts.dtype.kind == "i":
@@ -192,16 +193,15 @@ class BestReference(Scorer):
         return choose_running(counts, self.rule, draws, before)
 
     def typed_statistics(self, parts: Iterable[TypedCounts]) -> Iterator[Statistics]:
-        """Yield statistics of the parts of a corpus, with details under the references chosen.
+        """Yield statistics of the parts of a corpus, with details for the references chosen.
 
-        Each part's references are chosen in the run of the corpus, from the sums of the parts
-        before it.
+        The choice of references continues from part to part, with the sums of the parts before.
         """
         sums = None
         for part in parts:
             sums, chosen = self.chosen_in_run(part.values, before=sums)
             yield part.statistics(chosen)
-            del part  # its edits are let go before the next is counted
+            del part  # frees its edits before the next part is counted
 
     def credited(
         self,
@@ -210,15 +210,15 @@ class BestReference(Scorer):
         place: IntArray,
         notes: tuple[str, ...] = (),
     ) -> EditCounts:
-        """Return credit of single edits under the reference that their correction takes.
+        """Return credit of single edits against the reference chosen for their correction.
 
         Args:
-            by_reference: N × references.
-            counts: of the corrections they belong to, C × references × K.
+            by_reference: credit against each reference, N × references.
+            counts: counts of the corrections that the edits belong to, C × references × K.
             place: index of each edit's correction, shape (N,).
-            notes: remarks for the user.
+            notes: notes for the user.
         """
-        # An edit alone has no best reference: its correction as a whole has one.
+        # The best reference is that of the whole correction, not of a single edit.
         best = self.best_references(counts)[place]
         credit = np.take_along_axis(by_reference, best[:, None], axis=1)[:, 0]
         return EditCounts(credit, by_reference, notes)
@@ -228,18 +228,18 @@ class BestReference(Scorer):
 class EditMetric(Scorer):
     """Base of metrics over edits of hypotheses and references.
 
-    Hypotheses and references that came as M2 keep their edits; of the others ERRANT's are
-    extracted.
+    Hypotheses and references given as M2 keep their edits; ERRANT edits are extracted from all
+    others.
 
-    Class variable `apart`: whether a reference's edits must not overlap, since sentences are taken
-    apart at them, or single edits taken out of a corrected sentence.
+    Class variable `apart`: True if a reference's edits must not overlap, because sentences are
+    divided at them or single edits are taken back.
 
     Attributes:
         tagger: `none`, `spacy:NAME` or the name of a spaCy model, see
             `gecjury.extraction.extract`; `embedded` (the default) is the embedded tagger for
-            English and what the corpus' language says for others.
+            English and the tagger of the corpus' language otherwise.
         pos: part-of-speech scheme of the embedded tagger: `spacy2` (as in the official files,
-            made with ERRANT 2) or `spacy3`.
+            which ERRANT 2 produced) or `spacy3`.
     """
 
     family: ClassVar[str] = "refbased"
@@ -256,7 +256,7 @@ class EditMetric(Scorer):
     def check(self, corpus: Corpus) -> None:
         """Check the corpus, and that the tagger is installed before any work is done."""
         super().check(corpus)
-        # Refused before any work is done: extraction may take minutes.
+        # Checked first, because extraction may take minutes.
         if self.apart:
             corpus.refuse_overlaps(self.name)
         extraction_signature(corpus.language.tagger_for(self.tagger), self.pos)
@@ -266,7 +266,7 @@ class EditMetric(Scorer):
         tagger = corpus.language.tagger_for(self.tagger)
         if tagger == self.tagger:
             return super().signature(corpus, runtime)
-        # What is signed is the tagger that ran: `embedded` means another one in each language.
+        # The signature names the tagger that ran: `embedded` is a different one in each language.
         settled = replace(self, tagger=tagger).signature(corpus, runtime)
         return replace(settled, changed=self._changed())
 
@@ -277,7 +277,7 @@ class EditMetric(Scorer):
     def reference_edits(self, corpus: Corpus, runtime: Runtime) -> list[list[Edits]]:
         """Return the edits of every reference, R × N; hypotheses are not read.
 
-        Those typed `UNK` are among them: whether they count is each metric's own rule.
+        Edits typed `UNK` are included: each metric decides whether they count.
         """
         edits = self.edits(corpus.with_systems([]), runtime)
         return [[counted_edits(line, unknown=True) for line in lines] for lines in edits.references]
@@ -304,9 +304,9 @@ class TypedEditMetric(EditMetric):
     """Base of metrics that compare a hypothesis' edits with gold edits and count them by type.
 
     Attributes:
-        types: of ready gold edits (M2): `auto` types those anew that have another scheme's, while
-            hypotheses have ERRANT's, `errant` all of them, as ERRANT's own `errant_m2 -gold`
-            does; `gold` keeps them.
+        types: error types of gold edits read from M2: `auto` replaces types of other schemes if
+            hypotheses have ERRANT's types, `errant` replaces all, as ERRANT's own
+            `errant_m2 -gold` does, `gold` keeps all.
     """
 
     later_settings: ClassVar[frozenset[str]] = frozenset({"types"})
@@ -314,11 +314,11 @@ class TypedEditMetric(EditMetric):
     types: GoldTypes = "auto"
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
-        """Return the edits of all hypotheses and references, with gold edits typed as set."""
+        """Return the edits of all hypotheses and references, with gold edits typed by `types`."""
         return typed_corpus_edits(corpus, self.types, self.tagger, self.pos, runtime)
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """Return the signature, which says if gold edits were typed anew."""
+        """Return the signature, which says whether gold edits were retyped."""
         made = super().signature(corpus, runtime)
         if not is_retyped(corpus, self.types, self.tagger):
             return made
@@ -326,7 +326,7 @@ class TypedEditMetric(EditMetric):
 
 
 _Correction = tuple[int, Edits]
-"""Row of the source and all edits: what a judged edit belongs to."""
+"""The correction that a judged edit belongs to: row of the source, and all its edits."""
 
 
 def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[_Correction], IntArray]:
@@ -342,7 +342,7 @@ def words(source: str, edit: Edit) -> str | None:
 
 
 def check_beta(name: str, beta: float) -> None:
-    """Refuse a β that no F-score has.
+    """Refuse a β for which no F-score is defined.
 
     Raises:
         OptionError: it is negative, infinite or not a number.

@@ -43,18 +43,19 @@ class ERRANT(BestReference, TypedEditMetric):
     """F-score over edits extracted and typed by ERRANT (Bryant et al. 2017).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false
-    negatives. With several references the corpus score takes, sentence by sentence, the one that
-    gives the best running F (ties: more TP, fewer FP, fewer FN), the sentence score the best by
-    itself. Edits typed `noop` are no edits; `UNK` ones count for detection only.
+    negatives. With several references, each sentence uses, for the corpus score, the reference with
+    the best running F (ties: more TP, fewer FP, fewer FN), and for the sentence score, the one that
+    is best for that sentence. Edits typed `noop` do not count; those typed `UNK` count for
+    detection only.
 
     Attributes:
-        mode: `correction` compares span and correction, `span` and `token` detection only (an
-            insertion then belongs to the token on its right).
+        mode: `correction` compares span and correction; `span` and `token` compare detection only
+            (an insertion then belongs to the token on its right).
         beta: weight of recall.
         compat: `official` follows two habits of the official scorer: F is rounded to 4 digits
             before references are compared, and edits repeated at one place count repeatedly.
         valid: verdicts on edits, from a file or from a judge, `edit-verdict[option=value,...]`:
-            false positives that they call valid count as true positives.
+            false positives that the verdicts call valid count as true positives.
     """
 
     name: ClassVar[str] = "errant"
@@ -72,7 +73,7 @@ class ERRANT(BestReference, TypedEditMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.valid and edit_judge(self.valid) is None:
-            # A file has verdicts on certain corrections, and none on any other text.
+            # A file has verdicts only on the corrections that were judged.
             object.__setattr__(self, "fixed", True)
 
     @property
@@ -114,33 +115,33 @@ class ERRANT(BestReference, TypedEditMetric):
         return judge.plan_edits(output_cases(corpus, self.edits(corpus, runtime)), runtime)
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, save where verdicts, or types of ready edits, are of the whole corpus."""
+        """Return True, unless verdicts or types of gold edits depend on the whole corpus."""
         return not self.valid and all(version.edits is None for version in corpus.references)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Count TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
+        """Count TP, FP, FN: systems × sentences × references × 3; details have counts by type."""
         return self.join_parts([self.count_part(corpus, runtime)], corpus)
 
     def join_parts(self, parts: Iterable[TypedCounts], corpus: Corpus) -> Statistics:
-        """Return statistics with counts by type, under references chosen in the run of the corpus.
+        """Return statistics with counts by type, for references chosen by running scores.
 
         Args:
-            parts: of `count_part`.
-            corpus: the whole.
+            parts: results of `count_part`.
+            corpus: the whole corpus.
         """
         return super().join_parts(self.typed_statistics(parts), corpus)
 
     def count_part(self, corpus: Corpus, runtime: Runtime) -> TypedCounts:
         """Count TP, FP and FN.
 
-        Spans that a grammar checker marks without a suggestion are edits typed `UNK`. Of a
-        checker, details also hold counts by rule: TP, FP, and those of the FP that no reference
-        has (`by_rule`).
+        Spans that a grammar checker marks without a suggestion are edits typed `UNK`. For a
+        checker, details also contain counts by rule (`by_rule`): TP, FP, and the FP that no
+        reference has.
         """
         edits = _with_marks(self.edits(corpus, runtime), corpus)
         columns = [*edits.systems.values(), *edits.references]
-        # Systems that made the same of a source share the edits, which so are looked at once. The
-        # columns hold them all, so that no two have the same id.
+        # Systems with the same correction share its edits, which are then processed only once. The
+        # columns keep all edits alive, so that no two have the same id.
         distinct = {id(line): line for lines in columns for line in lines}
         official = self.compat == "official"
         keys = {n: edit_keys(line, self.mode, repeats=official) for n, line in distinct.items()}
@@ -150,12 +151,12 @@ class ERRANT(BestReference, TypedEditMetric):
         values = np.zeros((len(outputs), len(corpus), len(targets), 3), dtype=np.int32)
         for system, lines in enumerate(outputs):
             for index, reference in enumerate(targets):
-                both = [(id(made), id(gold)) for made, gold in zip(lines, reference, strict=True)]
-                for row, pair in enumerate(both):
+                pairs = [(id(made), id(gold)) for made, gold in zip(lines, reference, strict=True)]
+                for row, pair in enumerate(pairs):
                     if pair not in counts:
                         counts[pair] = count_edits(lines[row], reference[row])
-                if both:
-                    values[system, :, index] = [counts[pair] for pair in both]
+                if pairs:
+                    values[system, :, index] = [counts[pair] for pair in pairs]
         by_pair: dict[tuple[int, int], Types] = {}
 
         def types_at(system: int, row: int, reference: int) -> Types:
@@ -196,7 +197,7 @@ class ERRANT(BestReference, TypedEditMetric):
                     types[kind, 1] -= 1
             return types
 
-        # Both are counted under the references that the new counts choose.
+        # Counts without and with verdicts are compared under the references that the latter choose.
         _, chosen = self.chosen_in_run(values + moved)
         without = self.corpus_scores(Statistics(values)).score
         scores = self.corpus_scores(Statistics(values + moved)).score
@@ -230,10 +231,10 @@ class ERRANT(BestReference, TypedEditMetric):
         targets: Sequence[Sequence[Edited[_Key]]],
         chosen: IntArray,
     ) -> dict[str, dict[str, dict[str, list[int]]]]:
-        """Return counts of each checker's edits by the rule behind them, under references chosen.
+        """Return counts of each checker's edits by the rule behind them, for references chosen.
 
-        An edit belongs to the mark next to it: extraction may divide what a rule replaces, and
-        put an insertion or a deletion beside it.
+        An edit belongs to the nearest mark: extraction may divide the text that a rule replaces,
+        and place an insertion or a deletion next to it.
         """
         by_system: dict[str, dict[str, list[int]]] = {}
         for system, (name, version) in enumerate(corpus.systems.items()):
@@ -261,7 +262,7 @@ class ERRANT(BestReference, TypedEditMetric):
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return 1 for an edit of the reference (`mode=token`: the share of its tokens), else 0.
 
-        The references alone decide: `valid` is not read.
+        Only the references count: `valid` is ignored.
         """
         references = [
             [edit_keys(line, self.mode) for line in lines]
@@ -278,26 +279,26 @@ class ERRANT(BestReference, TypedEditMetric):
             keys = edit_keys([case.edit], self.mode)
             for index, lines in enumerate(references):
                 credit[number, index] = np.mean([key in lines[case.row] for key in keys])
-        note = f"{self.name}: credit of single edits rests on the references alone, not on `valid`"
+        note = f"{self.name}: credit of single edits depends on the references only, not on `valid`"
         return self.credited(credit, counts, place, (note,) if self.valid else ())
 
     def explain(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
     ) -> Explanation:
-        """Label each edit as hit, wrong (the reference edits it otherwise), over or under.
+        """Label each edit as hit, wrong (the reference has another edit there), over or under.
 
         Raises:
-            OptionError: `valid` is set, which one sentence out of its corpus cannot have.
+            OptionError: `valid` is set, whose verdicts belong to a whole corpus.
         """
         if self.valid:
             raise OptionError(
-                f"{self.name}: `explain` compares with the references alone; leave out valid="
+                f"{self.name}: `explain` compares with the references only; leave out valid="
             )
         proposed = {(e.start, e.end, e.correction): e for e in counted_edits(hypothesis)}
         gold = {(e.start, e.end, e.correction): e for e in counted_edits(reference)}
         rows = []
         for key, edit in proposed.items():
-            # An edit that touches one of the reference corrects its error wrongly, and is not
+            # An edit that touches a reference edit corrects a real error wrongly: it is not
             # needless.
             near = [edit_label(other) for other in gold.values() if _touch(edit, other)]
             verdict = "hit" if key in gold else "wrong" if near else "over"
@@ -324,7 +325,7 @@ class SentenceERRANT(SentenceMean, ERRANT):
 
 
 def _with_marks(edits: CorpusEdits, corpus: Corpus) -> CorpusEdits:
-    """Return edits with the spans that a checker marks and does not correct."""
+    """Return edits together with the spans that a checker marks but does not correct."""
     systems = dict(edits.systems)
     for name, version in corpus.systems.items():
         if version.marks is not None:
@@ -336,8 +337,8 @@ def _with_marks(edits: CorpusEdits, corpus: Corpus) -> CorpusEdits:
 
 
 def _nearest(edit: Edit, marks: Sequence[Mark]) -> Mark:
-    """Return the mark that an edit touches, or is least far from; of equal ones the first."""
-    # An edit typed `UNK` is a mark without a suggestion, any other comes from one that has it.
+    """Return the mark that is nearest to an edit; the first if several are."""
+    # An edit typed `UNK` is a mark without a suggestion, any other comes from a mark with one.
     of_kind = [mark for mark in marks if mark.corrected == (edit.type != "UNK")]
     return min(of_kind, key=lambda mark: max(mark.start - edit.end, edit.start - mark.end, 0))
 
@@ -348,8 +349,8 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
     Args:
         edits: one annotator's or system's edits.
         mode: a mode of `ERRANT`.
-        repeats: keep every type of edits with equal keys, so that each counts; otherwise the
-            first stands for all.
+        repeats: keep the types of all edits with equal keys, so that each counts; otherwise only
+            the first counts.
     """
     keys: dict[_Key, list[str]] = {}
     for edit in counted_edits(edits, unknown=mode != "correction"):

@@ -1,4 +1,4 @@
-"""GLEU: n-gram precision against the references, less the source n-grams that should be gone."""
+"""GLEU: n-gram precision against the references, minus source n-grams that should be corrected."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from gecjury.stats.counts import ratio
 Choices = Literal["seeded", "script", "script2"]
 
 _Chooser = Callable[[int], NDArray[np.int16]]
-"""From the number of sentences that come next to choices of their references, draws × sentences."""
+"""Takes the number of the next sentences and returns their references, draws × sentences."""
 
 # Choices of references held at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
-_CACHED = 500_000  # of them multiplied at once, so that they stay in the processor's cache
+_CACHED = 500_000  # choices multiplied at once, so that they stay in the processor's cache
 
-# Choices over which scores of resampled corpora are averaged: so many that all sentences together
-# are given this number of references, or this many choices, but each reference once.
+# Scores of resampled corpora are averaged over so many choices that all sentences together get
+# `_CHOSEN` references, but over no more than `_MOST_CHOICES`; each reference is used at least once.
 _CHOSEN = 3_000
 _MOST_CHOICES = 100
 
 _MOST_DRAWS = 1_000_000
-_MOST_GENERATORS = 100_000  # one a draw, of 2.5 kB each, where the script's choices are made
+_MOST_GENERATORS = 100_000  # one per draw, 2.5 kB each, for the script's choices
 
 
 def _seeded(seed: int, repeats: int, references: int) -> _Chooser:
@@ -43,7 +43,7 @@ def _seeded(seed: int, repeats: int, references: int) -> _Chooser:
 
 
 def _of_the_script(sizes: tuple[int, int], draw: Callable[[random.Random, int], int]) -> _Chooser:
-    """Return a chooser as the authors' script has it, which is seeded anew for every draw."""
+    """Return the chooser of the authors' script, which seeds a generator for every draw."""
     repeats, references = sizes
     generators = [random.Random(101 * number) for number in range(repeats)]
     return lambda count: np.array(
@@ -51,8 +51,8 @@ def _of_the_script(sizes: tuple[int, int], draw: Callable[[random.Random, int], 
     )
 
 
-# By choices from the seed and the numbers of choices and of references. `randrange` draws as the
-# script's `randint` does; that of Python 2 was the whole part of a random fraction.
+# Functions from the seed and the numbers of draws and references to a chooser. `randrange` draws
+# like the script's `randint`; in Python 2 that was `int(random() * n)`.
 _CHOOSERS: Mapping[Choices, Callable[[int, int, int], _Chooser]] = {
     "seeded": _seeded,
     "script": lambda _, *sizes: _of_the_script(sizes, random.Random.randrange),
@@ -66,23 +66,23 @@ class GLEU(Scorer):
 
     Range 0 to 1, higher is better: exp(min(0, 1 − r/c)) times the geometric mean of
     p_n = (TK + TI − UD) / (number of the hypothesis' n-grams), in GREEN's terms (Koyama et al.
-    2024, figure 5); r and c are the lengths of reference and hypothesis. With several references
-    the corpus score is the mean over `draws` random choices of one reference a sentence, an
-    estimate of the mean over all combinations of references, the sentence score the mean over all
+    2024, figure 5); r and c are the lengths of reference and hypothesis. With several references,
+    the corpus score is the mean over `draws` random choices of one reference per sentence, which
+    estimates the mean over all combinations of references; the sentence score is the mean over all
     references. A sum below 0 counts as 0, any p_n of 0 makes the
     score 0 (there is no smoothing), an order in which the hypothesis has no n-grams has p_n = 1,
     and an empty hypothesis has length 1.
 
     Attributes:
         n: longest n-gram.
-        unit: `word`, `char` (blanks at the ends of a text are left out), or `line`: the
-            characters of the line as it stands.
-        draws: choices of references averaged for the corpus score.
-        seed: of the choices.
-        choices: `seeded` by `seed`; `script` makes the authors' script's own, whose generator is
-            seeded with 101·j for the j-th choice, as Python 3 draws them (gec-metrics does the
-            same), `script2` as Python 2 does, for which it was written. Resampled and permuted
-            corpora always choose by `seed`, see `by_choice`.
+        unit: `word`, `char` (white space at the ends of a text is left out), or `line` (all
+            characters of the line).
+        draws: random choices of references that the corpus score averages over.
+        seed: seed of the choices.
+        choices: `seeded` draws with `seed`; `script` repeats the choices of the authors' script,
+            which seeds its generator with 101·j for the j-th choice, as Python 3 draws them
+            (gec-metrics does the same), `script2` as Python 2 draws them, for which the script was
+            written. Resampled and permuted corpora always use `seed`, see `by_choice`.
     """
 
     name: ClassVar[str] = "gleu"
@@ -91,7 +91,7 @@ class GLEU(Scorer):
     paper: ClassVar[str] = "Napoles et al. 2015, 2016"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
 
-    # Whether an n-gram of the source is penalised only where the reference has it not at all.
+    # True if an n-gram of the source is penalised only where the reference lacks it entirely.
     _absent_only: ClassVar[bool] = False
 
     n: int = 4
@@ -130,7 +130,7 @@ class GLEU(Scorer):
         return Statistics(values)
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is counted by itself."""
+        """Return True, since every sentence is counted separately."""
         return True
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
@@ -138,11 +138,11 @@ class GLEU(Scorer):
         return Scores(self._sentence(statistics.values).mean(axis=2))
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Return the mean over choices of one reference a sentence, the same for all systems.
+        """Return the mean over choices of one reference per sentence, the same for all systems.
 
-        The corpus takes the mean over `draws` random choices. Resampled corpora take the mean over
-        the few choices of `by_choice`, shifted so that a resample with every sentence once has the
-        score of the corpus.
+        The score of the corpus is the mean over `draws` random choices. The scores of resampled
+        corpora are means over the few choices of `by_choice`, shifted so that a resample with every
+        sentence once has the score of the corpus.
         """
         values = statistics.values
         single = values.shape[2] == 1
@@ -152,7 +152,7 @@ class GLEU(Scorer):
         weights = draw_weights(draws, values.shape[1])
         if single:
             return Scores(self._sum_scores(values[:, :, 0], weights))
-        # Differences from the corpus itself: what few choices miss is the same in both.
+        # Differences from the corpus itself: the error of few choices is the same in both.
         gains = [
             self._sum_scores(choice.values[:, :, 0], weights)
             - self._sum_scores(choice.values[:, :, 0])
@@ -161,13 +161,13 @@ class GLEU(Scorer):
         return Scores(np.clip(whole + sum(gains) / len(gains), 0.0, 1.0))
 
     def by_choice(self, statistics: Statistics) -> Iterator[Statistics]:
-        """Yield the statistics under a few choices of one reference a sentence.
+        """Yield the statistics under a few choices of one reference per sentence.
 
-        A choice gives every sentence a random reference; over as many choices as there are
-        references a sentence has each of them once. The mean of the summed statistics is therefore
-        their mean over all combinations of references, and choosing adds no noise to the scores to
-        first order. What it adds to second order grows as sentences become fewer, and so do the
-        choices.
+        Each choice gives every sentence a random reference; within as many choices as there are
+        references, a sentence gets each of them once. The mean of the summed statistics is
+        therefore their mean over all combinations of references, and the choices add no noise to
+        the scores to first order. The second-order noise is larger for smaller corpora, which
+        therefore get more choices.
         """
         values = statistics.values
         lines, references = values.shape[1:3]
@@ -188,8 +188,8 @@ class GLEU(Scorer):
             first = part[:, :, 0].reshape(len(part), -1)
             sums += first.sum(axis=0, dtype=np.int64)
             for reference in range(1, references):
-                # The others by what they change of the first. Whole numbers, of which floats of
-                # 32 bits hold those below 2^24: the sums are the same to the last bit.
+                # Other references are added as differences from the first. These are whole
+                # numbers, which 32-bit floats represent exactly below 2^24: no sum is rounded.
                 change = part[:, :, reference].reshape(len(part), -1) - first
                 exact = np.abs(change).sum(axis=0, dtype=np.int64).max(initial=0) < 1 << 24
                 dtype = np.float32 if exact else np.float64
@@ -207,7 +207,7 @@ class GLEU(Scorer):
 
         Args:
             values: systems × sentences × (2 + 2n).
-            weights: B × sentences, how often each stands in each resampled corpus.
+            weights: B × sentences, how often each occurs in each resampled corpus.
         """
         systems, count, width = values.shape
         if weights is None:
@@ -242,11 +242,11 @@ class GLEU(Scorer):
 class OfficialGLEU(GLEU):
     r"""GLEU as the authors' script computes it, for comparison with published tables.
 
-    Range 0 to 1, higher is better. Differs from `gleu`: an n-gram that stands in both source and
+    Range 0 to 1, higher is better. Differs from `gleu`: an n-gram that occurs in both source and
     reference is never penalised, whatever its counts; numerators are floored at 0 for each
-    sentence and order; in sentence scores every statistic of 0 becomes 1. The random choice of
-    references is this package's unless `choices` says otherwise, so corpus scores agree with the
-    script's to its draws' noise.
+    sentence and order; in sentence scores every statistic of 0 becomes 1. References are drawn by
+    this package's generator unless `choices` says otherwise, so corpus scores agree with the
+    script's up to the noise of its draws.
     """
 
     name: ClassVar[str] = "gleu-official"

@@ -24,18 +24,18 @@ _CELLS = 100_000  # counts compared at once, so that temporary arrays stay small
 
 @dataclass(frozen=True)
 class GREEN(Scorer):
-    """N-gram F-score over insertions, deletions and what was kept (Koyama et al. 2024).
+    """N-gram F-score over insertions, deletions and kept n-grams (Koyama et al. 2024).
 
     Range 0 to 1, higher is better. Precision and recall are geometric means over the orders 1 to
-    n of corpus sums, F weighs recall `beta` times as much. Several references: the one with the
-    best sentence score, equal ones compared by their scores at order n−1, n−2, …, then the first.
-    A sentence in which no text has n-grams of some order scores 0, as in the authors'
-    implementation (gec-metrics gives it 1).
+    n, computed from corpus sums; F weighs recall `beta` times as much. With several references,
+    each sentence uses the one with the best sentence score; ties are broken by the scores up to
+    order n−1, n−2, …, then in favour of the first. A sentence in which no text has n-grams of some
+    order scores 0, as in the authors' implementation (gec-metrics gives it 1).
 
     Attributes:
-        n: longest n-gram; the paper takes 4 for words, 6 for characters, which are the defaults.
-        unit: `word`, `char` (blanks at the ends of a text are left out), or `line`: the
-            characters of the line as it stands, as the authors' program counts them.
+        n: longest n-gram; the default is the paper's, 4 for words and 6 for characters.
+        unit: `word`, `char` (white space at the ends of a text is left out), or `line` (all
+            characters of the line, as the authors' program counts them).
         beta: weight of recall; 2.0 suits several data sets (paper, appendix A.2).
     """
 
@@ -74,13 +74,13 @@ class GREEN(Scorer):
         values = np.empty((*o.rh.shape, 3), dtype=np.int32)
         # TI + TD + TK, with TD = s − sr − sh + srh.
         values[..., 0] = o.rh + o.s[None, :, None] - sr - sh + o.srh
-        # OI + OD, and UI + UD, likewise in terms of the intersections.
+        # OI + OD, and UI + UD, also in terms of the intersections.
         values[..., 1] = h - sh - o.rh + sr
         values[..., 2] = r - sr - o.rh + sh
         return Statistics(values)
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is counted by itself."""
+        """Return True, since every sentence is counted separately."""
         return True
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
@@ -128,17 +128,17 @@ class GREEN(Scorer):
 
     def _best(self, values: IntArray) -> IntArray:
         """Return the index of each sentence's best reference, systems × sentences."""
-        # Equal fractions multiplied in another order differ in the last bit: a tie all the same.
+        # Equal fractions multiplied in another order may differ in the last bit: still a tie.
         scores = self._scores(values).score.round(_TIE_DIGITS)
         best: IntArray = scores.argmax(axis=2)
         level = scores == scores.max(axis=2, keepdims=True)
-        # Equal references with equal counts are interchangeable: only the others are compared.
+        # Tied references with equal counts are interchangeable: only the others are compared.
         first = np.take_along_axis(values, best[:, :, None, None, None], axis=2)
         differs = (values != first).any(axis=(3, 4))
         tied = np.nonzero((level & differs).any(axis=2))
         candidates, counts = level[tied], values[tied]
-        # Orders are compared from the longest down, so that a reference in which only the long
-        # n-grams miss beats one in which the short ones miss as well.
+        # Orders are compared from the longest down, so that a reference for which only long
+        # n-grams are missed beats one for which short ones are missed as well.
         for order in range(values.shape[3] - 1, 0, -1):
             shorter = self._scores(counts[:, :, :order]).score.round(_TIE_DIGITS)
             shorter[~candidates] = -1.0

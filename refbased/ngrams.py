@@ -1,7 +1,7 @@
 """Counting n-grams shared by source, hypothesis and reference, for all sentences at once.
 
 Every n-gram statistic of GREEN and GLEU follows from the sizes of seven multiset intersections,
-so these are all that is counted. With s, r, h the multiplicities of an n-gram in source,
+so only these are counted. With s, r, h the multiplicities of an n-gram in source,
 reference and hypothesis (Koyama et al. 2024, table 1):
 
     TK = min(s,r,h)                   OD = min(s,r) − TK           UD = min(s,h) − TK
@@ -24,25 +24,26 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.runtime import Runtime
 
 Unit = Literal["word", "char", "line"]
-"""Words; characters, those of white space at the ends left out; characters of the line as it is."""
+"""Words; characters without white space at the ends of a text; all characters of the line."""
 
-# Tokens counted together, of words by a guess from the characters: large enough that array work
-# outweighs Python's, small enough that a million sentences need no more memory than a thousand.
+# Tokens counted together (the number of words is estimated from the characters): large enough that
+# array work outweighs Python's, small enough that a million sentences need no more memory than a
+# thousand.
 _CHUNK_TOKENS = 1 << 16
-_WORD = 5  # characters of a word
+_WORD = 5  # estimated characters per word
 _KEPT = 31 << 20  # bytes of the largest block that glibc learns from; it ignores 32 MB or more
-# Possible codes up to which they are looked up in a table (64 MB); more are sorted.
+# Up to this many possible codes are looked up in a table (64 MB); more are sorted.
 _CELLS = 1 << 24
 
-# Bytes after the end of a word within eight of it, by the number of its bytes there: ones, which no
-# byte of UTF-8 consists of, so that words with zeros in them are told apart as well.
+# Bits set in the bytes after the end of a word within a group of eight, by the number of its bytes
+# in the group: UTF-8 has no byte of ones only, so words that contain zero bytes stay distinct, too.
 _PADDING = np.array([2**64 - 2 ** (8 * size) for size in range(9)], np.uint64)
-# No UTF-8 either: the second key of a long word, whose first key is a number.
+# Not UTF-8 either: the second key of a long word, whose first key is a number.
 _NUMBERED = np.uint64(0xFEFEFEFEFEFEFEFE)
-# Odd factors of random bits that spread keys over the table.
+# Odd factors of random bits, which spread keys over the table.
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)
 
-# White space outside ASCII by its bytes in UTF-8, blanks × bytes: that of two bytes, that of three.
+# UTF-8 bytes of white space outside ASCII, blanks × bytes: characters of two bytes, then of three.
 _WIDE_BLANKS = [
     np.array([list(chr(code).encode()) for code in codes if chr(code).isspace()], np.uint8)
     for codes in (range(0x80, 0x800), range(0x800, 0xD800))
@@ -55,9 +56,9 @@ class _Chunk:
 
     Attributes:
         start: the first sentence.
-        texts: of each sentence source, references, then distinct hypotheses.
+        texts: source, references and distinct hypotheses of each sentence, in this order.
         per_row: number of texts of each sentence.
-        slots: systems × sentences, where each system's hypothesis stands among the distinct ones.
+        slots: systems × sentences, index of each system's hypothesis among the distinct ones.
     """
 
     start: int
@@ -78,7 +79,7 @@ class Overlaps:
         sr: R × N × n. sh: S × N × n.
         rh: S × N × R × n. srh: S × N × R × n.
         sh_not_r: S × N × R × n, min(s, h) over the n-grams that the reference lacks entirely;
-            None unless asked for.
+            None unless requested.
     """
 
     s: Int32Array
@@ -108,10 +109,10 @@ def count_overlaps(
         hypotheses: S lists of N sentences.
         references: R lists of N sentences.
         order: longest n-gram.
-        unit: `word` (tokens by any Unicode white space) or `char` (characters, inner spaces
-            included, outer white space not), or `line` (outer white space, too).
+        unit: `word` (tokens between any Unicode white space), `char` (characters with inner spaces
+            but without outer white space), or `line` (characters with outer white space).
         absent: also count `sh_not_r`.
-        advance: told how many sentences are done.
+        advance: called with the number of sentences done since the last call.
 
     Returns:
         See `Overlaps`. Cost grows linearly with the text; equal hypotheses of a sentence are
@@ -122,7 +123,7 @@ def count_overlaps(
     def zeros(*shape: int) -> Int32Array:
         return np.zeros((*shape, order), dtype=np.int32)
 
-    # All arrays are made at once and filled in place: runs of sentences bound what else is held.
+    # All arrays are allocated at once and filled in place; other memory is bounded by the chunks.
     result = Overlaps(
         zeros(count),
         zeros(refs, count),
@@ -133,8 +134,8 @@ def count_overlaps(
         zeros(systems, count, refs),
         zeros(systems, count, refs) if absent else None,
     )
-    # Once a block of some size was freed, glibc keeps as much freed memory for the next request.
-    # Otherwise the system hands out the same pages anew for every run, which takes time.
+    # After freeing a block of some size, glibc keeps as much freed memory for the next request.
+    # Otherwise it would request the same pages from the system for every chunk, which takes time.
     np.empty(_KEPT, np.uint8)
     table = _Table()
     most = _CHUNK_TOKENS * (_WORD if unit == "word" else 1)
@@ -147,7 +148,7 @@ def count_overlaps(
 def corpus_overlaps(
     corpus: Corpus, order: int, unit: str, name: str, runtime: Runtime, *, absent: bool = False
 ) -> Overlaps:
-    """Count the overlaps of a corpus for a metric, and tell how far the count is."""
+    """Count the overlaps of a corpus for a metric, and report the progress."""
     with runtime.progress.task(f"{name}: n-grams", len(corpus)) as bar:
         return count_overlaps(
             corpus.sources,
@@ -173,7 +174,7 @@ def _chunks(
     others, systems, start = 1 + len(references), len(hypotheses), 0
     while start < len(sources):
         before = ends[start - 1] if start else 0
-        # The sentence that fills a run closes it.
+        # The sentence that fills a run ends it.
         stop = int(np.searchsorted(ends, before + most)) + 1
         rows = list(zip(*(column[start:stop] for column in columns), strict=True))
         if systems < 2:
@@ -196,20 +197,20 @@ def _chunks(
 
 
 def _words(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
-    """Return two keys of each word, both equal for equal words alone, and the words of each text.
+    """Return two keys of each word, both equal only for equal words, and each text's word count.
 
-    Words are what `str.split` gives. Their bytes are compared eight at a time, as no string is made
-    of them; the few of more than 16 bytes are numbered one by one.
+    Words are those of `str.split`. Their bytes are compared eight at a time, without creating a
+    string for each word; the few words of more than 16 bytes are numbered one by one.
     """
     joined = "\n".join(texts).encode("utf-8", "surrogatepass")
     data = b"\n%b\n%b" % (joined, bytes(16))
     letters = np.frombuffer(data, np.uint8)[:-16]
-    # 9 to 13 and 28 to 32; what is less wraps around to more.
+    # 9 to 13 and 28 to 32; smaller codes wrap around to larger ones.
     white = (letters - np.uint8(9) < 5) | (letters - np.uint8(28) < 5)
     _mark_wide_blanks(white, letters)
     parts = np.flatnonzero(white)
     line_ends = np.flatnonzero(letters.take(parts) == 10)
-    if len(line_ends) > len(texts) + 1:  # a text has line ends of its own
+    if len(line_ends) > len(texts) + 1:  # a text itself contains line ends
         return _words([" ".join(text.split()) for text in texts])
     gaps = np.diff(parts)
     filled = gaps > 1
@@ -217,7 +218,7 @@ def _words(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
     places = np.flatnonzero(filled)
     sizes, starts = gaps.take(places) - 1, parts.take(places) + 1
 
-    # Eight bytes from every byte on.
+    # The eight bytes that begin at each byte.
     eights = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
     first = eights.take(starts) | _PADDING.take(np.minimum(sizes, 8))
     second = np.full(len(first), _PADDING[0])
@@ -232,7 +233,7 @@ def _words(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
 
 
 def _mark_wide_blanks(white: BoolArray, letters: NDArray[np.uint8]) -> None:
-    """Mark the bytes of white space outside ASCII, as `str.split` knows it."""
+    """Mark the bytes of white space outside ASCII, as `str.split` defines it."""
     leads = np.flatnonzero(letters >= 0xC2)
     for blanks in _WIDE_BLANKS:
         places = leads[:, None] + np.arange(blanks.shape[1])
@@ -242,7 +243,7 @@ def _mark_wide_blanks(white: BoolArray, letters: NDArray[np.uint8]) -> None:
 
 
 def _characters(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
-    """Return a key of each character, and how many each text has."""
+    """Return a key of each character, and the number of characters of each text."""
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
     return [codes.astype(np.uint64)], np.fromiter(map(len, texts), np.int64, len(texts))
 
@@ -252,8 +253,8 @@ def _count_chunk(
 ) -> None:
     """Fill in the counts of a run of sentences.
 
-    An n-gram of a sentence gets the number of its distinct (n−1)-gram and last token, so numbers
-    stay dense and exact for any order, and those of one sentence stay together.
+    The n-grams of a sentence are numbered by their (n−1)-gram and last token, so numbers stay dense
+    and exact for any order, and those of one sentence stay together.
     """
     per_row, texts = chunk.per_row, chunk.texts
     if unit == "word":
@@ -270,7 +271,7 @@ def _count_chunk(
     slot = np.repeat(np.arange(len(lengths)) - first_text[row_of_text], lengths)
     ends = np.cumsum(lengths)
     row_starts = (ends - lengths)[first_text]
-    # Tokens that begin no n-gram of the order, since their text ends before. Taking them out of all
+    # Tokens that begin no n-gram of the order, since their text ends before. Removing them from all
     # arrays would cost more than counting them for a text that does not exist (slot `width`). They
     # get the number of an n-gram of their own sentence, so that its numbers stay together.
     late = np.empty(0, dtype=np.int64)
@@ -280,7 +281,7 @@ def _count_chunk(
     kinds = last = distinct_of = np.empty(0, dtype=np.int64)
     for n in range(order if len(grams) else 0):
         if n:
-            # Codes of the n-grams that begin with the same (n−1)-gram lie side by side.
+            # Codes of n-grams that begin with the same (n−1)-gram are adjacent.
             spans = np.repeat(kinds, distinct_of)
             code_ends = np.cumsum(spans)
             begin = code_ends - spans
@@ -307,7 +308,7 @@ def _count_chunk(
         result.sr[:, places, n] = sr
         result.sh[:, places, n] = sh[chosen, column]
         for array, sums in zip((result.rh, result.srh, result.sh_not_r), by_pair, strict=False):
-            assert array is not None  # where it is, `_minima` gives no sums for it
+            assert array is not None  # `_minima` yields nothing for a missing array
             array[..., n][:, places] = sums[:, chosen, column].transpose(1, 2, 0)
 
     rows = slice(chunk.start, chunk.start + count)
@@ -327,7 +328,7 @@ def _minima(counts: Int32Array, refs: int, *, absent: bool) -> Iterator[Int32Arr
 
     Yields:
         Source and reference, R × n-grams; source and hypothesis, H × n-grams; reference and
-        hypothesis, R × H × n-grams; all three, and `absent`, likewise.
+        hypothesis, R × H × n-grams; all three, and `absent`, of the same shape.
     """
     source, references, hypotheses = counts[0], counts[1 : 1 + refs, None], counts[1 + refs :]
     shared = np.minimum(hypotheses, source)
@@ -341,22 +342,22 @@ def _minima(counts: Int32Array, refs: int, *, absent: bool) -> Iterator[Int32Arr
 
 @dataclass
 class _Table:
-    """Memory that codes are looked up in, kept from run to run."""
+    """A table for looking up codes, whose memory is reused from run to run."""
 
     cells: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
 
     def numbered(self, codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
         """Number the distinct codes.
 
-        Numbers ascend with the code, or with the place of one of each code. Where codes of a
-        sentence lie side by side, so do their numbers.
+        Numbers ascend with the code, or with the place of one element of each code. If the codes
+        of a sentence are adjacent, so are their numbers.
 
         Args:
             codes: from 0 to `size`, exclusive.
             size: number of possible codes.
 
         Returns:
-            The number of each code, and the place of one code of each number.
+            The number of each code, and the place of one element of each number.
         """
         if size > max(_CELLS, len(codes)):
             _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
@@ -364,28 +365,28 @@ class _Table:
         return _ranked(self._one_of_each(codes, size))
 
     def numbered_keys(self, keys: Sequence[UInt64Array]) -> tuple[IntArray, IntArray]:
-        """Number what has the same keys, by the place of one of each.
+        """Number elements by their keys, in the order of the place of one element of each number.
 
         Args:
-            keys: several of equal length; any numbers.
+            keys: several arrays of equal length, with any values.
 
         Returns:
-            As `numbered`.
+            As in `numbered`.
         """
         return _ranked(self._alike(keys, len(_FACTORS)))
 
     def _alike(self, keys: Sequence[UInt64Array], rounds: int) -> IntArray:
-        """Return for each element the place of one with the same keys, the same for all of these.
+        """Return for each element the place of one with the same keys, the same place for all.
 
         Args:
-            keys: as of `numbered_keys`.
-            rounds: how often those that met others in a cell are tried anew before they are sorted.
+            keys: as in `numbered_keys`.
+            rounds: how often elements that share a cell are tried again before they are sorted.
         """
         if not rounds:
             several = np.stack(keys, axis=1)
             _, firsts, kinds = np.unique(several, axis=0, return_index=True, return_inverse=True)
             return firsts[kinds.reshape(-1)]
-        # With sixteen times as many cells as elements, few meet another there.
+        # With sixteen times as many cells as elements, few elements share a cell.
         bits = max(18, len(keys[0]).bit_length() + 4)
         mixed = keys[0]
         for key, factor in zip(keys[1:], _FACTORS[1:], strict=False):
@@ -395,25 +396,25 @@ class _Table:
         differs = np.zeros(len(places), np.bool_)
         for key in keys:
             differs |= key != key.take(places)
-        met = np.flatnonzero(differs)
-        if len(met):
-            places[met] = met[self._alike([key[met] for key in keys], rounds - 1)]
+        collided = np.flatnonzero(differs)
+        if len(collided):
+            places[collided] = collided[self._alike([key[collided] for key in keys], rounds - 1)]
         return places
 
     def _one_of_each(self, codes: IntArray, size: int) -> IntArray:
-        """Return for each code the place of one that equals it, the same for all of these."""
+        """Return for each code the place of one that equals it, the same place for all of them."""
         if size > len(self.cells):
             self.cells = np.empty(size, np.int32)
-        # Of equal codes the table keeps one; cells that nothing was written to are never read.
+        # The table keeps one of several equal codes; cells that were not written are never read.
         self.cells[codes] = np.arange(len(codes), dtype=np.int32)
         return self.cells.take(codes).astype(np.int64)
 
 
 def _ranked(places: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rank of each place among the distinct ones, and these, ascending.
+    """Return the rank of each place among the distinct ones, and the distinct ones, ascending.
 
     Args:
-        places: such that each of them stands at its own place.
+        places: an array that contains each of its values at the index of that value.
     """
     firsts = np.flatnonzero(places == np.arange(len(places)))
     ranks = np.empty(len(places), np.int64)

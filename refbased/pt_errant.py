@@ -27,16 +27,16 @@ from gecjury.scoring.scores import Statistics
 class PTERRANT(ModelWeighted, TypedEditMetric):
     """F-score over weighted edits (Gong et al. 2022).
 
-    An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, or BARTScore's change
-    likewise. Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1
-    without false negatives. Several references: as for ERRANT, both in a sentence and over the
-    corpus.
+    The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|, or the same
+    difference of BARTScore. Range 0 to 1, higher is better. Precision is 1 without false positives,
+    recall 1 without false negatives. Several references are handled as in ERRANT, both for a
+    sentence and for the corpus.
 
     Attributes:
         beta: weight of recall.
-        dtype: numbers that BERTScore's encoder computes with: `bfloat16` is several times as fast
-            on processors that have it and less exact, `float16` is for GPUs;
-            `float32-onednn` differs in the last bits alone, and is faster on AMD's processors.
+        dtype: precision in which BERTScore's encoder computes: `bfloat16` is several times as fast
+            on processors that support it but less exact, `float16` is for GPUs,
+            `float32-onednn` differs only in the last bits and is faster on AMD processors.
     """
 
     name: ClassVar[str] = "pt-errant"
@@ -64,7 +64,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
         for system, lines in enumerate(outputs):
             for row, kinds in enumerate(lines):
                 for index, reference in enumerate(references):
-                    # Kept by place: the reference that counts is known only when all sentences are.
+                    # Kept for every reference: which one counts is known only at the end.
                     place = (system, row, index)
                     types[place] = _count(kinds, reference[row], weights.of(row, index))
                     values[place] = _totals(types[place])
@@ -91,7 +91,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
         for number, case in enumerate(cases):
             key = (case.edit.start, case.edit.end, case.edit.correction)
             for index, lines in enumerate(references):
-                # A wrong edit takes as much as the same edit would have given, were it right.
+                # A wrong edit loses as much as it would have earned if it were right.
                 sign = 1.0 if key in lines[case.row] else -1.0
                 credit[number, index] = sign * weights.of(case.row, index)[key]
         return self.credited(credit, counts, place, tuple(notes))

@@ -25,15 +25,17 @@ _Key = tuple[int, int, str]
 class PTM2(ModelWeighted, M2):
     """F0.5 over weighted edits matched to gold M2 edits (Gong et al. 2022).
 
-    An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, where R is the source with
-    the annotator's edits, or BARTScore's change likewise. Correct, proposed and gold weights take
-    the place of M2's counts, so everything else is as for M2: range 0 to 1, higher is better.
+    The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|, where R is
+    the source with the annotator's edits, or the same difference of BARTScore. Sums of the weights
+    of correct, proposed and gold edits replace M2's counts; everything else is as in M2: range 0 to
+    1, higher is better.
 
     Attributes:
-        layer: hidden states BERTScore compares; None for those the bert-score package takes.
-        dtype: numbers that BERTScore's encoder computes with: `bfloat16` is several times as fast
-            on processors that have it and less exact, `float16` is for GPUs;
-            `float32-onednn` differs in the last bits alone, and is faster on AMD's processors.
+        layer: layer whose hidden states BERTScore compares; None for the bert-score package's
+            choice.
+        dtype: precision in which BERTScore's encoder computes: `bfloat16` is several times as fast
+            on processors that support it but less exact, `float16` is for GPUs,
+            `float32-onednn` differs only in the last bits and is faster on AMD processors.
     """
 
     name: ClassVar[str] = "pt-m2"
@@ -43,7 +45,7 @@ class PTM2(ModelWeighted, M2):
 
     dtype: DType = "float32"
 
-    # M2's credit counts edits and knows nothing of weights: edits are credited by attribution.
+    # M2's credit counts edits and ignores weights, so edits are credited by attribution.
     credit = Scorer.credit
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -58,7 +60,7 @@ class PTM2(ModelWeighted, M2):
                 [
                     block.text(block.annotators[place])
                     if place < len(block.annotators)
-                    else block.source  # Nobody changed it: the sentence is its own reference.
+                    else block.source  # No such annotator here: the source is the reference.
                     for block in corpus.gold
                 ]
                 for place in range(width)
@@ -69,7 +71,7 @@ class PTM2(ModelWeighted, M2):
         for row in runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus)):
             tokens = corpus.gold[row].source.split()
             for text in dict.fromkeys(texts[row] for texts in lines):
-                # Edits are applied to the source one by one, so insertions stand where they belong.
+                # Edits are applied to the source one by one, so insertions need real positions.
                 edits = extract_system_edits(
                     tokens, text.split(), golds[row], self.unchanged, release=False
                 )
@@ -82,7 +84,7 @@ class PTM2(ModelWeighted, M2):
         values = np.full((len(lines), len(corpus), width, 3), np.nan)
         for row, gold in enumerate(golds):
             for place, wanted in enumerate(gold):
-                # Alternatives of a gold edit are one edit: the first stands for all.
+                # A gold edit with alternatives is one edit: its first alternative gives the weight.
                 weight_of = weights.of(row, place)
                 total = sum(weight_of[_gold_key(edit)] for edit in wanted)
                 for system, texts in enumerate(lines):
@@ -100,5 +102,5 @@ def _key(edit: SystemEdit) -> _Key:
 
 
 def _gold_key(edit: GoldEdit) -> _Key:
-    """Return the key of a gold edit; one with alternatives weighs as its first."""
+    """Return the key of a gold edit; the first of several alternatives gives its weight."""
     return edit.start, edit.end, edit.corrections[0]

@@ -1,8 +1,8 @@
-"""Bounds on running scores that show a reference to be best for a whole range of sums.
+"""Bounds on running scores that prove a reference to be best for a whole range of sums.
 
 A running score is a sum of quotients of sums, Σ U/V. In resampled corpora of the same sentences the
-sums before a sentence differ little: where a reference is ahead over the whole range that they lie
-in, nothing has to be computed for each corpus.
+sums before a sentence differ little: where a reference is ahead over their whole range, nothing has
+to be computed for each corpus.
 
 With p = U/V before a sentence, the score with (u₁, v₁) exceeds that with (u₂, v₂) by the sum of
 
@@ -20,10 +20,10 @@ import numpy as np
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 
 MOST = 4.0
-"""Scores of counts that may be negative above which the short formula is not relied on: what its
-denominator sums may cancel out by then."""
+"""If counts may be negative, the short formula is not relied on for scores above this: the terms of
+its denominator may then nearly cancel out."""
 NOISE = 1e-13
-"""Two ways of computing one score of sums are never that far apart."""
+"""Two ways of computing the same score of sums never differ by this much."""
 _SPREAD = 4.0  # standard deviations about the mean that a range covers
 _RELIED = 1e-6  # share of the first count that a sum must exceed to be surely above 0
 
@@ -35,13 +35,13 @@ class Quotients:
     Attributes:
         tops: Q × K.
         bottoms: Q × K.
-        constant: added.
-        above: F × K, sums that have to be above 0 for the score to be this; none where no count
-            is ever negative.
-        floors: shape (F,), what each of these sums must exceed before a sentence is added, so that
-            it is above 0 with it.
-        digits: to which the score is rounded; None compares it as it is.
-        nothing: added to denominators, so that a quotient of nothing is 0.
+        constant: added to the quotients.
+        above: F × K, weights of sums that must be above 0 for this formula to hold; empty if no
+            count is ever negative.
+        floors: shape (F,), limits that these sums must exceed before a sentence is added, so that
+            they are above 0 after it.
+        digits: decimal places to which the score is rounded; None does not round it.
+        nothing: added to denominators, so that 0/0 becomes 0.
     """
 
     tops: FloatArray
@@ -54,11 +54,11 @@ class Quotients:
 
     @property
     def clear(self) -> float:
-        """By how much a score must be ahead to be so after rounding."""
+        """The lead that a score needs in order to be ahead after rounding as well."""
         return NOISE if self.digits is None else 2 * 10.0**-self.digits
 
     def relied(self, sums: FloatArray) -> BoolArray:
-        """Return True if the score holds for the sums, ... × K, with any one sentence added."""
+        """Return where the formula holds for the sums, ... × K, whichever sentence is added."""
         least = self.floors + _RELIED * sums[..., :1]
         return np.asarray((sums @ self.above.T > least).all(axis=-1))
 
@@ -89,11 +89,12 @@ def find_ranges(
     """Compute ranges over corpora for a stretch of sentences.
 
     Args:
-        sums: before the stretch, corpora × S × K.
-        score: of these sums.
+        sums: sums before the stretch, corpora × S × K.
+        score: the score of these sums.
         reach: least and greatest sum that the stretch adds at any place, 2 × (2Q + F) × S: to
-            the numerators, the denominators, and the sums that have to be above 0.
-        ratios: of the quotients of what single sentences add to both, 2 × Q × S.
+            the numerators, the denominators, and the sums that must be above 0.
+        ratios: least and greatest quotient of what a single sentence adds to numerator and
+            denominator, 2 × Q × S.
     """
     size = len(score.tops)
     parts = np.concatenate([score.tops, score.bottoms, score.above])
@@ -120,7 +121,7 @@ def find_ranges(
             for du in (down[:size], up[:size])
             for dv in (down[size : 2 * size], up[size : 2 * size])
         ]
-        # And a quotient of sums lies between those of its parts.
+        # A quotient of sums also lies between the quotients of its parts.
         between = np.stack([np.minimum(low[:size], ratios[0]), np.maximum(high[:size], ratios[1])])
         lowest = np.maximum(np.minimum.reduce(ends), between[0])
         highest = np.minimum(np.maximum.reduce(ends), between[1])
@@ -141,11 +142,11 @@ def surely_best(
 
     Args:
         ranges: ranges before the sentences.
-        system: of each of A sentences of a system, shape (A,).
+        system: the system of each of A open choices, shape (A,).
         tops: addition of each of R references to the numerators, Q × R × A; −∞ if it may not
             be chosen.
         bottoms: addition to the denominators, Q × R × A.
-        score: the score, in which the best has to be ahead.
+        score: the score by which references are compared.
     """
     (low, high), (least, greatest) = ranges.quotients[..., system], ranges.bottoms[..., system]
     references = tops.shape[1]
@@ -177,19 +178,19 @@ def surely_best(
 def surely_alike(
     ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, score: Quotients
 ) -> BoolArray:
-    """Return where all references have the same rounded score but for the exceptions.
+    """Return where all references have the same rounded score in all corpora but the exceptions.
 
     Args:
-        ranges: argument of `surely_best`, like `system`, `tops` and `bottoms`.
-        system: of each sentence.
-        tops: −∞ for a reference that may not be chosen.
-        bottoms: of each reference.
+        ranges: as in `surely_best`.
+        system: as in `surely_best`.
+        tops: as in `surely_best`.
+        bottoms: as in `surely_best`.
         score: the score, which is rounded.
     """
     assert score.digits is not None
     alike = np.zeros(len(system), dtype=bool)
     grain = 10.0**-score.digits
-    # Few systems have so narrow a range: those that change nothing, or nothing rightly.
+    # Few systems have such a narrow range: those that change nothing or get nothing right.
     wide = ranges.quotients[1] - ranges.quotients[0]
     at = np.flatnonzero(ranges.sound[system] & (wide.sum(axis=0) < grain)[system])
     if not len(at):

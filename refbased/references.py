@@ -1,4 +1,4 @@
-"""Rules that choose a sentence's reference, by itself or in the run of a corpus."""
+"""Rules that choose a sentence's reference, for the sentence alone or by running scores."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gecjury.refbased.ranges import MOST, NOISE, Quotients, find_ranges, surely_
 from gecjury.stats.counts import precision_recall_f
 
 FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
-"""From running sums and a sentence's own counts (both ... × references × K) to keys, compared one
-after another, higher is better."""
+"""Takes running sums and a sentence's own counts (both ... × references × K) and returns keys,
+which are compared one after another, higher is better."""
 
 
 _Weights = tuple[float, ...]
@@ -33,11 +33,12 @@ class QuotientRule:
         keys: the rule itself.
         tops: weights of the K counts in each numerator.
         bottoms: weights of the K counts in each denominator, each 0 or more.
-        digits: decimal places to which the first key is rounded; None compares it as it is.
-        constant: term added to the quotients, of which one of nothing is 0, while no count is
-            negative; None: the key is one quotient, an F-score, and 1 where nothing is counted.
-        above: if counts may be negative, weights of sums that have to be above 0 for the first key
-            to be this; the first count never is negative.
+        digits: decimal places to which the first key is rounded; None does not round it.
+        constant: term added to the quotients, in which 0/0 counts as 0; no count may then be
+            negative. None: the key is one quotient, an F-score, which is 1 where nothing is
+            counted.
+        above: if counts may be negative, weights of sums that must be above 0 for the first key
+            to have this form; the first count is never negative.
     """
 
     keys: FirstBest
@@ -70,7 +71,7 @@ def best_f(beta: float, digits: int | None = None) -> QuotientRule:
     Args:
         beta: weight of recall.
         digits: decimal places to which F is rounded before it is compared, as the official
-            scorer does with 4; None compares F as it is (to 12 digits, below which it is noise).
+            scorer does with 4; None rounds to 12 digits only, beyond which F is noise.
     """
     places = 12 if digits is None else digits
     square = beta * beta
@@ -83,28 +84,28 @@ def best_f(beta: float, digits: int | None = None) -> QuotientRule:
 
 
 def choose_best(keys: Sequence[FloatArray], usable: NDArray[np.bool_]) -> IntArray:
-    """Return the index along the last axis of the best by the keys in turn, then the first.
+    """Return the index of the best entry along the last axis, by the keys in turn, then the first.
 
     Args:
         keys: arrays of one shape, higher is better.
-        usable: entries that may be chosen; where none may, the result is 0.
+        usable: entries that may be chosen; if there are none, the result is 0.
     """
     mask = usable.copy()
     for key in keys:
         bounded = np.where(mask, key, -np.inf)
-        # The axis is short: column by column numpy is many times as fast as along it.
+        # The axis is short: numpy is many times as fast column by column as along it.
         highest = reduce(np.maximum, (bounded[..., k] for k in range(bounded.shape[-1])))
         mask &= bounded == highest[..., None]
     best: IntArray = np.asarray(mask).argmax(axis=-1)
     return best
 
 
-_CELLS = 32_000  # (corpus, system) pairs handled side by side: what they need stays in the cache
-_NOTHING = 1e-300  # a denominator that makes a quotient of nothing 0
+_CELLS = 32_000  # (corpus, system) pairs handled at once: their data stays in the cache
+_NOTHING = 1e-300  # added to denominators, so that 0/0 becomes 0
 _GRAIN = 64  # sums and products of multiples of 1/64 are exact
 _STRETCH = (8, 64)  # sentences for which ranges are found together, at the beginning and later
-_AT_ONCE = 1 << 15  # sentences of a single corpus
-_SETTLING = 100  # corpora from which on ranges are worth finding
+_AT_ONCE = 1 << 15  # sentences of a single corpus prepared together
+_SETTLING = 100  # number of corpora from which ranges are worth finding
 
 _Ahead = Callable[[int, int], NDArray[np.bool_]]
 
@@ -114,20 +115,20 @@ class _Choices:
     """Settled and open choices of N sentences × S systems.
 
     Attributes:
-        rule: keys to choose by.
-        score: the short formula; None where there is none.
-        settled: N × (S · K), counts where there is no choice, 0 elsewhere.
-        chosen: N × S, the reference where there is no choice; −1 where there is none.
-        place: N × S, where an open choice stands among A; −1 where there is none.
-        counts: A × R × K, counts of the references that an open choice is between.
-        usable: A × R.
-        tops: Q × R × A, what each reference adds to the numerators; −∞ for those not usable.
-        bottoms: Q × R × A, what it adds to the denominators.
+        rule: the rule to choose by.
+        score: the short formula; None if there is none.
+        settled: N × (S · K), counts of settled choices, 0 elsewhere.
+        chosen: N × S, the first reference that may be chosen; −1 if there is none.
+        place: N × S, index of each open choice among A; −1 where the choice is not open.
+        counts: A × R × K, counts of the references in each open choice.
+        usable: A × R, True for references that may be chosen.
+        tops: Q × R × A, amount that each reference adds to the numerators; −∞ if not usable.
+        bottoms: Q × R × A, amount that it adds to the denominators.
         by_later: shape (A,), the reference that the later keys choose.
-        reach: 2 × (3Q + F) × N × S, the least and the most that a sentence adds to the numerators,
-            the denominators and the sums that have to be above 0, and of the quotients of what it
-            adds to both.
-        ranging: True if so much is open that ranges of sums are worth finding.
+        reach: 2 × (3Q + F) × N × S, the least and the greatest amount that a sentence adds to the
+            numerators, the denominators and the sums that must be above 0, and the least and the
+            greatest quotient of what it adds to numerator and denominator.
+        ranging: True if ranges of sums are worth finding.
     """
 
     rule: FirstBest
@@ -147,12 +148,12 @@ class _Choices:
 def _prepare(
     values: FloatArray, rule: FirstBest, length: int, before: FloatArray | None = None
 ) -> _Choices:
-    """Settle the choices that are the same in all corpora of so many sentences.
+    """Settle the choices that are the same in all corpora of `length` sentences.
 
     Args:
         values: S × N × R × K.
-        rule: keys to choose by.
-        length: sentences of a corpus.
+        rule: the rule to choose by.
+        length: number of sentences of a corpus.
         before: sums that the sentences are added to; None where there are none.
     """
     cells = values.swapaxes(0, 1)
@@ -174,7 +175,7 @@ def _prepare(
             0.0 if rule.constant is None else _NOTHING,
         )
     ahead = None
-    # Which F is ahead whatever came before is told from these sentences alone.
+    # `_ahead` bounds the sums by these sentences, so there must be no others before them.
     alone = before is None and not signed
     if isinstance(rule, QuotientRule) and rule.constant is None and alone:
         ahead = _ahead(counts, rule, length)
@@ -219,7 +220,7 @@ def _reach(counts: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> F
     extremes = []
     for end, extreme in ((np.inf, np.min), (-np.inf, np.max)):
         sums = np.where(some, extreme(np.where(usable, added, end), axis=2), 0.0)
-        # Nothing added to nothing leaves a quotient as it is.
+        # Adding 0 to numerator and denominator leaves a quotient unchanged.
         none = np.where(tops == 0, end, np.copysign(np.inf, tops))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(bottoms == 0, none, tops / bottoms)
@@ -232,9 +233,10 @@ def _beaten(
 ) -> NDArray[np.bool_]:
     """Return the references that another one beats whatever was counted before.
 
-    Equal counts give equal first keys (with a constant, equal counts of those that have a weight),
-    and a reference that is ahead of another has no lower one; then the later keys must prefer it,
-    too. Where nothing is known of the later keys, all counts are equal, and the first is taken.
+    The winner must have a first key that is never lower, and the later keys must prefer it. A first
+    key is never lower if the reference is ahead, or if the counts are equal (with a constant, those
+    counts that have a weight). If the later keys are unknown, equal counts leave the choice to the
+    order of the references.
     """
     seen, later = np.ones(counts.shape[-1], dtype=bool), []
     if isinstance(rule, QuotientRule):
@@ -262,18 +264,18 @@ def _preferred(keys: Sequence[FloatArray], one: int, two: int, cells: int) -> ND
 def _ahead(counts: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None:
     """Return a test of where one reference's F is surely above another's, or both are 0 or 1.
 
-    F is t/(t + r), t what the numerator sums and r what else the denominator does. With sums T and
+    F is t/(t + r), where t is the numerator and r the rest of the denominator. With sums T and
     R so far, F of (t₁, r₁) exceeds that of (t₂, r₂) by the quotient of T(r₂ − r₁) + R(t₁ − t₂) +
     t₁r₂ − t₂r₁ and the product of both denominators. If t₁ ≥ t₂ and r₁ ≤ r₂, this numerator is at
-    least (T + t₂)(r₂ − r₁) and at least (R + r₂)(t₁ − t₂). T + t₂ is 0, where F is 0 or beats one
-    that is, or no less than the least t above 0; R + r₂ is 0, where both F are 1, or no less than
-    the least r above 0. So a difference of t or r that is large enough shows in F in spite of
-    rounding, in a corpus of `length` sentences that all have the largest counts.
+    least (T + t₂)(r₂ − r₁) and at least (R + r₂)(t₁ − t₂). T + t₂ is either 0, and then F is 0 or
+    beats an F of 0, or at least the smallest t above 0; R + r₂ is either 0, and then both F are 1,
+    or at least the smallest r above 0. So a large enough difference of t or r shows in F in spite
+    of rounding, even in a corpus of `length` sentences that all have the largest counts.
 
     Args:
         counts: cells × R × K.
-        rule: gives F.
-        length: sentences.
+        rule: a rule whose first key is F.
+        length: number of sentences of a corpus.
     """
     top_weight, weights = rule.tops[0][0], np.array(rule.bottoms[0])
     whole = np.array([top_weight, *weights]) * _GRAIN
@@ -281,7 +283,7 @@ def _ahead(counts: FloatArray, rule: QuotientRule, length: int) -> _Ahead | None
     weights[0] -= top_weight
     top, rest = top_weight * counts[..., 0], counts @ weights
     if (rest < 0).any() or not (exact or (rule.digits is not None and (weights >= 0).all())):
-        return None  # an F of 1 might not come out as 1
+        return None  # an F of 1 might not be computed as exactly 1
     visible = 2 * NOISE * (length * (top + rest).max(initial=0.0)) ** 2
     least_gain = visible / rest.min(initial=np.inf, where=rest > 0)
     least_loss = visible / top.min(initial=np.inf, where=top > 0)
@@ -313,7 +315,7 @@ def _replay_stretch(
     """Sum a stretch of sentences (sentences × draws); `added` is a buffer for one of them."""
     draws, systems, kinds = totals.shape
     by_draw, by_cell = totals.reshape(draws, -1), totals.reshape(-1, kinds)
-    # Only sentences that some draw has at this stretch are looked at.
+    # Only sentences that some draw has in this stretch are considered.
     used = np.zeros(len(choices.place), dtype=bool)
     used[order] = True
     rows = np.flatnonzero(used)
@@ -356,8 +358,8 @@ def _settle(
     """Settle choices that are the same in all draws but a few, in `settled` (rows × (S · K)).
 
     Returns:
-        As `place`, of the rows, where what is settled is no longer open; and the cells (draw and
-        system in one number) for which none of that holds.
+        `place` of the rows, in which settled choices are no longer open; and the cells (draw and
+        system in one number) that are exceptions, for which nothing is settled.
     """
     assert choices.score is not None
     systems, kinds = totals.shape[1:]
@@ -406,7 +408,7 @@ def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> 
         chosen[score_sum > best] = number
         second = np.maximum(second, np.minimum(best, score_sum))
         best = np.maximum(best, score_sum)
-    sure = best - second > score.clear  # NaN, where nothing is counted, is not
+    sure = best - second > score.clear  # False for NaN, where nothing is counted
     if len(score.above):
         sure &= (best <= MOST) & score.relied(before)
     close = np.flatnonzero(~sure)
@@ -426,13 +428,13 @@ def choose_running(
     draws: IntArray | None = None,
     before: FloatArray | None = None,
 ) -> tuple[FloatArray, IntArray]:
-    """Sum counts over sentences, taking each sentence's reference by the running rule.
+    """Sum counts over sentences, choosing each sentence's reference by the running rule.
 
     Args:
         counts: S × N × R × K; NaN where a reference is absent from a sentence.
-        rule: the keys to choose by.
+        rule: the rule to choose by.
         draws: B × M sentence indices, resampled corpora in order; None for the corpus itself.
-        before: S × K, sums of earlier sentences of the corpus, which the run goes on from.
+        before: S × K, sums of earlier sentences of the corpus, from which the run continues.
 
     Returns:
         Summed counts, S × K or B × S × K with draws; and the references chosen, S × N, or an
@@ -443,7 +445,7 @@ def choose_running(
         sums, chosen = np.zeros((systems, kinds)), np.empty((systems, sentences), dtype=np.int64)
         if before is not None:
             sums[:] = before
-        # A single run needs no more than a stretch of a large corpus at once.
+        # A single run prepares one stretch of a large corpus at a time.
         for part in blocks(sentences, 1, _AT_ONCE):
             so_far = sums if part.start or before is not None else None
             values = np.asarray(counts[:, part], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Verdicts on a system's edits, from a file of people's or from a judge of single edits."""
+"""Verdicts on a system's edits, from a file of human verdicts or from a judge of single edits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def edit_judge(valid: str) -> Scorer | None:
     """Return the judge that `edit-verdict[option=value,...]` names; None for a file.
 
     Raises:
-        OptionError: the metric is unknown, or judges no single edits.
+        OptionError: the metric is unknown, or does not judge single edits.
     """
     metric = nested(valid)
     if metric is None:
@@ -43,14 +43,14 @@ def edit_judge(valid: str) -> Scorer | None:
     judge = load(metric)
     if not isinstance(judge, EditJudge):
         raise OptionError(
-            f"valid={judge.name}[...]: {judge.name} judges no single edits; expected "
+            f"valid={judge.name}[...]: {judge.name} does not judge single edits; expected "
             "edit-verdict[option=value,...] or a file of verdicts"
         )
     return judge
 
 
 def verdicts_digest(valid: str, runtime: Runtime) -> str:
-    """Return 12 hexadecimal digits of all that decides verdicts.
+    """Return a digest, 12 hexadecimal digits, of everything that decides the verdicts.
 
     Raises:
         InputError: there is no such file.
@@ -80,7 +80,7 @@ class Verdicts:
         values: systems × sentences, the edits of each output with 1 for a valid one, 0 for an
             invalid one and NaN where there is no verdict.
         report: notes and audit of the judge, without values; None for a file.
-        unanswered: number of edits that the judge was asked about without a readable verdict.
+        unanswered: number of edits on which the judge gave no readable verdict.
     """
 
     values: Sequence[Sequence[Mapping[Edit, float]]]
@@ -89,17 +89,17 @@ class Verdicts:
 
 
 def output_cases(corpus: Corpus, edits: CorpusEdits) -> list[EditCase]:
-    """Return the edits of every distinct correction that some reference lacks, for a judge.
+    """Return cases for a judge: edits of every distinct correction that some reference lacks.
 
     Args:
         corpus: the texts.
-        edits: of its systems and references.
+        edits: the edits of its systems and references.
     """
     shared = [
         set.intersection(*({_place(edit) for edit in line} for line in lines))
         for lines in zip(*edits.references, strict=True)
     ]
-    # A drawn part has the contexts of the whole text.
+    # A drawn part of a corpus uses the contexts of the whole text.
     whole, rows = corpus.drawn or (corpus, tuple(range(len(corpus))))
     cases: dict[tuple[int, str, Edits], list[EditCase]] = {}
     for version, lines in zip(corpus.systems.values(), edits.systems.values(), strict=True):
@@ -119,13 +119,14 @@ def output_cases(corpus: Corpus, edits: CorpusEdits) -> list[EditCase]:
 def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime) -> Verdicts:
     """Return verdicts on the edits of a corpus' systems.
 
-    People's verdicts on one edit of one correction are united by majority; an even split is none.
+    Several human verdicts on the same edit of a correction are combined by majority; a tie counts
+    as no verdict.
 
     Args:
         valid: a judge or a file, see `ERRANT`.
         corpus: the texts.
-        edits: of its systems and references.
-        runtime: for the judge.
+        edits: the edits of its systems and references.
+        runtime: used by the judge.
 
     Raises:
         InputError: the file cannot be used.
@@ -168,5 +169,5 @@ def _place(edit: Edit) -> _Place:
 
 
 def _key(source: str, correction: str, place: _Place) -> tuple[str, str, _Place]:
-    """Return what a verdict is on, with texts as tokens joined by single blanks."""
+    """Return the key of a verdict, with texts as tokens joined by single blanks."""
     return " ".join(source.split()), " ".join(correction.split()), place

@@ -2,19 +2,19 @@
 
 Ye et al. (2023), "CLEME: De-biasing Multi-reference Evaluation for Grammatical Error Correction",
 and Ye et al. (2025) for CLEME2.0. Edits of hypothesis and references that touch or overlap are
-merged into chunks, so that every chunk can be compared as a whole; the stretches between are chunks
-that nobody changes. Each chunk is one of
+merged into chunks, so that every chunk can be compared as a whole; the stretches between them are
+unchanged chunks. Each chunk is one of
 
     tp           changed as in the reference
-    fp_needed    changed, but otherwise than in the reference
-    fp_needless  changed, though the reference leaves it
-    fn           left, though the reference changes it
+    fp_needed    changed, but not as in the reference
+    fp_needless  changed, although the reference leaves it
+    fn           left, although the reference changes it
     tn           left by both
 
-either for each reference by itself (*dependent*) or for all together (*independent*: tp if any
+either for each reference separately (*dependent*) or for all together (*independent*: tp if any
 reference has it, fp_needed if any reference changes the chunk, fn if all change it). Counts are
 weighted by the length of the chunk, relative to the mean length of chunks that references change,
-or by weights given from outside (CLEME2.0: how much the chunk's change moves a likeness to the
+or by external weights (CLEME2.0: how much the chunk's change affects a similarity to the
 reference).
 
 A chunk whose edits leave its text as it is counts as unchanged.
@@ -99,14 +99,14 @@ SENTENCE_WEIGHTS: Mapping[str, tuple[Weighting, Weighting]] = {
         Weighting(_INDEPENDENT_TP, _SENTENCE_FP, _SENTENCE_FN),
     ),
     "official": (CORPUS_WEIGHTS, CORPUS_WEIGHTS),
-    # Those behind the published SEEDA tables (Goto et al. 2026): with them the four
-    # CLEME-independent cells of table 1 come back within .001.
+    # The weights behind the published SEEDA tables (Goto et al. 2026): they reproduce the four
+    # CLEME-independent cells of table 1 within .001.
     "published": (
         Weighting(_DEPENDENT_TP, LengthWeight(10.0, 0.25, 10.0, True), _CORPUS_TP),
         Weighting(_INDEPENDENT_TP, _SENTENCE_FP, _CORPUS_TP),
     ),
 }
-"""Weights of a sentence by itself, dependent and independent, by `CLEME.compat`."""
+"""Weights at sentence level, dependent and independent, by `CLEME.compat`."""
 
 Change: TypeAlias = tuple[int, int, str]
 """A chunk's start and end over source tokens, and what it becomes."""
@@ -117,16 +117,16 @@ class Verdicts:
     """The verdicts on all chunks of one system's output, for every reference.
 
     Attributes:
-        usable: sentences × references; False for a reference that was dropped. One column when
-            judged independently of each single reference.
+        usable: sentences × references; False for a reference that was dropped. One column if
+            chunks are judged against all references together.
         sentence: sentence index of each verdict.
         reference: reference index of each verdict.
         kind: index into `CLEME_COUNTS` of each verdict.
         length: tokens of the chunk, the larger of source and hypothesis.
-        changed: number of the chunks that references change, once for each reference.
-        changed_tokens: their tokens, of each the larger of source and reference.
-        changes: subject of each verdict, (start, end, new text) over source tokens: the
-            hypothesis' change of the chunk, the reference's where it is missed, None for tn.
+        changed: number of chunks that references change, counted once for each reference.
+        changed_tokens: number of their tokens, for each the larger of source and reference.
+        changes: the change that each verdict is about, (start, end, new text) over source tokens:
+            the hypothesis' change of the chunk, the reference's if it is missed, None for tn.
     """
 
     usable: NDArray[np.bool_]
@@ -160,7 +160,7 @@ class Verdicts:
         return zip(places, self.changes, strict=True)
 
     def counts(self, *weightings: Weighting) -> NDArray[np.float64]:
-        """Return counts weighted by length, those of several weightings side by side.
+        """Return counts weighted by length; those of several weightings are concatenated.
 
         Returns:
             Sentences × references × `CLEME_COUNTS` of each weighting; NaN for a dropped reference.
@@ -179,7 +179,7 @@ class Verdicts:
         return self.weighted(*by_weighting)
 
     def weighted(self, *weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return counts in which each verdict has weights of its own, shaped as in `counts`."""
+        """Return counts with the given weights of the verdicts, shaped as in `counts`."""
         rows, columns = self.usable.shape
         place = self.sentence.astype(np.int64) * columns + self.reference
         cell = place * len(CLEME_COUNTS) + self.kind
@@ -201,7 +201,7 @@ def _verdict(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
 
 
 def _usable(source: Sequence[str], references: Sequence[Sequence[Edit]]) -> list[int]:
-    """Return the references that leave some text, or the first if none does."""
+    """Return the references that keep some text, or the first if none does."""
     kept = [
         n
         for n, edits in enumerate(references)
@@ -230,7 +230,7 @@ def judge_chunks(
         repeated: with `independent`, repeat the verdict for every reference.
 
     Raises:
-        InputError: edits that do not fit.
+        InputError: an edit lies outside its source or overlaps another of its set.
     """
     together = independent and not repeated
     columns = 1 if together else len(references)
@@ -246,7 +246,7 @@ def judge_chunks(
             output, *others = (text[m] for text in parts.texts)
             span = end - start
             size = span if output is None else max(span, len(output))
-            # The mean length is that of chunks which references change, once for each reference.
+            # The mean length is over chunks that references change, once for each reference.
             for text in others:
                 if text is not None:
                     total += max(span, len(text))
@@ -257,7 +257,7 @@ def judge_chunks(
                 kinds = [_verdict(output, (text,)) for text in others]
             places = [0] if together else kept
             rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
-            # A missed chunk has no change of its own, so it is weighed by the reference's.
+            # The hypothesis does not change a missed chunk: the reference's change is weighed.
             for verdict, text in zip(kinds, others, strict=False):
                 changed_to = text if verdict == _FN else None if verdict == _TN else output
                 changes.append(None if changed_to is None else (start, end, " ".join(changed_to)))
@@ -276,8 +276,9 @@ def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return the four rates of CLEME2.0 (hit, wrong, under, over), each 0 to 1.
 
     hit, wrong and under are the shares of the needed changes (tp+fp_needed+fn) that were made
-    rightly, made wrongly and not made; over is the share of the changes made (tp+fp) that nobody
-    needed. Only hit is better higher. A share of nothing is 0 (the official rule).
+    correctly, made wrongly and not made; over is the share of the changes made (tp+fp) that were
+    not needed. Higher is better for hit, lower for the others. A share of nothing is 0 (the
+    official rule).
 
     Args:
         counts: shape (..., columns), the last axis as in `CLEME_COUNTS`.

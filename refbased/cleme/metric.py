@@ -51,7 +51,7 @@ _COLUMNS = {
 }
 
 _Judged = tuple[list[Verdicts], tuple[str, ...]]
-"""Verdicts, one a system, and notes."""
+"""The verdicts on each system, and notes."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,18 @@ class CLEME(BestReference, EditMetric):
     """F0.5 over chunks whose boundaries all references share (Ye et al. 2023).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false
-    negatives. References that delete the whole sentence are dropped. Judged dependently, the corpus
-    score takes sentence by sentence the reference with the best running F (ties: more TP, fewer FP,
-    fewer FN, more TN), the sentence score the best by F, precision and recall.
+    negatives. References that delete the whole sentence are dropped. With `dependent`, each
+    sentence uses, for the corpus score, the reference with the best running F (ties: more TP, fewer
+    FP, fewer FN, more TN), and for the sentence score, the best by F, precision and recall.
 
     Attributes:
-        assumption: `dependent` compares with each reference by itself, `independent` with all at
+        assumption: `dependent` compares with each reference separately, `independent` with all at
             once: a chunk is right if any reference has it.
         beta: weight of recall.
         compat: `official` weighs sentences like the corpus, since the authors' program never
             applies its sentence-level weights, and rounds the running F to 4 digits. `published`
-            takes the sentence weights behind the published SEEDA tables, in which false negatives
-            have weights of their own.
+            uses the sentence weights behind the published SEEDA tables, which differ for false
+            negatives.
     """
 
     name: ClassVar[str] = "cleme"
@@ -83,14 +83,14 @@ class CLEME(BestReference, EditMetric):
     compat: Literal["gecjury", "official", "published"] = "gecjury"
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, save where a model weighs the chunks: their mean length adds up."""
+        """Return True, unless a model weighs the chunks: mean lengths can be combined."""
         return not self._by_reference
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Systems × sentences × references × 10; NaN for a dropped reference.
+        """Return counts, systems × sentences × references × 10; NaN for a dropped reference.
 
-        The five counts of `cleme.counts.COUNTS` with corpus weights, then with sentence weights.
-        One reference when judged independently.
+        The five counts of `cleme.counts.CLEME_COUNTS` have corpus weights first, then sentence
+        weights. There is one reference if references are judged together.
         """
         judged, notes = self._judged(corpus, runtime)
         texts = [version.lines for version in corpus.references]
@@ -98,23 +98,23 @@ class CLEME(BestReference, EditMetric):
         return Statistics(np.stack(tables), notes=(*notes, *more))
 
     def count_part(self, corpus: Corpus, runtime: Runtime) -> _Judged:
-        """Return the verdicts on all chunks, one a system, and notes."""
+        """Return the verdicts on all chunks of each system, and notes."""
         judged, notes = self._judged(corpus, runtime)
         return [verdicts.compact() for verdicts in judged], notes
 
     def join_parts(self, parts: Iterable[_Judged], corpus: Corpus) -> Statistics:
-        """Return statistics whose weights rest on the mean length of the whole corpus.
+        """Return statistics whose weights depend on the mean length of the whole corpus.
 
         Args:
-            parts: of `count_part`.
-            corpus: the whole.
+            parts: results of `count_part`.
+            corpus: the whole corpus.
         """
-        held = list(parts)
-        changed = [[(own.changed, own.changed_tokens) for own in judged] for judged, _ in held]
+        counted = list(parts)
+        changed = [[(own.changed, own.changed_tokens) for own in judged] for judged, _ in counted]
         by_system = np.sum(changed, axis=0).tolist()
 
         def weighted() -> Iterator[Statistics]:
-            for judged, notes in held:
+            for judged, notes in counted:
                 whole = [
                     replace(own, changed=count, changed_tokens=tokens)
                     for own, (count, tokens) in zip(judged, by_system, strict=True)
@@ -125,7 +125,7 @@ class CLEME(BestReference, EditMetric):
         return super().join_parts(weighted(), corpus)
 
     def _judged(self, corpus: Corpus, runtime: Runtime) -> _Judged:
-        """Return the verdicts on all chunks, one a system, and notes on the edits."""
+        """Return the verdicts on all chunks of each system, and notes on the edits."""
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
         judged = [
@@ -158,7 +158,7 @@ class CLEME(BestReference, EditMetric):
 
     @property
     def sums_with_several(self) -> bool:
-        """True if references are judged independently, since they then count as one."""
+        """True if references are judged together (`independent`), since they then count as one."""
         return self.assumption == "independent"
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
@@ -194,7 +194,7 @@ class CLEME(BestReference, EditMetric):
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return 1 for each edit that lies in a chunk that is a hit, else 0.
 
-        Judged independently, a chunk is a hit if any reference has it.
+        With `independent`, a chunk is a hit if any reference has it.
         """
         references = self.reference_edits(corpus, runtime)
         corrections, place = distinct_corrections(cases)
@@ -237,7 +237,7 @@ class CLEME(BestReference, EditMetric):
         parts = partition(tokens, [counted_edits(hypothesis), counted_edits(reference)])
         rows = []
         for span, output, target in zip(parts.spans, *parts.texts, strict=True):
-            # Chunks that nobody changes are most of a sentence and say nothing.
+            # Most chunks of a sentence are unchanged and not worth a row.
             if output is None and target is None:
                 continue
             verdict = "under" if output is None else "over" if target is None else "wrong"
@@ -262,19 +262,20 @@ class CLEME2(CLEME):
     """CLEME2.0: hit, wrong, under- and over-correction in one score (Ye et al. 2025).
 
     Range 0 to 1, higher is better: w1·hit + w2·(1−wrong) + w3·(1−under) + w4·(1−over) with weights
-    .45 .35 .15 .05 for the corpus and .35 .25 .20 .20 for sentences. The four components of every
-    system stand in the statistics' details. Judged dependently, the corpus score takes sentence by
-    sentence the reference with the best running score, unrounded in the authors' program too.
+    .45 .35 .15 .05 for the corpus and .35 .25 .20 .20 for sentences. The statistics' details
+    contain the four components of every system. With `dependent`, each sentence uses, for the
+    corpus score, the reference with the best running score, which the authors' program does not
+    round either.
 
     Attributes:
-        weights: chunks weigh by their `length`, as in CLEME, or, as in the authors' program for
-            CLEME2.0, by `bertscore`: how much the chunk's change alone moves the source's
-            BERTScore with the reference (a missed chunk weighs what the reference's change of it
-            does). Then the score of a sentence takes the best reference under either assumption.
+        weights: `length` weighs chunks as in CLEME, `bertscore` as in the authors' program for
+            CLEME2.0: by how much the chunk's change alone changes the source's BERTScore with the
+            reference (for a missed chunk, the reference's change). With `bertscore`, the sentence
+            score uses the best reference under either assumption.
         model: encoder of BERTScore (`embedded` works offline); None for
             google-bert/bert-base-uncased.
-        layer: hidden states BERTScore compares; None for those the bert-score package takes (9 of
-            bert-base-uncased, else the last).
+        layer: layer whose hidden states BERTScore compares; None for the bert-score package's
+            choice (9 of bert-base-uncased, else the last).
         revision: commit, tag or branch of a hub model.
     """
 
@@ -289,11 +290,11 @@ class CLEME2(CLEME):
     layer: int | None = None
     revision: str | None = None
 
-    explain = Scorer.explain  # F, precision and recall of the chunks are not what it weighs
+    explain = Scorer.explain  # CLEME2.0 does not compute F, precision and recall of chunks
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Each way to weigh has settings of its own, which the other would ignore in silence.
+        # Each kind of weights has its own settings, which the other would silently ignore.
         ignored = ("model", "layer", "revision") if self.weights == "length" else ("compat",)
         for option in ignored:
             value = getattr(self, option)
@@ -355,7 +356,7 @@ class CLEME2(CLEME):
                     for place, change in verdicts.placed()
                 ]
             )
-            # The same for a sentence as for the corpus.
+            # The same weights for a sentence as for the corpus.
             tables.append(verdicts.weighted(chunk_weights, chunk_weights))
         return tables, notes
 
@@ -368,7 +369,7 @@ class CLEME2(CLEME):
         return self._with_components(super().join_parts(parts, corpus), corpus)
 
     def _with_components(self, statistics: Statistics, corpus: Corpus) -> Statistics:
-        # The components cannot be told from the score, so they are kept beside it.
+        # The components cannot be derived from the score, so they are kept in the details.
         totals, _ = self.chosen_in_run(statistics.values)
         names = ("hit", "wrong", "under", "over")
         table = {

@@ -38,9 +38,10 @@ class GoToScorer(EditMetric):
     Attributes:
         measure: `f` or `accuracy`, the weighted share of right chunks.
         beta: weight of recall.
-        reference: which reference, from 0. The figures of the SEEDA paper come back with the
-            second annotator's, 1.
-        weights: JSON file with weights of earlier systems; by default those scored now give them.
+        reference: which reference, counted from 0. The figures of the SEEDA paper are reproduced
+            with the second annotator's, 1.
+        weights: JSON file with weights of earlier systems; by default, weights come from the
+            systems being scored.
     """
 
     name: ClassVar[str] = "gotoscorer"
@@ -58,7 +59,9 @@ class GoToScorer(EditMetric):
     def __post_init__(self) -> None:
         check_beta(self.name, self.beta)
         if self.reference < 0:
-            raise OptionError(f"{self.name}: reference={self.reference}; they count from 0")
+            raise OptionError(
+                f"{self.name}: reference={self.reference}; references are counted from 0"
+            )
 
     def check(self, corpus: Corpus) -> None:
         """Check the corpus and that the reference exists; a weights file allows a single system."""
@@ -66,24 +69,24 @@ class GoToScorer(EditMetric):
             super().check(corpus)
         if self.reference >= len(corpus.references):
             raise InputError(
-                f"{self.name}: reference={self.reference}, but {len(corpus.references)} were "
-                "given; they count from 0"
+                f"{self.name}: reference={self.reference}, but {len(corpus.references)} references "
+                "were given; they are counted from 0"
             )
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, save with weights from a file, which are of the whole corpus."""
+        """Return True, unless weights come from a file, which covers the whole corpus."""
         return self.weights is None
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return weighted counts, systems × sentences × 5, as in `gotoscorer.weights.COUNTS`."""
+        """Return weighted counts, systems × sentences × 5, as in `gotoscorer.weights._COUNTS`."""
         return self.join_parts([self.count_part(corpus, runtime)], corpus)
 
     def join_parts(self, parts: Iterable[Statistics], corpus: Corpus) -> Statistics:
         """Return the statistics of the corpus, with a note on the references that are not used.
 
         Args:
-            parts: of `count_part`.
-            corpus: the whole.
+            parts: results of `count_part`.
+            corpus: the whole corpus.
         """
         statistics = super().join_parts(parts, corpus)
         if len(corpus.references) == 1:
@@ -95,7 +98,7 @@ class GoToScorer(EditMetric):
         return replace(statistics, notes=(*statistics.notes, note))
 
     def count_part(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return the statistics without that note."""
+        """Return the statistics without the note on references."""
         edits = self.edits(corpus, runtime)
         counts, _ = self._judged(edits, [source.split() for source in corpus.sources])
         return Statistics(counts, notes=edits.notes)
@@ -110,7 +113,7 @@ class GoToScorer(EditMetric):
         return judged.counts(weights), weights
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Return the score of every sentence by itself."""
+        """Return the score of every single sentence."""
         return self._scores(statistics.values)
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
@@ -121,7 +124,7 @@ class GoToScorer(EditMetric):
 
     def _scores(self, counts: FloatArray) -> Scores:
         tp, fp, fn, _, _ = np.moveaxis(counts, -1, 0)
-        # Without anything to count the authors' program gives 0, not 1 as ERRANT's.
+        # If there is nothing to count, the authors' program gives 0, unlike ERRANT, which gives 1.
         precision, recall, f = precision_recall_f(tp, fp, fn, beta=self.beta, empty=0.0)
         return Scores(
             chunk_accuracy(counts) if self.measure == "accuracy" else f,
@@ -142,7 +145,7 @@ class GoToScorer(EditMetric):
         for number, case in enumerate(cases):
             source = sources[case.row]
             chunks = chunk_sequence(source, reference[case.row])
-            # What the edit alone turns right or wrong, against the source as it stands.
+            # Chunks that the edit alone makes right or wrong, compared with the unchanged source.
             before, after = verdicts(source, chunks, []), verdicts(source, chunks, [case.edit])
             for chunk, (was, now) in enumerate(zip(before, after, strict=True)):
                 if now != was:

@@ -3,8 +3,8 @@
 Gotou et al. (2020), "Taking the Correction Difficulty into Account in Grammatical Error Correction
 Evaluation". One reference cuts the source into chunks: its edits, every token outside them, and an
 empty chunk at every place between tokens where something could be inserted. The weight of a chunk
-is the share of systems that got it wrong, so what every system does right counts nothing. Each
-chunk is, for one system,
+is the share of systems that got it wrong, so a chunk that every system gets right weighs nothing.
+For one system, each chunk is one of
 
     tp     an edit of the reference, made as there
     fp     left by the reference, changed by the system
@@ -50,7 +50,7 @@ class Chunk(NamedTuple):
         start: first source token.
         end: after the last source token; `start == end` is a place between tokens.
         correction: the reference's tokens for it.
-        edited: the reference changes it.
+        edited: True if the reference changes it.
     """
 
     start: int
@@ -63,7 +63,7 @@ def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, 
     """Return the edits that change something, in order; insertions at one place are joined.
 
     Raises:
-        InputError: an edit outside the source or overlapping another.
+        InputError: an edit lies outside the source or overlaps another.
     """
     effective: list[tuple[int, int, list[str]]] = []
     for edit in ordered_edits(counted_edits(edits, unclear=False), len(source)):
@@ -90,12 +90,12 @@ def chunk_sequence(source: Sequence[str], edits: Sequence[Edit]) -> list[Chunk]:
         Chunks in order, always at least the one place of an empty sentence.
 
     Raises:
-        InputError: an edit outside the source or overlapping another.
+        InputError: an edit lies outside the source or overlaps another.
     """
     chunks: list[Chunk] = []
 
     def place(position: int) -> None:
-        """Yield an empty chunk unless the reference inserts something there."""
+        """Append an empty chunk unless the reference inserts something there."""
         if not chunks or (chunks[-1].start, chunks[-1].end) != (position, position):
             chunks.append(Chunk(position, position, (), False))
 
@@ -124,7 +124,7 @@ def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edi
         One of 0 tp, 1 fp, 2 fn, 3 wrong, 4 tn for each chunk.
 
     Raises:
-        InputError: an edit outside the source or overlapping another.
+        InputError: an edit lies outside the source or overlaps another.
     """
     result = [_FN if chunk.edited else _TN for chunk in chunks]
     changes = _effective(source, edits)
@@ -132,7 +132,7 @@ def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edi
         return result
     places = {chunk.start: n for n, chunk in enumerate(chunks) if chunk.start == chunk.end}
     owner = {token: n for n, chunk in enumerate(chunks) for token in range(chunk.start, chunk.end)}
-    # In order, so that an exact edit comes after an insertion right before it and has the say.
+    # In order, so that an exact edit overrides an insertion right before it.
     for start, end, tokens in changes:
         if start == end:
             touched = {places.get(start)}
@@ -183,7 +183,7 @@ class JudgedChunks:
             weights: from `weights`, of these or other systems; None weighs every chunk 1.
 
         Raises:
-            InputError: the weights are of another reference.
+            InputError: the weights belong to another reference.
         """
         values = np.ones(self.verdict.shape[1])
         if weights is not None:
@@ -202,12 +202,12 @@ class JudgedChunks:
 
     def _check(self, weights: ChunkWeights) -> None:
         sizes = np.bincount(self.sentence, minlength=self.sentences).tolist()
-        both = zip_longest(map(len, weights.correct), sizes, fillvalue=0)
-        for number, (count, size) in enumerate(both, 1):
+        pairs = zip_longest(map(len, weights.correct), sizes, fillvalue=0)
+        for number, (count, size) in enumerate(pairs, 1):
             if count != size:
                 raise InputError(
-                    f"sentence {number} has {count} weights, the reference cuts it into {size} "
-                    "chunks: make the weights from the same source and reference"
+                    f"sentence {number} has {count} weights, but the reference cuts it into {size} "
+                    "chunks: compute the weights from the same source and reference"
                 )
 
 
@@ -224,7 +224,7 @@ def judge_systems(
         systems: systems × N lists of edits.
 
     Raises:
-        InputError: edits that do not fit.
+        InputError: an edit lies outside its source or overlaps another.
     """
     rows: list[list[int]] = [[] for _ in systems]
     sentence: list[int] = []
@@ -265,7 +265,7 @@ class ChunkWeights:
         """Read weights written by `save`.
 
         Raises:
-            InputError: the file cannot be read or does not hold weights.
+            InputError: the file cannot be read or does not contain weights.
         """
         expected = 'expected {"systems": N, "correct": [[...], ...]} with whole numbers up to N'
         weights = read_record(cls, path, "a file of weights", expected)
@@ -280,7 +280,7 @@ class ChunkWeights:
 def chunk_accuracy(counts: NDArray[np.float64]) -> FloatArray:
     """Return the weighted share of right chunks, (tp+tn) / all, 0 to 1, higher is better.
 
-    Where all chunks weigh nothing, every system being right, it is 0, as officially.
+    It is 0 if every system is right and all chunks weigh nothing, as in the official program.
 
     Args:
         counts: array whose last axis is `_COUNTS`.

@@ -1,10 +1,10 @@
 """Exact three-way token alignment of source, hypothesis and reference (sum of pairs).
 
 Match 0, mismatch 3, gap 2, summed over the three pairs; two gaps opposite each other cost nothing.
-Among alignments of the same cost it is the one of the official I-measure program (mfelice/imeasure,
-align.py): its backtrace prefers, from the end, columns without a gap, then those of source and
-hypothesis, source and reference, hypothesis and reference, source, hypothesis, reference alone; and
-it aligns two sequences that are the same as one.
+Among alignments of the same cost, the result is that of the official I-measure program
+(mfelice/imeasure, align.py). Its backtrace prefers, from the end, columns without a gap, then those
+of source and hypothesis, source and reference, hypothesis and reference, source, hypothesis,
+reference alone; and it aligns two identical sequences as one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TABLE_CELLS = 4_000_000
 _FAR = 1 << 60
 
 AlignedColumn: TypeAlias = tuple[str | None, str | None, str | None]
-"""Source, hypothesis and reference token of one place; None where one has none."""
+"""Source, hypothesis and reference token of a column; None for a gap."""
 
 _Ids: TypeAlias = tuple[int, ...]
 _Cell: TypeAlias = tuple[int, int, int]
@@ -78,7 +78,7 @@ def _padded_tables(pairs: Sequence[tuple[_Ids, _Ids]]) -> list[_Table]:
         row = above + _GAP
         mismatch = (first[:, i, None] != second) * np.int32(_MISMATCH)
         np.minimum(row[:, 1:], above[:, :-1] + mismatch, out=row[:, 1:])
-        # A run of gaps to the right costs the same per step: take it off, carry the minimum along.
+        # A run of gaps to the right costs the same per step: subtract it, carry the minimum along.
         row -= ramp
         np.minimum.accumulate(row, axis=1, out=row)
         table[:, i + 1] = row + ramp
@@ -173,8 +173,8 @@ class _Triple:
         Without one, return None and store a better bound.
         """
         moves: list[int] = []
-        # One entry for every cell on the way: what is left to spend, its options, the next of them
-        # to try, and the least cost that the options tried so far may have.
+        # One entry for every cell on the way: the rest of the budget, the cell's options, the next
+        # of them to try, and the least cost that the options tried so far may have.
         cells, lefts, choices, tried, leasts = [end], [budget], [self._options(*end)], [0], [_FAR]
         while cells and cells[-1] != (0, 0, 0):
             n = tried[-1]
@@ -233,11 +233,11 @@ def _planes(
 
 
 def _full_path(s: _Ids, h: _Ids, r: _Ids, hyp_ref_table: NDArray[np.int32]) -> list[int]:
-    """Return the preferred path by the full table, for triples that the guided search gives up.
+    """Return the preferred path by the full table, for triples that the guided search gives up on.
 
-    Time grows with the product of the three lengths; memory with the product of the two shorter
-    factors times the root of the source length, because only every n-th plane is kept and the
-    planes between are computed again on the way back.
+    Time grows with the product of the three lengths; memory with the product of the hypothesis and
+    reference lengths times the root of the source length, because only every n-th plane is kept
+    and the planes between are computed again on the way back.
     """
     ids = [np.array(x, dtype=np.int32) for x in (s, h, r)]
     costs = tuple(
@@ -283,8 +283,8 @@ def _path_columns(
     return columns
 
 
-# Moves of the three-way path for the columns of a pairwise one (both, first only, second only), by
-# which two of the three sequences are the same; the first of a pair is the one named first.
+# Moves of the three-way path for the columns of a pairwise one (both, first only, second only),
+# for each two of the three sequences that may be equal; comments name the pair in its order.
 _SAME_SOURCE_HYP = (0, 1, 6)  # hypothesis (= source) with reference
 _SAME_SOURCE_REF = (0, 2, 5)  # reference (= source) with hypothesis
 _SAME_HYP_REF = (0, 3, 4)  # reference (= hypothesis) with source
@@ -304,7 +304,7 @@ def _path(s: _Ids, h: _Ids, r: _Ids, tables: _TableStore) -> list[int]:
 def _pairs_of(s: _Ids, h: _Ids, r: _Ids) -> tuple[list[tuple[_Ids, _Ids]], tuple[int, ...]]:
     """Return the pairs that the alignment of three sequences needs.
 
-    Where two are equal that is one pair at most, and the moves by its columns come with it.
+    If two are equal, that is one pair at most, and the moves for its columns are returned with it.
     """
     if s == h:
         return [(h, r)] if h != r else [], _SAME_SOURCE_HYP
@@ -336,8 +336,8 @@ def align_many(
         references: tokens of each reference.
 
     Returns:
-        Hypotheses × references lists of columns (source, hypothesis, reference token), None
-        standing for a gap.
+        Hypotheses × references lists of columns (source, hypothesis, reference token), in which
+        None is a gap.
     """
     s, *others = _encode([source, *hypotheses, *references])
     hyps, refs = others[: len(hypotheses)], others[len(hypotheses) :]

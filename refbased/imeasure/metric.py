@@ -10,11 +10,11 @@ and correction". Source, hypothesis and reference are aligned exactly
     FN     an error, not changed
     wrong  an error, changed to something else: counts as FP, FN and FPN at once
 
-and the counts give WAcc = (w·TP+TN) / (w·(TP+FP)+TN+FN-(w+1)·FPN/2) with w = 2. I sets the WAcc of
-the hypothesis against that of leaving the source as it is. That baseline has an alignment of its
-own, of source, source and reference, as in the published official program (mfelice/imeasure,
-ieval.py): on the alignment with the hypothesis it would depend on the system that is judged (the
-program's first version read it there). References are never mixed.
+and the counts give WAcc = (w·TP+TN) / (w·(TP+FP)+TN+FN-(w+1)·FPN/2) with w = 2. I compares the WAcc
+of the hypothesis with that of leaving the source unchanged. This baseline has a separate alignment,
+of source, source and reference, as in the published official program (mfelice/imeasure, ieval.py):
+on the alignment with the hypothesis it would depend on the system being judged (as in the program's
+first version). References are never mixed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
 
 _COUNTS = ("tp", "tn", "fp", "fn", "fpn", "source_tn", "source_fn")
-"""Names of the last axis of every count array of this module; the last two are of the source."""
+"""Names of the last axis of every count array of this module; the last two count the source."""
 
 _TP, _TN, _FP, _FN, _WRONG = range(5)
 
@@ -63,8 +63,8 @@ def sentence_counts(
 ) -> NDArray[np.int64]:
     """Count corrections for every hypothesis and reference of one source sentence.
 
-    Equal hypotheses and equal references are aligned once. The source's own counts, as if it were
-    the hypothesis, stand beside those of every hypothesis.
+    Equal hypotheses and equal references are aligned once. The counts of every hypothesis are
+    followed by those of the source, as if it were the hypothesis.
 
     Args:
         source: source tokens.
@@ -88,16 +88,16 @@ def sentence_counts(
 
 
 def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn counts of correction into counts of detection, in their shape (last axis `_COUNTS`).
+    """Turn counts of correction into counts of detection, of the same shape (last axis `_COUNTS`).
 
-    A wrong correction of a real error detects it: TP, not FP and FN.
+    A wrong correction of a real error detects it: it is a TP instead of an FP and an FN.
     """
     tp, tn, fp, fn, fpn, *source = np.moveaxis(counts, -1, 0)
     return np.stack([tp + fpn, tn, fp - fpn, fn - fpn, np.zeros_like(fpn), *source], axis=-1)
 
 
 def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the counts of the unchanged source, aligned with the reference by itself.
+    """Return the counts of the unchanged source, aligned with the reference without a hypothesis.
 
     They are the same for correction and detection, and have the shape of the given counts (last
     axis `_COUNTS`).
@@ -144,15 +144,15 @@ def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.fl
 def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.intp]:
     """Choose the best reference of each hypothesis, sentence by sentence.
 
-    Compared by WAcc, I and accuracy of correction, then of detection; first on ties. This is the
-    official program's choice under `-nomix` with its default options.
+    References are compared by WAcc, I and accuracy of correction, then of detection; the first wins
+    a tie. This is the official program's choice under `-nomix` with its default options.
 
     Args:
         counts: array ... × references × `_COUNTS`.
         weight: w of WAcc.
 
     Returns:
-        Array of reference indices, of the shape of `counts` less its last two axes.
+        Array of reference indices, of the shape of `counts` without its last two axes.
     """
     keys = [
         key
@@ -167,7 +167,7 @@ def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
 
 
 _MOST_CELLS = 25_000_000
-"""Of a table of two sentences' tokens (5,000 of each): three tables of 100 MB, and seconds."""
+"""Limit of a table of two sentences' tokens (5,000 each): three tables of 100 MB, and seconds."""
 
 _LEFT_OUT = -1
 
@@ -177,10 +177,10 @@ class IMeasure(Scorer):
     """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
 
     Range −1 (everything made worse) to 1 (everything corrected), 0 for the source itself, higher
-    is better. The source's weighted accuracy comes from aligning it with the reference by itself.
-    References are not mixed; each sentence takes the one that serves it best by WAcc,
-    then I and accuracy of correction, then of detection. A reference that empties the sentence
-    stands for the source, as in the official program.
+    is better. The source's weighted accuracy comes from a separate alignment with the reference.
+    References are not mixed; each sentence uses the one that is best for it by WAcc,
+    then I and accuracy of correction, then of detection. An empty reference is replaced by the
+    source, as in the official program.
 
     Attributes:
         weight: how many times a true or false positive counts; 2 in the paper.
@@ -203,7 +203,7 @@ class IMeasure(Scorer):
             raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is aligned by itself."""
+        """Return True, since every sentence is aligned separately."""
         return True
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -211,11 +211,11 @@ class IMeasure(Scorer):
         return self.join_parts([self.count_part(corpus, runtime)], corpus)
 
     def join_parts(self, parts: Iterable[Statistics], corpus: Corpus) -> Statistics:
-        """Return the statistics of the corpus, with a note on what is left out.
+        """Return the statistics of the corpus, with a note on lines that are left out.
 
         Args:
-            parts: of `count_part`.
-            corpus: the whole.
+            parts: results of `count_part`.
+            corpus: the whole corpus.
         """
         statistics = super().join_parts(parts, corpus)
         left_out = (statistics.values[..., 0] == _LEFT_OUT).any(axis=0)
@@ -247,18 +247,18 @@ class IMeasure(Scorer):
                 # The largest of the pair tables is that of the two longest texts.
                 _, shorter, longer = sorted((len(sources[row]), len(output), longest))
                 left_out[system, row] = shorter * longer > _MOST_CELLS
-            # The others of the sentence are scored all the same.
+            # The sentence's other outputs are still scored.
             kept = np.flatnonzero(~left_out[:, row])
             if len(kept):
                 counts[kept, row] = sentence_counts(sources[row], [texts[k] for k in kept], targets)
         best = choose_references(counts, self.weight)
         chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
-        # Without counts a sentence adds nothing to its corpus; its own score is none.
+        # A sentence without counts adds nothing to the corpus and has no score.
         chosen[left_out] = _LEFT_OUT
         return Statistics(chosen)
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Return I of every sentence by itself; NaN for one that is too long to be aligned."""
+        """Return I of every single sentence; NaN for one that is too long to be aligned."""
         values = statistics.values
         left_out = values[..., 0] == _LEFT_OUT
         scores = self._scores(np.where(left_out[..., None], 0, values))

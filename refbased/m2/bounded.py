@@ -1,9 +1,9 @@
 """The best path for lattices too large to join edges: one pass over the positions.
 
-An edit is held open while the pass walks along base edges, instead of being stored as an arc, so
+An edit stays open while the pass walks along base edges, instead of being stored as an arc, so
 time and memory grow with the number of positions only. The order of preference is that of
-`gecjury.refbased.m2.paths` (most gold edits, fewest base edges, fewest edits); what is left out is
-how often the official scorer lists an arc and its order among equal paths.
+`gecjury.refbased.m2.paths` (most gold edits, fewest base edges, fewest edits). It ignores how often
+the official scorer lists an arc and which of several equal paths that scorer prefers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gecjury.refbased.m2.lattice import EditLattice, Vertex
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit, system_edits
 
-_EDGE = 10**6  # one base edge in edits: no sentence that fits the limits has as many
+_EDGE = 10**6  # cost of a base edge in edits: no sentence within the limits has so many edits
 _MATCHED = -(10**12)
 _FAR = 10**15
 _INSERT, _DELETE, _DIAGONAL, _OPEN = 0, 1, 2, 4
@@ -50,7 +50,7 @@ def bounded_path(lattice: EditLattice, golds: Sequence[GoldEdit], context: int) 
 def _gold_arcs(
     lattice: EditLattice, gold: GoldEdit, context: int
 ) -> Iterator[tuple[Vertex, Vertex]]:
-    """Yield places where the hypothesis has the gold edit and the lattice a way through it."""
+    """Yield places where the hypothesis has the gold edit and the lattice has a path through it."""
     rows, columns = lattice.on.shape
     if gold.end >= rows:
         return
@@ -63,7 +63,7 @@ def _gold_arcs(
             if lattice.on[head] and _fewest_matches(lattice, (gold.start, j), head) <= context:
                 yield (gold.start, j), head
                 if gold.start == gold.end:
-                    # A second place would spend the same gold edit twice.
+                    # A second place would use the same gold edit twice.
                     return
 
 
@@ -95,7 +95,7 @@ def _sweep(
 
     Args:
         lattice: the sentence pair.
-        jumps: head to tails of gold edits.
+        jumps: tails of gold edits, by head.
         context: most unchanged words in an edit.
 
     Returns:

@@ -3,7 +3,7 @@
 Vertices are positions (i, j): i source tokens and j hypothesis tokens consumed. Base edges are
 the insertions, deletions, substitutions and matches on any optimal alignment under either of two
 cost settings (substitution 1, substitution 2). Arcs join adjacent edges into one edit as long as
-it holds at most `max_unchanged_words` unchanged tokens (Dahlmeier and Ng 2012, section 2.3).
+it contains at most `max_unchanged_words` unchanged tokens (Dahlmeier and Ng 2012, section 2.3).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# An arc is one integer. From the high end: length in base edges; whether it begins with an
-# insertion before the first source token; number of times the official scorer lists it (every
-# listing costs one epsilon); unchanged tokens.
+# An arc is coded as one integer. From the highest bits: length in base edges; whether it begins
+# with an insertion before the first source token; number of times the official scorer lists it
+# (every listing costs one epsilon); unchanged tokens.
 LENGTH_SHIFT = 11
 LEADING = 1 << 10
 TIMES_SHIFT = 5
@@ -28,9 +28,9 @@ Vertex = tuple[int, int]
 Arcs = list[dict[int, int]]
 
 
-# Up to so many positions on optimal alignments, and edges and joined edges, the official search is
-# repeated, beyond it bounded. The largest pair of the SEEDA outputs has 1,176 vertices and 251,000
-# arcs; the official scorer's time grows with the product.
+# The official search is repeated up to this many positions on optimal alignments and this many
+# edges and joined edges; larger pairs get the bounded search. The largest pair of the SEEDA outputs
+# has 1,176 vertices and 251,000 arcs; the official scorer's time grows with the product.
 MOST_VERTICES = 8_000
 MOST_ARCS = 600_000
 
@@ -147,15 +147,15 @@ class EditLattice:
             context: most unchanged words in an edit.
 
         Returns:
-            Windows from left to right, none where the pair is equal; None where they hold more than
-            `MOST_VERTICES`.
+            Windows from left to right, none if source and hypothesis are equal; None if the windows
+            have more than `MOST_VERTICES` vertices.
         """
         last = len(self.source)
         alone = self.on.sum(axis=1) == 1
         column = self.on.argmax(axis=1)
         equal = np.zeros((last, len(self.hypothesis) + 1), dtype=bool)
         equal[:, :-1] = self.different == 0
-        # A row of a single vertex is passed there; between two of them lies one diagonal edge.
+        # Every path crosses a row of one vertex there; a diagonal edge joins two such rows.
         forced = alone[:-1] & alone[1:] & equal[np.arange(last), column[:-1]]
         loose = np.flatnonzero(~forced).tolist()
         bounds: list[tuple[int, int]] = []
@@ -166,14 +166,14 @@ class EditLattice:
             else:
                 bounds.append((begin, end))
         if not loose and not alone.all():
-            # An empty source: all freedom lies within its one row.
+            # The source is empty: paths differ only within its one row.
             bounds.append((0, last))
         if sum(int(self.on[begin : end + 1].sum()) for begin, end in bounds) > MOST_VERTICES:
             return None
         return [self.window(begin, end) for begin, end in bounds]
 
     def window(self, first: int, last: int) -> Window:
-        """Take the rows `first` to `last` (inclusive) as one window.
+        """Return the rows `first` to `last` (inclusive) as one window.
 
         Args:
             first: first source position.
@@ -243,16 +243,16 @@ def close_arcs(
 ) -> Arcs | None:
     """Join base edges into arcs, exactly as the official transitive closure does.
 
-    The official closure visits vertices in sorted order, which is topological; at its turn a
-    vertex therefore has its final arcs coming in and only base edges going out. An arc is replaced
-    (and listed once more) whenever a strictly shorter one turns up.
+    The official closure visits vertices in sorted order, which is topological; when it visits a
+    vertex, the incoming arcs are therefore final and the outgoing ones are base edges. An arc is
+    replaced (and listed once more) whenever a strictly shorter one is found.
 
     Args:
         window: the vertices and base edges.
         context: most unchanged words in an edit (at most 31).
         limit: give up beyond this many arcs.
-        order: receives every listing of a joined arc as (middle, tail, head); sorted, that is the
-            official order.
+        order: receives every listing of a joined arc as (middle, tail, head); sorting the list
+            gives the official order.
 
     Returns:
         For each vertex its incoming arcs (tail's index to coded arc), or None beyond the limit.

@@ -1,7 +1,7 @@
 """The M2 scorer (MaxMatch, Dahlmeier and Ng 2012): system edits that agree best with gold edits.
 
-Counts equal those of the official m2scorer 3.2 (levenshtein.py), F0.5 with at most two unchanged
-words in an edit, case-sensitive.
+The counts equal those of the official m2scorer 3.2 (levenshtein.py), which computes F0.5 with at
+most two unchanged words in an edit and is case-sensitive.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def match(
         hypothesis: hypothesis tokens.
         annotators: gold edits per annotator, in the order of the file, without `noop`.
         max_unchanged_words: most unchanged words in an edit, 0 to 30.
-        release: place insertions before the first token as release 3.2 does (the second of them
-            is taken for an insertion after the first token); otherwise before the first token.
+        release: place insertions before the first token as release 3.2 does (it treats the second
+            of them as an insertion after the first token); otherwise before the first token.
 
     Returns:
         Counts per annotator.
@@ -64,7 +64,7 @@ def match(
             Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
             for edits, golds in zip(bounded, annotators, strict=True)
         ]
-    # Windows give every count that an optimal path can have; mostly there is one.
+    # Windows give every count that an optimal path can have; usually there is only one.
     decided = _dominant(windows)
     search, searched = None, False
     result = []
@@ -80,7 +80,7 @@ def match(
             if search is not None:
                 edits = search.edits(golds)
                 counts = {(sum(edit.correct for edit in edits), len(edits))}
-        # More than one is left only beyond the limits, where the official order is unknown.
+        # Several counts are left only beyond the limits, where the official order is unknown.
         correct, proposed = max(counts, key=lambda count: (count[0], -count[1]))
         result.append(Counts(correct, proposed, len(golds)))
     return result
@@ -101,8 +101,8 @@ def extract_system_edits(
         hypothesis: hypothesis tokens.
         annotators: gold edits per annotator, in the order of the file, without `noop`.
         max_unchanged_words: most unchanged words in an edit, 0 to 30.
-        release: setting of `match`. Positions of leading insertions are then those of release 3.2:
-            give False where the edits are to be applied to the source.
+        release: as in `match`. Pass False if the edits are to be applied to the source, for which
+            release 3.2 gives leading insertions wrong positions.
 
     Returns:
         Per annotator the edits from left to right. A pair too long for any lattice is one edit
@@ -133,9 +133,9 @@ def _search_bounded(
     """Return the edits of a pair too large for the official search, per annotator."""
     if lattice is not None:
         return [bounded_path(lattice, golds, max_unchanged_words) for golds in annotators]
-    # What both sides share at their ends needs no lattice, and what is left may fit.
+    # Tokens shared at both ends need no lattice, and the rest may fit into one.
     before = _shared_start(source, hypothesis)
-    # Tokens that the beginning has taken are not counted again at the end.
+    # Tokens of the shared start are not counted again at the end.
     after = _shared_start(source[before:][::-1], hypothesis[before:][::-1])
     left = source[before : len(source) - after]
     right = hypothesis[before : len(hypothesis) - after]
@@ -172,7 +172,7 @@ def _shared_start(source: Sequence[str], hypothesis: Sequence[str]) -> int:
 def _windows(
     lattice: EditLattice, max_unchanged_words: int, release: bool
 ) -> list[WindowPaths] | None:
-    """Close every window; None if one has too many arcs."""
+    """Return every window with its arcs; None if there are too many arcs."""
     result = []
     room = MOST_ARCS
     cut = lattice.windows(max_unchanged_words)

@@ -1,4 +1,4 @@
-"""M2: the edits of a hypothesis chosen so that most of them match gold edits (MaxMatch)."""
+"""M2: edits of a hypothesis, chosen so that as many as possible match gold edits (MaxMatch)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from gecjury.stats.counts import f_of_counts, ratio
 class M2(BestReference):
     """F0.5 over the edits that agree best with gold M2 edits (Dahlmeier and Ng 2012).
 
-    Range 0 to 1, higher is better; case-sensitive. Precision is 1 when nothing is proposed,
-    recall 1 when nothing is gold. The corpus score takes, sentence by sentence, the annotator with
-    the best running F (ties: more correct, then smaller proposed + β²·gold); the sentence score the
-    best by itself. A sentence without A lines has one empty gold set; an annotator without lines in
-    a sentence that others annotated is not counted there. Counts equal the official scorer 3.2's.
+    Range 0 to 1, higher is better; case-sensitive. Precision is 1 if no edits are proposed, recall
+    1 if there are no gold edits. For the corpus score, each sentence uses the annotator with the
+    best running F (ties: more correct, then smaller proposed + β²·gold); for the sentence score, it
+    uses the annotator who is best for that sentence. A sentence without A lines has one empty gold
+    set; an annotator without lines in a sentence that others annotated is not counted there. Counts
+    equal those of the official scorer 3.2.
 
     Attributes:
         beta: weight of recall.
@@ -59,7 +60,7 @@ class M2(BestReference):
             raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
         golds = [gold_edits(block) for block in corpus.gold]
         width = max(len(gold) for gold in golds)
-        # NaN stays where an annotator has no line: absent, which is not the same as satisfied.
+        # NaN stays where an annotator has no line: absent, which does not mean "no edits needed".
         values = np.full((len(corpus.systems), len(corpus), width, 3), np.nan)
         lines = [version.lines for version in corpus.systems.values()]
         rows = runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus))
@@ -96,8 +97,8 @@ class M2(BestReference):
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return 1 for an edit that is a gold edit, alone or with others of its correction.
 
-        Where the edit spans several smaller ones, the share of them that MaxMatch finds in the
-        gold.
+        An edit that MaxMatch divides into several smaller ones gets the share of them that are gold
+        edits.
         """
         golds = [gold_edits(block) for block in corpus.gold or ()]
         tokens = [source.split() for source in corpus.sources]
@@ -116,7 +117,7 @@ class M2(BestReference):
                 matches = match(tokens[case.row], made, gold, self.unchanged)
                 shares = [c.correct / c.proposed if c.proposed else 0.0 for c in matches]
                 alone[case.row, case.edit] = np.array(shares)
-            # Alone an edit may match less than among its neighbours, with which MaxMatch joins it.
+            # An edit may match less alone than with its neighbours, to which MaxMatch joins it.
             joint = [_joins(tokens[case.row], case, annotator) for annotator in gold]
             credit[number, : len(gold)] = np.maximum(alone[case.row, case.edit], joint)
         return self.credited(credit, counts, place)
@@ -148,13 +149,13 @@ def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
 
 
 def _joins(source: Sequence[str], case: EditCase, golds: Sequence[GoldEdit]) -> float:
-    """Return 1 if the edit and others of its correction together make a gold edit, else 0."""
+    """Return 1 if the edit and others of its correction together form a gold edit, else 0."""
     edit = case.edit
     for gold in golds:
         if not gold.start <= edit.start <= edit.end <= gold.end:
             continue
         inside = [e for e in case.edits if gold.start <= e.start and e.end <= gold.end]
-        # An insertion at an end of the gold edit may belong to it or stand beside it.
+        # An insertion at an end of the gold edit may belong to it or be a separate edit.
         for first in (inside, [e for e in inside if (e.start, e.end) != (gold.start, gold.start)]):
             for chosen in (first, [e for e in first if (e.start, e.end) != (gold.end, gold.end)]):
                 moved = [

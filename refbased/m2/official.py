@@ -1,7 +1,7 @@
 """The official search, for pairs in which rounding and the order of relaxation decide.
 
-The m2scorer 3.2 finds its path by Bellman-Ford over a list of arcs; among paths of equal cost the
-one found depends on rounding and on the order of that list.
+The m2scorer 3.2 finds its path by Bellman-Ford over a list of arcs. Which of several paths of equal
+cost it finds depends on rounding and on the order of that list.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class OfficialSearch:
         skipped = False
         for _, tail, head in sorted(joined):
             arc = paths.arcs[head][tail]
-            # The official loop removes joined matches from the list it walks along, so it jumps
-            # over whatever follows one that it removes.
+            # The official loop removes joined matches from the list that it iterates over, so it
+            # skips the entry after each one that it removes.
             if is_match(arc) and not skipped:
                 skipped = True
                 continue
@@ -80,11 +80,11 @@ class OfficialSearch:
         return cls(WindowPaths(lattice, window, arcs, release), joined)
 
     def edits(self, golds: Sequence[GoldEdit]) -> list[SystemEdit]:
-        """Cut the hypothesis for one annotator.
+        """Cut the hypothesis into edits for one annotator.
 
         Only arcs on paths of least exact cost are relaxed. Rounding is far below one epsilon, so
-        the path found lies among them, and a vertex on it reaches its final sum through them
-        alone: in the same round, from the same arc as if all were relaxed.
+        the official path consists of such arcs, and a vertex on it reaches its final sum through
+        them alone: in the same round and from the same arc as if all arcs were relaxed.
 
         Args:
             golds: gold edits in the order of the file.
@@ -95,12 +95,12 @@ class OfficialSearch:
         hits = self.paths.hits(golds)
         listed = self.listed
         size = len(self.paths.window.vertices)
-        # One gold edit more must outweigh everything else, as it does in the exact order.
+        # One more gold edit must outweigh everything else, as it does in the exact order.
         if len(listed) > size + EPSILON * (FIELD + 1) * size:
             tied = self.paths.best(self.paths.weights(golds, hits))
             kept = {(tail, head) for head, tails in enumerate(tied) for tail in tails}
             listed = [edge for edge in listed if edge in kept]
-        # In the official order and rounding, since either may decide between paths of one cost.
+        # In the official order and rounding, since either may decide between paths of equal cost.
         weights = _float_weights(self.paths, listed, -len(self.listed), golds, hits)
         return self.paths.edits(_shortest(listed, weights, size), hits)
 
@@ -136,7 +136,7 @@ def _shortest(listed: Sequence[Edge], weights: dict[Edge, float], size: int) -> 
     cost[0] = 0
     came = [-1] * size
     changed = True
-    # The official scorer makes size - 1 rounds; a round without a change ends in the same state.
+    # The official scorer runs size - 1 rounds; after a round without a change nothing changes.
     while changed:
         changed = False
         for tail, head, weight in steps:

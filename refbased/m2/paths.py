@@ -1,11 +1,11 @@
 """The best path through the edit lattice: most gold edits, then fewest base edges, then epsilons.
 
-The official scorer weighs every arc by its base edges plus 0.001 for each time it lists the arc
-and gives an arc that is a gold edit minus the number of listings; Bellman-Ford then finds the
-shortest path. The same order is kept here in whole numbers over windows of the lattice, and all
-paths of equal cost are followed: where they agree on the counts, the official scorer can only
-have found these. Where they do not, its floating-point sums and its order of relaxation decide,
-and `gecjury.refbased.m2.official` repeats both.
+The official scorer weighs every arc by its base edges plus 0.001 for each time it lists the arc;
+an arc that is a gold edit weighs minus the number of all listings. Bellman-Ford then finds the
+shortest path. This module keeps the same order in whole numbers, over windows of the lattice, and
+follows all paths of equal cost. Where they agree on the counts, the official scorer must have
+found the same counts. Where they do not, its floating-point sums and its order of relaxation
+decide, and `gecjury.refbased.m2.official` repeats both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class GoldEdit(NamedTuple):
     Attributes:
         start: first source token.
         end: source token after the last.
-        corrections: accepted replacements, tokens joined by single blanks; empty deletes.
+        corrections: accepted replacements, tokens joined by single blanks; "" is a deletion.
     """
 
     start: int
@@ -47,7 +47,7 @@ class GoldEdit(NamedTuple):
 
 
 class SystemEdit(NamedTuple):
-    """An edit of the system as the lattice cuts it; it may hold unchanged words at its ends.
+    """An edit of the system as the lattice cuts it; it may contain unchanged words at its ends.
 
     Attributes:
         start: first source token.
@@ -70,7 +70,7 @@ def seen_gold(state: State, hits: Iterable[int]) -> State:
         hits: numbers of the gold edits that the edit equals, ascending.
 
     Returns:
-        Counts after it. Gold edits before one already matched are passed by; one listed twice
+        Counts after it. Gold edits before one already matched are skipped; one listed twice
         counts twice.
     """
     proposed, after, correct = state
@@ -83,7 +83,7 @@ def seen_gold(state: State, hits: Iterable[int]) -> State:
 
 
 def system_edits(steps: Iterable[tuple[int, int, str, Iterable[int]]]) -> list[SystemEdit]:
-    """Return edits from left to right, given with the gold edits that each equals."""
+    """Return edits from steps (start, end, text, numbers of equal gold edits), left to right."""
     edits = []
     state = (0, 0, 0)
     for start, end, text, hits in steps:
@@ -101,10 +101,10 @@ class WindowPaths:
         lattice: the sentence pair.
         window: vertices and base edges.
         arcs: incoming arcs of each vertex.
-        release: keep the positions of insertions before the first token that release 3.2
-            gives them.
-        spans: source span to the arcs (tail, head) that claim it.
-        into: for each vertex (tail, weight) without gold edits; joined matches are left out.
+        release: give insertions before the first token the positions of release 3.2.
+        spans: the arcs (tail, head) that claim each source span.
+        into: the arcs into each vertex, as (tail, weight), weighted as if there were no gold
+            edits; joined matches are left out.
     """
 
     lattice: EditLattice
@@ -129,7 +129,7 @@ class WindowPaths:
 
     @cached_property
     def proposed(self) -> set[int]:
-        """Numbers of edits on the best paths where no gold edit can be matched."""
+        """The possible numbers of edits on the best paths if no gold edit can be matched."""
         return {state[0] for state in self.follow(self.best({}), {}, {(0, 0, 0)})}
 
     def span(self, tail: int, head: int) -> tuple[int, int]:
@@ -164,7 +164,7 @@ class WindowPaths:
         return result
 
     def entries(self, span: tuple[int, int]) -> list[Edge]:
-        """Return the arcs that claim a span, sorted, as often as they are listed."""
+        """Return the arcs that claim a span, sorted, each as often as it is listed."""
         return [
             (tail, head)
             for tail, head in sorted(self.spans[span])
@@ -189,7 +189,7 @@ class WindowPaths:
         unit: int,
         values: tuple[float, float],
     ) -> dict[Edge, float]:
-        """Return the weights of the arcs at a place where gold edits insert; `weigh_insertions`."""
+        """Return the weights of arcs at a place of gold insertions; see `weigh_insertions`."""
         entries = self.entries(span)
         numbers = [number for number, gold in enumerate(golds) if gold[:2] == span]
         bucket: dict[Edge, float] = {
@@ -199,7 +199,7 @@ class WindowPaths:
         return bucket
 
     def best(self, weights: dict[Edge, float]) -> list[list[int]]:
-        """Return the tails of every vertex on the paths of least cost, empty off these paths."""
+        """Return the tails of every vertex on the paths of least cost; empty off these paths."""
         cost: list[float] = [0]
         heads = {head for _, head in weights}
         for head in range(1, len(self.into)):
@@ -253,7 +253,7 @@ class WindowPaths:
             states: counts that the paths before the window can have.
 
         Returns:
-            Counts that they can have after it.
+            The counts that the paths can have after it.
         """
         hits = self.hits(golds)
         if not hits:
@@ -271,15 +271,15 @@ def weigh_insertions(
 ) -> None:
     """Assign the gold insertions at one place to arcs, alternately from the left and the right.
 
-    Several insertions can stand at one place, so a gold edit is spent once it is matched, and
-    after a match only an arc that continues it is looked at (release 3.2, set_weights).
+    One place can have several insertions, so a gold edit is used up once it is matched, and
+    after a match only an arc that continues it is considered (release 3.2, set_weights).
 
     Args:
-        entries: arcs at the place, sorted, as often as they are listed.
+        entries: arcs at the place, sorted, each as often as it is listed.
         golds: numbers of the gold edits at the place.
         hits: gold edits that an arc equals.
-        weight: changed in place: weight of each arc.
-        values: weight of a matched arc, and what a listing without a match adds.
+        weight: weight of each arc; changed in place.
+        values: weight of a matched arc, and the amount that a listing without a match adds.
     """
     matched, epsilon = values
     left, right = 0, len(entries) - 1
@@ -297,7 +297,7 @@ def weigh_insertions(
             else:
                 right, place = right - 1, left
             continue
-        # After a match the official scorer reads on only at an arc that continues it.
+        # After a match the official scorer resumes only at an arc that continues it.
         weight[edge] = matched
         if at_left:
             low, left = taken + 1, left + 1

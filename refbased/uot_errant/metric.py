@@ -49,7 +49,7 @@ from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, 
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
-# Sentences whose vectors are held at once; bounds memory on large corpora.
+# Sentences whose vectors are kept at once; bounds memory on large corpora.
 _WINDOW = 1500
 
 
@@ -61,35 +61,35 @@ def _finite(plan: FloatArray) -> FloatArray | None:
 class UOTERRANT(BestReference, TypedEditMetric):
     """F-score over transported edit vectors (Goto et al. 2026).
 
-    0 is worst. TP is the transported mass, FP and FN what is left of the hypothesis' and of the
+    0 is worst. TP is the transported mass, FP and FN are the rest of the hypothesis' and of the
     reference's mass. More may be transported than one side has: FP or FN are then negative and
-    precision, recall and F above 1, as in the published procedure (see `clip`). Several
-    references: the best sentence score; the corpus score accumulates like ERRANT's.
+    precision, recall and F above 1, as in the published procedure (see `clip`). With several
+    references, the sentence score is the best one; the corpus score is accumulated as in ERRANT.
 
     Attributes:
         encoder: `embedded`, a folder or a hub name; the paper's is ELECTRA-base.
         pooling: `mean` of the word pieces or the first one (`cls`).
-        layer: hidden states taken (0: embeddings, −1: last); None for the last.
+        layer: layer whose hidden states are used (0: embeddings, −1: last); None for the last.
         revision: commit, tag or branch of a hub model.
         vectorise: `remove` an edit from the whole correction, or `add` it to the source alone.
-        mass: of an edit: its vector's `norm`, or `uniform`.
+        mass: mass of an edit: its vector's `norm`, or `uniform`.
         cost: `euclidean` distance of vectors, or `cosine` (1 − cosine).
         transport: `unbalanced`, or `balanced` (exact, totals scaled to the smaller one).
         epsilon: weight of the entropic term (unbalanced).
         lambda1: weight of the hypothesis' unsent mass (unbalanced).
         lambda2: weight of the reference's unreceived mass (unbalanced).
         beta: weight of recall.
-        solver: `published` takes the true optimum, but POT's plan where a reference edit has no
-            mass: POT stops at iteration 0 there, and published scores rest on what it leaves.
-            Where POT has multiplied a scaling above 1e5 into that plan, which may then hold a
-            million times the mass there is, the optimum is taken all the same. `optimum` takes
-            the true optimum everywhere, `pot` POT's plans as they come, even where it does not
-            converge (unbalanced).
-        clip: count negative FP and FN as 0, so that no score passes 1.
-        max_length: word pieces of a sentence that the encoder reads.
-        dtype: numbers the encoder computes with; `bfloat16` is several times as fast on processors
-            that have it and less exact, `float16` is for GPUs;
-            `float32-onednn` differs in the last bits alone, and is faster on AMD's processors.
+        solver: `published` uses the true optimum, but POT's plan where a reference edit has no
+            mass: POT stops at iteration 0 there, and published scores are based on the plan that
+            it returns. If POT has multiplied a scaling above 1e5 into that plan, which may then
+            contain a million times the available mass, the optimum is used after all. `optimum`
+            uses the true optimum everywhere, `pot` always uses POT's plan, even where POT does
+            not converge (unbalanced).
+        clip: count negative FP and FN as 0, so that no score exceeds 1.
+        max_length: number of word pieces of a sentence that the encoder reads.
+        dtype: precision in which the encoder computes: `bfloat16` is several times as fast on
+            processors that support it but less exact, `float16` is for GPUs,
+            `float32-onednn` differs only in the last bits and is faster on AMD processors.
     """
 
     name: ClassVar[str] = "uot-errant"
@@ -147,12 +147,12 @@ class UOTERRANT(BestReference, TypedEditMetric):
         """Return the facts that decide edits, and the encoder's files."""
         identity = self.encoder_spec.checkpoint().identity
         facts = {**super().extra_signature(runtime), "encoder": identity}
-        # Scores kept by an earlier version came of networks that were wholly of 16 bits.
+        # Scores cached by an earlier version came from networks that computed wholly in 16 bits.
         rounded = self.dtype in ("bfloat16", "float16")
         return {**facts, "rounded": "products"} if rounded else facts
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Compute TP, FP, FN: systems × sentences × references × 3; details hold them by type."""
+        """Compute TP, FP, FN: systems × sentences × references × 3; details have them by type."""
         tally = self.tally(corpus, runtime)
         for start in range(0, len(corpus), _WINDOW):
             rows = range(start, min(start + _WINDOW, len(corpus)))
@@ -160,7 +160,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
             tally.add(places, self.transported(list(places), vectors))
         solver = {"pairs": tally.pairs, "unsolved": tally.unsolved}
         types, notes = tally.types, self._notes(tally)
-        # The function keeps the types alone, not the tally, which holds the edits and the corpus.
+        # The function refers to the types only: the tally would keep the edits and corpus alive.
         counts = TypedCounts(
             tally.values,
             lambda *place: types[place],
@@ -171,12 +171,12 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return next(self.typed_statistics([counts]))
 
     def tally(self, corpus: Corpus, runtime: Runtime) -> Tally:
-        """Return a tally of the corpus that is still empty."""
+        """Return an empty tally of the corpus."""
         edits = self.edits(corpus, runtime)
         return Tally(corpus, edits, self.encoder_spec, self.vectorise, runtime)
 
     def _notes(self, tally: Tally) -> list[str]:
-        """Return notes for the user on what was cut, weighs nothing or was not solved."""
+        """Return notes for the user on cut texts, edits without mass and unsolved problems."""
         notes = []
         if tally.truncated:
             notes.append(
@@ -185,8 +185,8 @@ class UOTERRANT(BestReference, TypedEditMetric):
             )
         if tally.massless:
             notes.append(
-                f"{self.name}: {tally.massless} of {tally.vectors} distinct edits do not move the "
-                "encoder's vector (e.g. case, for a lower-casing one) and have no mass"
+                f"{self.name}: {tally.massless} of {tally.vectors} distinct edits do not change "
+                "the encoder's vector (e.g. case, for a lower-casing encoder) and have no mass"
                 + (
                     "; a reference with such an edit is scored by POT's plan, as published, unless "
                     "that plan is out of proportion to the masses (solver=pot: always by POT's "
@@ -197,8 +197,8 @@ class UOTERRANT(BestReference, TypedEditMetric):
             )
         if tally.unsolved:
             notes.append(
-                f"{self.name}: {tally.unsolved} of {tally.pairs} transport problems have no "
-                "optimum within reach (numbers not finite, or penalties far above epsilon): not "
+                f"{self.name}: {tally.unsolved} of {tally.pairs} transport problems could not be "
+                "solved (numbers are not finite, or penalties far above epsilon) and are not "
                 "scored"
             )
         return notes
@@ -213,7 +213,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def transported(
         self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Alignment]:
-        """Align pairs of edit sets whose vectors are at hand; see `align`."""
+        """Align pairs of edit sets whose vectors are given; see `align`."""
         problems = self.problems(pairs, vectors)
         return [
             Alignment(problem.a, problem.b, problem.cost, first.edits, second.edits, plan)
@@ -240,8 +240,8 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return problems
 
     def plans(self, problems: Sequence[Problem]) -> list[FloatArray | None]:
-        """Return the plan of each problem, of its cost's shape; None where no optimum was found."""
-        # Nothing moves where one side has no edits; the solvers would not take such a problem.
+        """Return the plan of each problem, shaped like its costs; None if no optimum was found."""
+        # Nothing moves if one side has no edits; the solvers would not accept such a problem.
         live = [place for place, problem in enumerate(problems) if problem.cost.size]
         live_problems = [problems[place] for place in live]
         solved: Sequence[FloatArray | None]
@@ -262,10 +262,10 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return plans
 
     def _published(self, problem: Problem, optimum: FloatArray | None) -> FloatArray | None:
-        """Return the published plan at a reference edit without mass, or the optimum.
+        """Return the published plan for a reference edit without mass, or the optimum.
 
         The published figures are not followed where POT has multiplied a scaling above its
-        threshold into the plan: they may then be thousands and say nothing of the correction.
+        threshold into the plan: they may then be thousands and say nothing about the correction.
         """
         plan, sound = abandoned_plan(problem, self.penalties)
         return _finite(plan) if sound else optimum
@@ -274,7 +274,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def rule(self) -> FirstBest:
         """The rule that chooses by F, then more TP, fewer FP, fewer FN, as in ERRANT."""
         square = self.beta * self.beta
-        # Each side's mass; and what is left of it, where less than none would count as none.
+        # Each side's mass; with `clip` also the rest of it, since a negative rest counts as 0.
         above = ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))
         left = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) if self.clip else ()
         return f_rule(self._keys, self.beta, (1 + square, 1.0, square), 12, (*above, *left))
@@ -290,7 +290,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
     ) -> FloatArray | None:
-        """Sentence scores, λ × systems × sentences, for every λ = λ1 = λ2; encoded once."""
+        """Return the scores of `scores_by_lambda` for the option `lambda`, None for others."""
         return self.scores_by_lambda(values, corpus, runtime) if option == "lambda" else None
 
     def scores_by_lambda(
@@ -333,7 +333,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         Every text is encoded once. The first layer is the one above the embeddings.
 
         Raises:
-            OptionError: the metric names a layer.
+            OptionError: the metric has a `layer`.
         """
         if self.layer is not None:
             raise OptionError(f"layer={self.layer}: all layers are tried; leave it out")
@@ -355,12 +355,12 @@ class UOTERRANT(BestReference, TypedEditMetric):
         """Solve every problem by POT as well.
 
         Returns:
-            The number of `problems` with edits on both sides; of them those where POT `converged`,
-            ending without a warning; those where our objective is `worse`, above POT's by more
-            than 1e-9; the `largest_gap` of the objectives where POT converged; `differing`
-            problems, whose transported mass differs by more than 1e-4, and its
-            `largest_difference`. And of shape (problems,) POT's transported mass minus ours, NaN
-            where POT's plan is not finite.
+            A report: the number of `problems` with edits on both sides; the number of those where
+            POT `converged`, ending without a warning; where our objective is `worse`, above POT's
+            by more than 1e-9; the `largest_gap` of the objectives where POT converged; the number
+            of `differing` problems, whose transported mass differs by more than 1e-4, and the
+            `largest_difference`. And an array of shape (problems,): POT's transported mass minus
+            ours, NaN where POT's plan is not finite.
         """
         problems = [p for p in problems_of(self, corpus, runtime)[0] if p.cost.size]
         converged = worse = 0
@@ -368,7 +368,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         moved = np.full(len(problems), np.nan)
         tasks = runtime.track(problems, "POT", len(problems))
         for number, (problem, plan) in enumerate(zip(tasks, self.plans(problems), strict=True)):
-            # An objective of POT's below ours would show that our optimum is none.
+            # If POT's objective is below ours, our plan is not the optimum.
             theirs, fine = pot_plan(problem, self.penalties)
             if plan is None or not np.isfinite(theirs).all():
                 continue
@@ -426,7 +426,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         (alignment,) = self.align([pair], runtime)
         plan = np.full(alignment.cost.shape, np.nan) if alignment.plan is None else alignment.plan
         tp, fp, fn = alignment.counts
-        # The plan as it is, also where `clip` would bound what is counted of it.
+        # The whole plan is shown, even if `clip` would bound its counts.
         counts = (np.array(count) for count in alignment.counts)
         p, r, f = (float(x) for x in precision_recall_f(*counts, beta=self.beta))
         scores = {"score": f, "precision": p, "recall": r, "tp": tp, "fp": fp, "fn": fn}
@@ -437,7 +437,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         ]
         notes: tuple[str, ...] = ()
         if alignment.plan is None:
-            notes = ("no optimum was found within reach: not scored",)
+            notes = ("no optimum was found: not scored",)
         elif fp < 0 or fn < 0:
             notes = ("more mass was moved than one side has: its rest is negative, as published",)
         heat_map = HeatMap(

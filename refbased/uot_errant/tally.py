@@ -53,10 +53,10 @@ class Tally:
         values: TP, FP, FN: systems × sentences × references × 3.
         types: the same by error type, for each place.
         pairs: number of distinct pairs with edits on both sides.
-        unsolved: those of them without an optimum.
-        truncated: distinct texts that the encoder does not read whole.
+        unsolved: number of those pairs without an optimum.
+        truncated: number of distinct texts that the encoder cuts.
         vectors: number of distinct edits.
-        massless: those of them that do not move the encoder's vector.
+        massless: number of those edits that do not change the encoder's vector.
     """
 
     corpus: Corpus
@@ -101,7 +101,7 @@ class Tally:
     def distinct(self, rows: range) -> dict[EditSets, list[Place]]:
         """Return the distinct pairs of edit sets and where each occurs.
 
-        Outputs repeat each other, so that each pair is solved once for all its places.
+        Outputs repeat each other, so each pair is solved once for all its places.
         """
         systems = list(self.edits.systems.values())
         outputs = [[self._set(row, lines[row]) for row in rows] for lines in systems]
@@ -127,8 +127,8 @@ def _types(alignment: Alignment) -> Types:
     for edit, mass, sent in zip(
         alignment.hypothesis, alignment.a, alignment.plan.sum(axis=1), strict=True
     ):
-        # What is sent counts for the hypothesis' type: the plan may split it over many reference
-        # edits.
+        # Mass that is sent counts for the hypothesis edit's type: the plan may split it over many
+        # reference edits.
         types[edit.type, 0] += float(sent)
         types[edit.type, 1] += float(mass - sent)
     for edit, mass, got in zip(

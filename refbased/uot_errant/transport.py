@@ -4,11 +4,11 @@ An unbalanced problem minimises over plans T ≥ 0
 
     <C, T> + ε KL(T | a bᵀ) + λ1 KL(T 1 | a) + λ2 KL(Tᵀ 1 | b),
 
-with KL(p | q) = Σ p log(p/q) − p + q. This is what POT's `sinkhorn_stabilized_unbalanced` states
+with KL(p | q) = Σ p log(p/q) − p + q. This is the problem of POT's `sinkhorn_stabilized_unbalanced`
 with its default regulariser. It is strictly convex, so there is one optimum. POT iterates on
 exp(−C/ε), which vanishes for edits that are far apart; here the same iteration runs on the dual
 potentials in the log domain (Chizat et al. 2018, section 4), where each step shrinks the error by
-λ1 λ2 / ((λ1+ε)(λ2+ε)) whatever the costs, so that it always arrives.
+λ1 λ2 / ((λ1+ε)(λ2+ε)) whatever the costs, so that it always converges.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Penalties:
     """The weights of an unbalanced problem.
 
     Attributes:
-        epsilon: of the entropic term, above 0.
-        lambda1: of mass that the hypothesis' edits do not send, above 0.
-        lambda2: of mass that the reference's edits do not receive, above 0.
+        epsilon: weight of the entropic term, above 0.
+        lambda1: weight of mass that the hypothesis' edits do not send, above 0.
+        lambda2: weight of mass that the reference's edits do not receive, above 0.
     """
 
     epsilon: float = 0.1
@@ -56,7 +56,7 @@ class Penalties:
 
     @property
     def powers(self) -> tuple[float, float]:
-        """Exponents of a step on either side, below 1: it shrinks errors by their product."""
+        """Exponents of a step on each side, below 1: the step shrinks errors by their product."""
         first = self.lambda1 / (self.lambda1 + self.epsilon)
         return first, self.lambda2 / (self.lambda2 + self.epsilon)
 
@@ -74,7 +74,7 @@ class Problem:
 
 
 def solve(problems: Sequence[Problem], penalties: Penalties) -> list[FloatArray | None]:
-    """Return optimal plans, n × m each; None for a problem whose numbers are not finite.
+    """Return optimal plans, n × m each; None if numbers are not finite or do not converge.
 
     Edits without mass neither send nor receive: their rows and columns are 0.
     """
@@ -149,7 +149,7 @@ def _potentials(
         new_g = -second * _log_sum(a[:, :, None] + new_f[:, :, None] - costs, axis=1)
         change = np.abs(new_g - g[open_rows]).max(axis=1)
         f[open_rows], g[open_rows] = new_f, new_g
-        # Numbers of size x are exact to about 1e-16 x, so no change below that can be asked for.
+        # Numbers of size x are exact to about 1e-16 x, so no smaller change can be required.
         floor = 4e-16 * np.abs(new_g).max(axis=1)
         going = change > np.maximum(limit, floor)
         if not going.any():
@@ -192,7 +192,7 @@ def _divergence(p: FloatArray, q: FloatArray) -> float:
 
 
 def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
-    """Return the plan of POT's solver, called as published, and if it converged.
+    """Return the plan of POT's solver, called as published, and whether it converged.
 
     Args:
         problem: masses and costs.
@@ -218,13 +218,14 @@ def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
 def abandoned_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
     """Return POT's plan, n × m, for a reference edit without mass; POT is not called.
 
-    The edit's column of the kernel is 0, which POT takes for a numerical error in its first step:
-    it goes back to scalings of 1, so that the plan is the kernel exp(−C/ε) a bᵀ. Only where that
-    step's scalings pass POT's threshold are their maxima already part of the potentials, and the
-    plan may then hold a million times the mass there is.
+    The edit's column of the kernel is 0, which POT treats as a numerical error in its first step:
+    it returns to scalings of 1, so the plan is the kernel exp(−C/ε) a bᵀ. If, however, that step's
+    scalings exceed POT's threshold, their maxima are already part of the potentials, and the plan
+    may then contain a million times the available mass.
 
     Returns:
-        The plan, and whether it is in proportion to the masses: no scaling passed the threshold.
+        The plan, and True if it is in proportion to the masses, as no scaling exceeds the
+        threshold.
     """
     kernel = np.exp(-problem.cost / penalties.epsilon) * problem.a[:, None] * problem.b[None]
     first, second = penalties.powers
@@ -239,11 +240,11 @@ def abandoned_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, 
 def balanced_plan(problem: Problem) -> FloatArray:
     """Return the cheapest plan that moves all mass of both sides, by POT's network simplex.
 
-    Balanced transport needs equal totals, so both sides are scaled to the smaller one; everything
-    of the lighter side is transported.
+    Balanced transport needs equal totals, so both sides are scaled to the smaller one; all mass of
+    the lighter side is transported.
 
     Returns:
-        Of the cost's shape: hypothesis edits × reference edits.
+        The plan, hypothesis edits × reference edits.
     """
     total = min(problem.a.sum(), problem.b.sum())
     if total <= 0:
@@ -255,7 +256,7 @@ def balanced_plan(problem: Problem) -> FloatArray:
 
 
 def _of_pot(module: str, name: str) -> Any:
-    """Return a function of POT, which is imported only where it is called."""
+    """Return a function of POT, which is imported only when it is needed."""
     try:
         return getattr(import_module(module), name)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Edit vectors (Goto et al. 2026, section 3.1): the change of one edit to a sentence's encoding."""
+"""Edit vectors (Goto et al. 2026, section 3.1): how one edit changes a sentence's encoding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EditSet:
 
 
 def edit_texts(edit_set: EditSet, how: Vectorise) -> list[str]:
-    """Return the texts whose encodings make the vectors: the base, then one for each edit.
+    """Return the texts whose encodings give the vectors: the base, then one for each edit.
 
     `remove` compares the whole correction with the correction that lacks the edit, `add` the
     source with the edit applied to it alone.
@@ -53,7 +53,7 @@ def edit_vectors(
     """Return the vectors of all edits of all sets; every distinct text is encoded once.
 
     Returns:
-        Edits × d for each set, and the number of texts that the encoder does not read whole.
+        Edits × d for each set, and the number of texts that the encoder cuts.
     """
     texts, distinct = all_texts(sets, how)
     encoded = encoder.encode(distinct)

@@ -1,4 +1,4 @@
-"""BARTScore (Yuan et al. 2021) of sentence pairs, each distinct direction once."""
+"""BARTScore (Yuan et al. 2021) of sentence pairs; each distinct direction is computed once."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from gecjury.runtime import Runtime
 
 _Pair = tuple[str, str]
 _Pieces = tuple[int, ...]
-Direction = tuple[_Pieces, _Pieces]  # word pieces given, word pieces predicted
+Direction = tuple[_Pieces, _Pieces]  # word pieces of the source, and of the target
 
-# Word pieces that are read of a text, as in the authors' code.
+# Word pieces that are read from a text, as in the authors' code.
 _LENGTH = 1024
 # Target pieces of a batch; bounds the logits' memory (0.8 GB for BART's 50,265 pieces).
 _BATCH_PIECES = 4096
@@ -42,9 +42,9 @@ _IGNORED = -100  # the label that transformers takes for padding
 class BARTScore:
     """F variant: the mean of log p(reference | hypothesis) and log p(hypothesis | reference).
 
-    A direction is the mean log-probability of the target's word pieces, the special ones that its
-    tokenizer adds included, given the source (Yuan et al. 2021, section 3.2, with equal weights
-    of all). Natural logarithms: 0 or less, higher is better.
+    The score of a direction is the mean log-probability of the target's word pieces given the
+    source, including the special ones that the tokenizer adds (Yuan et al. 2021, section 3.2, with
+    equal weights). Natural logarithms: 0 or less, higher is better.
 
     Attributes:
         model: a sequence-to-sequence model, as a folder or a name of the Hugging Face hub.
@@ -71,7 +71,7 @@ class BARTScore:
         except DataError as error:
             raise DataError(
                 f"{error}. BARTScore needs a sequence-to-sequence model, which 'embedded' is not; "
-                "BERTScore takes it (weights=bertscore,encoder=embedded)"
+                "BERTScore can use it (weights=bertscore,encoder=embedded)"
             ) from None
 
     def score(
@@ -80,7 +80,7 @@ class BARTScore:
         """Score (hypothesis, reference) pairs, and count the distinct texts that were cut.
 
         Raises:
-            GecjuryError: the model cannot be had or is not a sequence-to-sequence model.
+            GecjuryError: the model cannot be loaded or is not a sequence-to-sequence model.
         """
         runtime = runtime or Runtime()
         check_packages("BARTScore")
@@ -89,17 +89,17 @@ class BARTScore:
         pieces, truncated = model.tokenise(texts)
         pieces_of = dict(zip(texts, pieces, strict=True))
         # Both directions of a pair share their texts' word pieces.
-        both = [((pieces_of[x], pieces_of[y]), (pieces_of[y], pieces_of[x])) for x, y in pairs]
+        ways = [((pieces_of[x], pieces_of[y]), (pieces_of[y], pieces_of[x])) for x, y in pairs]
         score_of = self._directions(
-            list(dict.fromkeys(way for ways in both for way in ways)), model, runtime
+            list(dict.fromkeys(way for two_ways in ways for way in two_ways)), model, runtime
         )
-        scores = [(score_of[forward] + score_of[back]) / 2 for forward, back in both]
+        scores = [(score_of[forward] + score_of[back]) / 2 for forward, back in ways]
         return np.array(scores, dtype=np.float64), truncated
 
     def _directions(
         self, directions: Sequence[Direction], model: _Model, runtime: Runtime
     ) -> Mapping[Direction, float]:
-        """Return mean log-probabilities; those on disk are read."""
+        """Return mean log-probabilities; those cached on disk are not computed again."""
         cache = None
         if runtime.use_cache:
             cache = VectorCache(runtime.cache_folder("vectors") / "bartscore.sqlite")
@@ -205,11 +205,11 @@ def _check_parts(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> None:
     if not getattr(config, "is_encoder_decoder", False):
         raise refused(f"a {config.model_type} model does not generate a target from a source")
     if tokenizer.pad_token_id is None or not tokenizer("")["input_ids"]:
-        raise refused("its tokenizer cannot pad or adds no end of sentence")
+        raise refused("its tokenizer cannot pad or does not add an end of sentence")
     try:
         kind = network_class(config, "text-to-text")
     except ValueError:
-        raise refused(f"transformers generates no text with a {config.model_type} model") from None
+        raise refused(f"transformers cannot generate text with {config.model_type}") from None
     if not hasattr(kind, "prepare_decoder_input_ids_from_labels"):
         raise refused(f"a {config.model_type} model cannot score given targets")
 
@@ -227,7 +227,7 @@ def _batches(directions: Sequence[Direction], size: int) -> Iterator[list[Direct
 
 
 def _key(identity: str, direction: Direction) -> bytes:
-    """Return the cache key: word pieces stand for the texts, since the model sees nothing else."""
+    """Return the cache key, made from word pieces, since the model sees nothing else of a text."""
     source, target = direction
     digest = hashlib.sha256(f"bartscore|{identity}|{len(source)}|".encode())
     digest.update(np.asarray([*source, *target], dtype="<i4").tobytes())

@@ -1,4 +1,4 @@
-"""BERTScore F1 (Zhang et al. 2020) of sentence pairs, each distinct pair and sentence once."""
+"""BERTScore F1 (Zhang et al. 2020) of sentence pairs; distinct pairs are computed once."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _BASELINES = {
         0.36949417, 0.37049443, 0.35219112, 0.37991408, 0.44040316, 0.40038353,
     )
 }  # fmt: skip
-# Texts whose word pieces are held at once; bounds memory (about 0.1 MB a text).
+# Texts whose word pieces are kept at once; bounds memory (about 0.1 MB a text).
 _WINDOW = 2000
 
 
 def customary_layer(model: str) -> int | None:
-    """Return the layer that bert-score takes for a model, or None for the last."""
+    """Return the layer that bert-score uses for a model, or None for the last."""
     return _LAYERS.get(model.rpartition("/")[2])
 
 
 def baseline_f(model: str, layer: int) -> float | None:
-    """Return the rescaling baseline of a model's layer; None where no table has one.
+    """Return the rescaling baseline of a model's layer; None if no table has one.
 
     Tables of other models than bert-base-uncased are read from the bert-score package.
     """
@@ -75,10 +75,10 @@ class BERTScore:
 
     Attributes:
         model: encoder; see `EncoderSpec.name`.
-        layer: hidden states compared; None for the customary ones.
-        revision: of a hub model.
-        rescale: subtract the baseline of random pairs, where the model has one.
-        dtype: numbers of `EncoderSpec`.
+        layer: layer whose hidden states are compared; None for bert-score's choice.
+        revision: commit, tag or branch of a hub model.
+        rescale: subtract the baseline of random pairs, if the model has one.
+        dtype: precision, see `EncoderSpec`.
     """
 
     label: ClassVar[str] = "BERTScore"
@@ -107,11 +107,11 @@ class BERTScore:
     ) -> tuple[FloatArray, int]:
         """Score (candidate, reference) pairs by F1, and count the texts that were cut.
 
-        Pairs that share texts should stand near each other: texts are held for a while only.
+        Pairs that share texts should be close to each other: texts are kept only for a while.
         """
         runtime = runtime or Runtime()
         encoder = load_encoder(self.encoder_spec, runtime)
-        # Systems agree on many sentences, so that most pairs occur more than once.
+        # Systems agree on many sentences, so most pairs occur more than once.
         distinct = list(dict.fromkeys(pairs))
         cache = None
         if runtime.use_cache:
@@ -143,7 +143,7 @@ class BERTScore:
 
 
 def _windows(pairs: Iterable[_Pair]) -> Iterator[list[_Pair]]:
-    """Yield runs of pairs that name a limited number of texts."""
+    """Yield runs of pairs that contain a limited number of texts."""
     part: list[_Pair] = []
     texts: set[str] = set()
     for pair in pairs:
@@ -172,7 +172,7 @@ def _f1(
     candidate: tuple[Float32Array, NDArray[np.bool_]],
     reference: tuple[Float32Array, NDArray[np.bool_]],
 ) -> float:
-    """Return F1 of the mean best match of each side's own pieces, which may match the frame."""
+    """Return F1 of the mean best match of each side's own pieces; special pieces may be matched."""
     (x, in_candidate), (y, in_reference) = candidate, reference
     if not in_candidate.any() or not in_reference.any():
         return 0.0
@@ -189,7 +189,7 @@ def _key(identity: str, pair: _Pair) -> bytes:
 
 
 def _packed(value: float) -> Float32Array:
-    """Return a 64-bit float stored in the place of two 32-bit ones."""
+    """Return a 64-bit float stored as two 32-bit ones."""
     return np.frombuffer(np.float64(value).tobytes(), dtype=np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Weights of edits by BERTScore or BARTScore, and the settings of metrics that weigh edits so."""
+"""Weights of edits by BERTScore or BARTScore, and the settings of metrics that use them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class ModelWeighted(BestReference):
         weights: `bertscore`, or `bartscore` (see `BARTScore`).
         model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
             BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
-        layer: hidden states BERTScore compares; None for those the bert-score package takes (9 of
-            bert-base-uncased, else the last).
+        layer: layer whose hidden states BERTScore compares; None for the bert-score package's
+            choice (9 of bert-base-uncased, else the last).
         revision: commit, tag or branch of a hub model.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
+    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as in other metrics
 
     weights: Weights = "bertscore"
     model: str | None = None
@@ -43,30 +43,30 @@ class ModelWeighted(BestReference):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.weight_model  # refuses options that do not go together
+        _ = self.weight_model  # refuses options that do not fit together
 
     @property
     @abstractmethod
     def dtype(self) -> DType:
-        """Numbers that BERTScore's encoder computes with."""
+        """The precision in which BERTScore's encoder computes."""
 
     @property
     def weight_model(self) -> WeightModel:
         """The score that weighs edits.
 
         Raises:
-            OptionError: a layer for BARTScore, which has none to choose, or other numbers.
+            OptionError: a layer, or a precision other than float32, for BARTScore.
         """
         if self.weights == "bertscore":
             name = self.model or BERTScore.model
             return BERTScore(name, self.layer, self.revision, dtype=self.dtype)
         if self.layer is not None:
             raise OptionError(
-                f"layer={self.layer} is for weights=bertscore; BARTScore takes no layer"
+                f"layer={self.layer} is for weights=bertscore; BARTScore has no layer to choose"
             )
         if self.dtype != "float32":
             raise OptionError(
-                f"dtype={self.dtype} is for weights=bertscore; BARTScore takes float32"
+                f"dtype={self.dtype} is for weights=bertscore; BARTScore always uses float32"
             )
         return BARTScore(self.model or BARTScore.model, self.revision)
 

@@ -162,7 +162,9 @@ def test_verdicts_that_contradict_each_other_are_none(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file; expected a table of"):
         load("errant:valid=nowhere.csv").score_corpus(corpus())
-    with pytest.raises(OptionError, match="green judges no single edits; expected edit-verdict"):
+    with pytest.raises(
+        OptionError, match="green does not judge single edits; expected edit-verdict"
+    ):
         load("errant:valid=green[n=3]")
     path = verdict_file(tmp_path, "1,many,2,3,C,right")
     with pytest.raises(OptionError, match="holds scores of given texts"):

@@ -33,12 +33,12 @@ def test_options_of_a_metric() -> None:
         "unit",
         "word",
         "word, char, line",
-        "word, char (blanks at the ends of a text are left out), or line: the characters of the "
-        "line as it stands, as the authors' program counts them.",
+        "word, char (white space at the ends of a text is left out), or line (all characters of "
+        "the line, as the authors' program counts them).",
     )
     # Options and their meanings come from base classes too, and entries may have several lines.
     inherited = {option.option: option for option in options_of(load("sent-errant"))}
-    assert inherited["pos"].meaning.endswith("made with ERRANT 2) or spacy3.")
+    assert inherited["pos"].meaning.endswith("which ERRANT 2 produced) or spacy3.")
 
 
 @pytest.mark.parametrize(

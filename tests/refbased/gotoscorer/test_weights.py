@@ -167,7 +167,7 @@ def test_weights_of_another_reference_are_refused() -> None:
     judged = judge_systems(SOURCES, REFERENCE, SYSTEMS)
     other = judge_systems(SOURCES, [REFERENCE[0], []], SYSTEMS).weights()
     with pytest.raises(
-        InputError, match="sentence 2 has 15 weights, the reference cuts it into 13"
+        InputError, match="sentence 2 has 15 weights, but the reference cuts it into 13"
     ):
         judged.counts(other)
     with pytest.raises(InputError, match="sentence 2 has 0 weights"):

@@ -268,7 +268,7 @@ def test_edits_without_mass_are_reported(tiny_bert: Path) -> None:
     # The tiny encoder lower-cases, so that He → he changes nothing it can see.
     case = Edit(0, 1, "He", "R:ORTH")
     scorer, statistics = run(tiny_bert, corpus([[case], [case, E1]], [[[], [E1]]]))
-    (note,) = (n for n in statistics.notes if "2 of 4 distinct edits do not move" in n)
+    (note,) = (n for n in statistics.notes if "2 of 4 distinct edits do not change" in n)
     assert "by POT's plan, as published, unless that plan is out of proportion" in note
     # Alone it has no mass: nothing was proposed that counts, P = R = 1.
     assert scorer.sentence_scores(statistics).score[0, 0] == 1
