@@ -1,8 +1,8 @@
-"""ERRANT's token alignment, equal to the package's in every cell and computed from fewer cells.
+"""ERRANT's token alignment, with the package's result but computed from fewer cells.
 
 ERRANT aligns two sentences by a Damerau-Levenshtein recursion with linguistic substitution
-costs (Felice, Bryant and Briscoe 2016). Where two tokens are equal the recursion takes the
-diagonal whatever its neighbours cost, and it takes the first of transposition, substitution,
+costs (Felice, Bryant and Briscoe 2016). Where two tokens are equal, the recursion takes the
+diagonal whatever its neighbours cost; otherwise it takes the first of transposition, substitution,
 insertion and deletion among the cheapest. Three facts save work without changing that outcome
 (v is the recursion's cost at a cell, d = i - j its diagonal; v >= |d| always):
 
@@ -15,12 +15,12 @@ insertion and deletion among the cheapest. Three facts save work without changin
    the diagonal that leaves the cost as it was. What the walk back does inside the start follows
    from the values: equal tokens match, tokens equal but for case substitute (cost 0), and
    otherwise a token is deleted (inserted) until the diagonal is 0.
-3. *Bound.* Say that the recursion's last cell costs T at most, and lies on the diagonal e. A chain
-   of cells from a cell of diagonal d to the last one adds |d - e| at least, so a cell with v + |d -
-   e| > T has no part in what the last one becomes, nor in any tie on the way. Such cells count as
-   infinite: what is left are few diagonals and, of a row, few cells. If the last cell then comes
-   out within T, the path and its tie-breaking are those of the whole matrix, whatever T was taken
-   from; if not, T is raised. T is what an alignment of unit costs (rapidfuzz) costs here.
+3. *Bound.* Suppose that the recursion's last cell costs at most T and lies on the diagonal e. A
+   chain of cells from a cell of diagonal d to the last one adds at least |d - e|, so a cell with
+   v + |d - e| > T affects neither the last cell nor any tie on the way. Such cells count as
+   infinite, which leaves few diagonals and few cells of each row. If the last cell then costs at
+   most T, the path and its tie-breaking are those of the whole matrix, wherever T comes from; if
+   not, T is raised. Here T is the cost of an alignment found with unit costs (rapidfuzz).
    A transposition depends on costs being different, so one is decided only where that is certain;
    otherwise T is raised, too.
 
@@ -52,17 +52,17 @@ from gecjury.extraction.parsing import Operation, Parsed
 from gecjury.extraction.tagger.importing import symbols
 
 _INFINITY = float("inf")
-# Up to this many cells a bound is taken from an alignment of unit costs, beyond it is tried.
+# Up to this many cells, the bound comes from an alignment with unit costs; beyond, it is guessed.
 _MEASURED = LARGEST
-# The slack of the first bound that is tried.
+# The slack of the first bound that is guessed.
 _TRIED = 8.0
-# Bands of more cells than this are left to numpy, if the whole matrix is within its reach; if
-# not, bands are tried up to the second number.
+# Bands of more cells than this are left to numpy if it can align the whole matrix; if not, bands
+# are tried up to the second number.
 _LARGE = 60_000
 _LARGEST_BAND = 2_000_000
 # Sums of costs carry rounding errors far below this.
 _MARGIN = 1e-6
-# Narrow matrices have too little on an anti-diagonal for numpy.
+# Narrower matrices have too few cells on an anti-diagonal for numpy.
 _NARROW = 30
 # Substitution costs remembered at once, about 100 bytes each.
 _REMEMBERED = 400_000
@@ -94,7 +94,7 @@ class Aligner:
         """Return ERRANT's cheapest alignment.
 
         Returns:
-            The operations from left to right; tokens left alone have none.
+            The operations from left to right; unchanged tokens have none.
         """
         left, right = source.texts, corrected.texts
         n, m = len(left), len(right)
@@ -113,14 +113,14 @@ class Aligner:
             except _TooLargeError:
                 self.coarse += 1
                 return align_coarsely(self.align, source.part(0, n), corrected.part(0, m))
-        # The common start is as long on both sides, so that one number leads back to the sentences.
+        # The common start is equally long on both sides, so one offset restores the positions.
         operations = [(k, a + start, b + start, c + start, d + start) for k, a, b, c, d in moved]
         _inside_start(source, corrected, start + i, start + j, operations)
         operations.reverse()
         return operations
 
     def substitution(self, source: Parsed, i: int, corrected: Parsed, j: int) -> float:
-        """Return the cost of replacing one token by another: 0 (case alone) or between 0 and 2."""
+        """Return the cost of replacing one token by another: 0 (only case) or between 0 and 2."""
         if source.lowers[i] == corrected.lowers[j]:
             return 0.0
         lemma = 0.0 if source.lemmas[i] == corrected.lemmas[j] else 0.499
@@ -138,7 +138,7 @@ class Aligner:
         return substitution_matrix(self._open, source, corrected)
 
     def _middle(self, source: Parsed, corrected: Parsed, out: list[Operation]) -> tuple[int, int]:
-        """Align what stands between common start and end, appending operations from the right.
+        """Align the middle between common start and end, appending operations from the right.
 
         Returns:
             The cell where the walk back leaves the middle.
@@ -169,7 +169,7 @@ class Aligner:
             most = 2 * most + 2
 
     def _bound(self, source: Parsed, corrected: Parsed) -> float:
-        """Return the cost of some alignment of the middle, an upper bound of the cheapest."""
+        """Return the cost of some alignment of the middle, an upper bound of the lowest cost."""
         total = 0.0
         for kind, i, j in self._unit_costs(source.texts, corrected.texts).as_list():
             if kind == "replace":
@@ -186,13 +186,13 @@ class Aligner:
 
 
 def _straight(source: Parsed, corrected: Parsed, out: list[Operation]) -> bool:
-    """Align by the diagonal, where that costs less than leaving it and coming back.
+    """Align along the diagonal, if that costs less than leaving it and coming back.
 
     Returns:
         False, with nothing done, if neighbouring tokens differ, which may have changed places.
     """
-    both = zip(source.texts, corrected.texts, strict=True)
-    unequal = [i for i, (left, right) in enumerate(both) if left != right]
+    pairs = zip(source.texts, corrected.texts, strict=True)
+    unequal = [i for i, (left, right) in enumerate(pairs) if left != right]
     if any(right_index - left_index == 1 for left_index, right_index in pairwise(unequal)):
         return False
     out += [("S", i, i + 1, i, i + 1) for i in reversed(unequal)]
@@ -221,8 +221,8 @@ def _inside_start(source: Parsed, corrected: Parsed, i: int, j: int, out: list[O
 class _Band:
     """The recursion on diagonals lowest..highest of the matrix of the middle, within a bound.
 
-    A row holds the cells from the highest diagonal (leftmost) to the lowest; the cell on the
-    diagonal of another stands at the same place of the row above, the cell above one place on.
+    A row contains the cells from the highest diagonal (leftmost) to the lowest. The diagonal
+    neighbour of a cell is at the same place in the row above, the upper neighbour one place later.
     """
 
     def __init__(
@@ -238,12 +238,12 @@ class _Band:
         self.rows, self.columns = len(source), len(corrected)
         self.highest = highest
         last = highest - self.rows + self.columns
-        # What a cell may cost, by its place: dearer ones have no part in the path.
+        # The most that a cell may cost, by its place: dearer cells cannot be on the path.
         self.most = [most - abs(place - last) for place in range(highest - lowest + 1)]
         self.costs: list[list[float]] = []
         self.kinds: list[list[int]] = []
-        # Where each word first stands: in a reordering the last word of either side stands earlier
-        # on the other one.
+        # First place of each word: in a reordering, the last word of each side occurs earlier on
+        # the other side.
         self.first_source = _first(source.lowers)
         self.first_corrected = _first(corrected.lowers)
         self.source_sums: list[int] = []
@@ -252,7 +252,7 @@ class _Band:
         self.seen_rows: list[int] = []
 
     def fill(self) -> bool:
-        """Run the recursion; False if the bound was too low to be certain."""
+        """Run the recursion; return False if the bound was too low to be certain."""
         high, rows, columns = self.highest, self.rows, self.columns
         most, width = self.most, len(self.most)
         nothing = [_INFINITY] * (width + 1)
@@ -269,8 +269,8 @@ class _Band:
         source, corrected = self.source, self.corrected
         texts, keys = corrected.texts, corrected.keys
         first_source, first_corrected = self.first_source, self.first_corrected
-        # A column's word stands earlier in the source on diagonals above this number alone; a
-        # row's stands earlier in the corrected sentence on those below `farthest`.
+        # A column's word occurs earlier in the source only on diagonals above this number; a
+        # row's occurs earlier in the corrected sentence only on those below `farthest`.
         nearest = [
             first_source.get(lower, _NOWHERE) - j for j, lower in enumerate(corrected.lowers)
         ]
@@ -288,7 +288,7 @@ class _Band:
             place = begin - 1 if begin else 0
             begin = -1
             if place <= high - i:
-                # The first column, which is reached from above alone.
+                # The first column, which is reached only from above.
                 place = high - i
                 if i <= most[place]:
                     left = row[place] = float(i)
@@ -346,11 +346,11 @@ class _Band:
         return above[high - rows + columns] <= most[high - rows + columns] - _MARGIN
 
     def _window(self, i: int, place: int) -> int:
-        """Return the size of the smallest window ending here that may hold the same words twice.
+        """Return the size of the smallest window ending here that may be a reordering.
 
-        The same words in another order have the same sum of marks, so a reordering can only begin
-        on this diagonal, where the two sums differed by as much as they do here; and it does not
-        reach across equal tokens, nor words that one side has not.
+        The same words in another order have the same sum of marks, so a reordering can begin only
+        where, on this diagonal, the two sums differed by as much as they do here. It does not
+        extend across equal tokens or across words that one side lacks.
         """
         if not self.seen:
             self.source_sums = _sums(self.source.marks)
@@ -362,7 +362,7 @@ class _Band:
         seen = self.seen[place]
         shift = place - self.highest
         for row in range(self.seen_rows[place], i - 1):
-            # The cell after `row` tokens, and those that lead on from it.
+            # A window may begin after `row` tokens, unless the next tokens rule that out.
             column = row + shift
             if source.texts[row] == corrected.texts[column] or not (
                 source.lowers[row] in self.first_corrected
@@ -378,7 +378,7 @@ class _Band:
     def _transposition(self, i: int, place: int, size: int) -> float:
         """Return the cost of reordering the last `size` tokens.
 
-        It is infinite if the reordering is barred, and -1 if that is uncertain.
+        It is infinite if the reordering is not allowed, and -1 if that is uncertain.
         """
         base = self.costs[i - size][place]
         if base == _INFINITY:

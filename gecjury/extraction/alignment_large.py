@@ -1,4 +1,4 @@
-"""ERRANT's alignment of very long sentences: exact in numpy, and in pieces beyond its reach."""
+"""ERRANT's alignment of very long sentences: exact in numpy, or in pieces if they are too long."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gecjury.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed
 
-# Cells aligned exactly: about a second and 350 MB.
+# Most cells that are aligned exactly: about a second and 350 MB.
 LARGEST = 9_000_000
-# Anti-diagonals of a matrix aligned exactly: about a second however short they are.
+# Most anti-diagonals of a matrix aligned exactly: about a second however short they are.
 LONGEST = 50_000
-# Cells of one stretch that `align_coarsely` aligns exactly; the stretches' total grows with the
-# sentence's length only.
+# Most cells of one stretch that `align_coarsely` aligns exactly; the total of all stretches grows
+# only with the length of the sentence.
 _PIECE = 10_000
 
-# Cells that a plain alignment of unit costs looks at: about a minute.
+# Most cells of a plain alignment with unit costs: about a minute.
 _LARGEST_PLAIN = 40_000_000_000
 
-# Kinds of a cell; 2 and more is a transposition of so many tokens.
+# Kinds of a cell; 2 and more is a transposition of that many tokens.
 SUBSTITUTE, MATCH, INSERT, DELETE = 1, 0, -1, -2
 
 
@@ -37,16 +37,16 @@ def align_large(
     order of operations of the recursion, so that costs and ties are the same to the last bit.
 
     Args:
-        substitution: of `substitution_matrix`.
+        substitution: result of `substitution_matrix`.
         source: the source.
         corrected: the corrected sentence.
-        out: takes the operations from the right.
+        out: receives the operations from the right.
 
     Returns:
         The cell where the walk back reaches the first row or column.
     """
     windows = _windows(source, corrected, substitution)
-    # An anti-diagonal takes as much memory as the side that numbers its cells.
+    # An anti-diagonal is stored by the row of its cells, so the rows should be the shorter side.
     swapped = len(source) > len(corrected)
     if swapped:
         substitution = np.ascontiguousarray(substitution.T)
@@ -66,7 +66,7 @@ def walk_back(
         kind_at: the kind of a cell, by its row and column.
         i: row of the last cell.
         j: its column.
-        out: takes the operations.
+        out: receives the operations.
 
     Returns:
         The cell where the walk reaches the first row or column.
@@ -142,9 +142,9 @@ def _windows(
 ) -> NDArray[np.int32] | None:
     """Return the size of the smallest transposition that may end in each cell, 0 for none.
 
-    Windows of two or more tokens before the cell hold the same words in another order exactly
-    where the difference of the prefix sums (of the words' random marks) is the same at both
-    ends; unequal tokens must stand in every cell of the diagonal between them.
+    The windows of two or more tokens before the cell contain the same words in another order
+    exactly where the difference of the prefix sums (of the words' random marks) is the same at
+    both ends; every cell of the diagonal between the ends must have unequal tokens.
     """
     if set(source.lowers).isdisjoint(corrected.lowers):
         return None
@@ -165,7 +165,7 @@ def _windows(
             continue
         earlier = np.full(length, -1)
         earlier[order[1:][same]] = order[:-1][same]
-        # Behind a word equal but for case the next window is the one before it.
+        # After a word that differs only in case, the window is that of the place before it.
         single = 1 + np.flatnonzero(earlier[1:] == np.arange(length - 1))
         earlier[single] = earlier[single - 1].copy()
         equal = substitution[np.arange(i, i + length), np.arange(j, j + length)] < 0
@@ -182,18 +182,18 @@ def _windows(
 def _kinds(
     substitution: FloatArray, windows: NDArray[np.int32] | None, swapped: bool
 ) -> NDArray[np.int32]:
-    """Run the recursion; the kind of every cell (i, j) stands at [i + j, i].
+    """Run the recursion and return the kind of every cell (i, j) at [i + j, i].
 
     Args:
         substitution: costs of substitutions, rows × columns.
-        windows: of `_windows`.
+        windows: result of `_windows`.
         swapped: True if the rows are the corrected sentence's tokens.
     """
     rows, columns = substitution.shape[0] - 1, substitution.shape[1] - 1
     costs = np.zeros((rows + columns + 1, rows + 1))
     kinds = np.zeros(costs.shape, np.int32)
     flat = substitution.ravel()
-    # Steps back along each diagonal over which the cost kept changing.
+    # Number of last steps along each diagonal in which the cost changed every time.
     changing = np.zeros(rows + columns + 1, np.int64)
     costs[0, 0] = 0.0
     for total in range(1, rows + columns + 1):
@@ -236,12 +236,12 @@ def _kinds(
 def align_coarsely(
     align: Callable[[Parsed, Parsed], list[Operation]], source: Parsed, corrected: Parsed
 ) -> list[Operation]:
-    """Align sentences too long for the whole matrix, between tokens that a plain one matches.
+    """Align sentences too long for the whole matrix, between tokens that a plain alignment matches.
 
-    The tokens that a Levenshtein alignment of unit costs leaves alone stay; the short stretches
-    between them are aligned as ever, the long ones (and sentences of hundreds of thousands of
-    tokens whole) token by token. The result may differ from ERRANT's, which would need hours and
-    more memory than there is.
+    Tokens that a Levenshtein alignment with unit costs matches stay unchanged. Short stretches
+    between them are aligned exactly, long ones (and whole sentences of hundreds of thousands of
+    tokens) token by token. The result may differ from ERRANT's, which would need hours and more
+    memory than is available.
 
     Args:
         align: the exact alignment.

@@ -1,11 +1,11 @@
 """Chinese edits by ChERRANT's rules without its dictionaries: `tagger=cherrant`.
 
 ChERRANT (Zhang et al. 2022, MuCGEC, `scorers/ChERRANT`) aligns by ERRANT's recursion and then
-divides by the operations alone: adjacent operations are one edit, transpositions stay by
-themselves, and two edits around unchanged text that exchange it are one edit of word order.
+divides the alignment by its operations only: adjacent operations are one edit, transpositions stay
+separate, and two edits that move text across unchanged text are one edit of word order.
 
-Its cost of a substitution reads a thesaurus (HIT's Cilin), a list of confusable characters and
-pinyin. The thesaurus may not be passed on, so two tokens count as unrelated here, which nearly all
+Its cost of a substitution depends on a thesaurus (HIT's Cilin), a list of confusable characters and
+pinyin. The thesaurus may not be redistributed, so two tokens count as unrelated here, as nearly all
 are. The costs matter only where two alignments compete. See docs/guides/chinese.md for the share.
 """
 
@@ -25,7 +25,7 @@ from gecjury.extraction.pipeline import Extractor, Typer
 from gecjury.extraction.plain.analyser import RULES, PlainAligner, PlainReader
 
 NAME = "cherrant"
-# The version of these rules, named in signatures and caches: raised when an edit or a type changes.
+# The version of these rules in signatures and caches, increased when an edit or a type changes.
 VERSION = "1"
 
 # ChERRANT's list of punctuation. The ideographic full stop 。 is not in it.
@@ -33,8 +33,8 @@ _PUNCTUATION = punctuation + (
     "！？｡＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕"
     "〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘'‛“”„‟…‧﹏"
 )
-# ChERRANT's costs of a substitution: of another class in the thesaurus; of another class of
-# characters (both words, or a word and a mark); of the share of characters that are not alike.
+# ChERRANT's costs of a substitution: for another class in the thesaurus; for another class of
+# characters (both words, or a word and punctuation); for the share of different characters.
 _MEANING, _WORDS, _MIXED, _SPELLING = 1.0, 0.25, 0.499, 0.5
 
 _Piece = tuple[str, int, int, int, int]
@@ -42,7 +42,7 @@ _Piece = tuple[str, int, int, int, int]
 
 
 class ChineseReader(PlainReader):
-    """A reader whose tokens are equal only where every character is."""
+    """A reader whose tokens are equal only if all their characters are."""
 
     def _add(self, token: str) -> tuple[str, int, int, int]:
         word = self._words[token] = token, 0, len(self._words), mark(token)
@@ -71,7 +71,7 @@ class ChineseAligner(PlainAligner):
 
 
 def _cost(one: str, other: str) -> float:
-    """Return ChERRANT's cost of a substitution, of tokens that the thesaurus has apart."""
+    """Return ChERRANT's cost of a substitution of tokens that are unrelated in the thesaurus."""
     marks = (one in _PUNCTUATION) + (other in _PUNCTUATION)
     spelling = _SPELLING
     if _is_chinese(one) and _is_chinese(other):
@@ -85,7 +85,7 @@ def _is_chinese(token: str) -> bool:
 
 
 class ChineseTyper(Typer):
-    """A typer of edits by form: M misses, R is redundant, W is word order, S substitutes."""
+    """A typer of edits by form: M missing, R redundant, W word order, S substitution."""
 
     def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
         start, end, first, last = span
@@ -100,8 +100,8 @@ class ChineseTyper(Typer):
 class ChineseExtractor(Extractor):
     """An extractor of ChERRANT's edits.
 
-    Substitutions that touch are one edit between characters and several between words, as in
-    ChERRANT's two granularities. Tokens are words if one of the pair has two Chinese characters.
+    Adjacent substitutions are one edit of characters but several edits of words, as in ChERRANT's
+    two granularities. Tokens are words if any token of the pair has two Chinese characters.
     """
 
     def divided(
@@ -117,7 +117,7 @@ class ChineseExtractor(Extractor):
             if kind == "S":
                 start, end, first, last = _stripped(piece, source.texts, corrected.texts)
                 kind = "I" if start == end else "D" if first == last else "S"
-            # Words that are divided otherwise may hold the same characters.
+            # Words that are divided differently may contain the same characters.
             if "".join(source.texts[start:end]) != "".join(corrected.texts[first:last]):
                 edits.append(((start, end, first, last), _TYPES[kind]))
         return edits
@@ -132,7 +132,7 @@ def _pieces(operations: Sequence[Operation], source: Parsed, words: bool) -> lis
     i = j = 0
     for operation in (*operations, ("T", len(source), 0, 0, 0)):
         if operation[1] > i:
-            # Unchanged text is as long on both sides.
+            # Unchanged text is equally long on both sides.
             whole.append(("M", i, operation[1], j, j + operation[1] - i))
         whole.append(operation)
         i, j = operation[2], operation[4]
@@ -140,7 +140,7 @@ def _pieces(operations: Sequence[Operation], source: Parsed, words: bool) -> lis
     for group, members in groupby(whole[:-1], lambda piece: piece[0] if piece[0] in "MT" else ""):
         run = list(members)
         kinds = {piece[0] for piece in run}
-        # A deletion beside an insertion stays apart: it may have moved (see `_reordered`).
+        # A deletion next to an insertion stays separate: text may have moved (see `_reordered`).
         if group or len(run) == 1 or kinds == {"D", "I"} or (words and kinds == {"S"}):
             pieces += run
         else:
@@ -152,7 +152,7 @@ def _pieces(operations: Sequence[Operation], source: Parsed, words: bool) -> lis
 def _reordered(
     pieces: Sequence[_Piece], source: Sequence[str], corrected: Sequence[str]
 ) -> Iterator[_Piece]:
-    """Yield the edits; two around unchanged or reordered text become one where they exchange it."""
+    """Yield the edits; two become one if they move text across unchanged or reordered text."""
     place = 0
     while place < len(pieces):
         kind, start, _, first, _ = pieces[place]
@@ -167,7 +167,7 @@ def _reordered(
 
 
 def _exchange(pieces: Sequence[_Piece], source: Sequence[str], corrected: Sequence[str]) -> bool:
-    """Return True if the outer two of three pieces say that text moved over the middle one."""
+    """Return True if the outer two of three pieces show that text moved across the middle one."""
     left, middle, right = pieces
     kinds = left[0] + middle[0] + right[0]
     old_left, old_right = ("".join(source[piece[1] : piece[2]]) for piece in (left, right))
@@ -178,7 +178,7 @@ def _exchange(pieces: Sequence[_Piece], source: Sequence[str], corrected: Sequen
         return _near(old_left, new_right) and _near(new_left, old_right)
     if kinds not in ("DMI", "DTI", "IMD", "ITD"):
         return False
-    # One side of each is empty, so that either order leaves what went and what came.
+    # One side of each is empty, so these are the deleted and the inserted text.
     shorter, longer = sorted((old_left + old_right, new_left + new_right), key=len)
     if shorter in _PUNCTUATION or longer in _PUNCTUATION or len(longer) - len(shorter) > 1:
         return False
@@ -189,7 +189,7 @@ def _exchange(pieces: Sequence[_Piece], source: Sequence[str], corrected: Sequen
 
 
 def _near(one: str, other: str) -> bool:
-    """Return True if one character at most has to be put in, taken out or replaced."""
+    """Return True if at most one character has to be inserted, deleted or replaced."""
     from rapidfuzz.distance import Levenshtein
 
     distance: int = Levenshtein.distance(one, other, score_cutoff=1)
@@ -197,7 +197,7 @@ def _near(one: str, other: str) -> bool:
 
 
 def _stripped(piece: _Piece, source: Sequence[str], corrected: Sequence[str]) -> Span:
-    """Return the span of an edit without what is the same at its start and at its end."""
+    """Return the span of an edit without equal text at its start and at its end."""
     _, start, end, first, last = piece
     i, j = _same_start(source[start:end], corrected[first:last])
     start, first = start + i, first + j
@@ -207,7 +207,7 @@ def _stripped(piece: _Piece, source: Sequence[str], corrected: Sequence[str]) ->
 
 
 def _same_start(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
-    """Return how many tokens of both sides begin with the same characters and end together."""
+    """Return how many first tokens of each side consist of the same characters."""
     shared = common_prefix("".join(left), 0, "".join(right), 0)
     ends = [
         {width: n for n, width in enumerate(accumulate(map(len, tokens), initial=0))}

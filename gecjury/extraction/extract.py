@@ -1,6 +1,6 @@
 """Edits of many sentences: each sentence is parsed once, and each pair is aligned once.
 
-`extract` gives what the `errant` package gives for every pair of a source and a corrected
+`extract` returns what the `errant` package returns for every pair of a source and a corrected
 sentence, unless another tagger is named (`gecjury.extraction.taggers`). It parses distinct
 sentences in batches, aligns (`gecjury.extraction.alignment`), merges
 (`gecjury.extraction.merging`) and types (`gecjury.extraction.pipeline`) each distinct pair once
@@ -28,12 +28,12 @@ _T = TypeVar("_T", bound=Hashable)
 
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
-# So few pairs are done before another process has taken over its part of them.
+# Up to this many pairs are extracted faster than another process can start.
 _FEW = 200
 # Pairs whose edits are written to disk at once.
 _AT_ONCE = 2000
-# Letters of a token from which its spelling is no longer compared: ERRANT's distance of two
-# spellings takes time that grows with the product of their lengths.
+# Tokens of this many letters or more are not compared by spelling: the time for ERRANT's distance
+# of two spellings grows with the product of their lengths.
 _GIANT = 2000
 _SEEN = 1000  # first letters of such a token that the tagger and the aligner see
 
@@ -43,12 +43,12 @@ class Extraction:
     """Edits, and counts of the work behind them.
 
     Attributes:
-        edits: one list a version, with the edits of each sentence from left to right.
-        pairs: distinct changed pairs of a source and a corrected sentence.
-        cached: those of them read from disk.
-        coarse: those too long to be aligned exactly (see `gecjury.extraction.alignment_large`),
-            whose edits may differ from ERRANT's.
-        lines: the lines that those stand in, counted from 1.
+        edits: one list per version, with the edits of each sentence from left to right.
+        pairs: number of distinct changed pairs of a source and a corrected sentence.
+        cached: number of those pairs read from disk.
+        coarse: number of pairs too long to be aligned exactly (see
+            `gecjury.extraction.alignment_large`), whose edits may differ from ERRANT's.
+        lines: the lines with such pairs, counted from 1.
     """
 
     edits: list[list[Edits]]
@@ -59,7 +59,7 @@ class Extraction:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks for the user."""
+        """Notes for the user."""
         if not self.coarse:
             return ()
         return (
@@ -80,20 +80,20 @@ def extract(
 
     Args:
         sources: N sentences, tokens split on white space.
-        versions: corrected versions of N sentences each; of a mapping the values, in order.
+        versions: corrected versions of N sentences each; the values of a mapping, in order.
         tagger: `embedded`, the name of an installed spaCy model of English, `none`, or
             `spacy:NAME`; see `gecjury.extraction.taggers`.
         pos_scheme: parts of speech of the embedded tagger: `spacy2` or `spacy3`.
         runtime: workers, disk cache and progress; never changes an edit.
 
     Returns:
-        One list a version with N tuples of edits, typed (`R:VERB:TENSE`), from left to right; and
-        counts of what was done.
+        One list per version with N tuples of edits, typed (`R:VERB:TENSE`), from left to right; and
+        counts of the work done.
 
     Raises:
-        InputError: a version has another number of lines than the sources.
+        InputError: a version does not have as many lines as the sources.
         MissingExtraError: errant or spaCy is not installed.
-        OptionError: a tagger that is not installed, or an errant or spaCy release outside the
+        OptionError: the tagger is not installed, or the errant or spaCy release is outside the
             tested range.
     """
     runtime = runtime or Runtime()
@@ -108,14 +108,14 @@ def extract(
                 "edits need one line for each source"
             )
     giants: dict[str, str] = {}
-    # Versions repeat most lines; of equal ones a single copy is kept, which compares fastest.
+    # Versions repeat most lines; one copy of equal lines is kept, since it compares fastest.
     distinct = {*sources, *chain.from_iterable(lines for _, lines in named)}
     plain = {line: _without_giants(line, giants) for line in distinct}
     columns = [
         [(plain[source], plain[line]) for source, line in zip(sources, lines, strict=True)]
         for _, lines in named
     ]
-    # In the order of the sources, so that a source's parse is soon done with.
+    # In the order of the sources, so that the parse of a source can soon be dropped.
     wanted = dict.fromkeys(
         pair for row in zip(*columns, strict=True) for pair in row if pair[0] != pair[1]
     )
@@ -150,7 +150,7 @@ def _without_giants(line: str, giants: dict[str, str]) -> str:
 
     Args:
         line: a sentence.
-        giants: token by stand-in; is added to.
+        giants: tokens by their stand-ins; new ones are added.
     """
     tokens = line.split()
     if len(line) < _GIANT:
@@ -158,7 +158,7 @@ def _without_giants(line: str, giants: dict[str, str]) -> str:
     for place, token in enumerate(tokens):
         if len(token) >= _GIANT:
             digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-            # Letters alone, so that the rules take the stand-in for the word that the token is.
+            # Only letters, so that the rules treat the stand-in as a word, like the token.
             stand_in = token[:_SEEN] + digest.translate(_AS_LETTERS)
             giants[stand_in] = token
             tokens[place] = stand_in
@@ -189,9 +189,9 @@ def remembered(
     """Return the edits of distinct items, and how many of them were on disk.
 
     Args:
-        what: is made, for the cache and for progress.
-        items: items that have edits.
-        key_of: names an item in the cache.
+        what: name of the results, for the cache and for progress.
+        items: the distinct items.
+        key_of: returns the key of an item in the cache.
         make: yields the edits of the items that were not on disk.
         tagger: a tagger of `extract`.
         pos_scheme: a scheme of `extract`.
@@ -206,13 +206,13 @@ def remembered(
         cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
         keys = {key_of(item): item for item in items}
         for key, text in cache.get(list(keys)).items():
-            # What cannot be read is made anew, as if it had never been kept.
+            # Entries that cannot be read are computed again, as if they were not in the cache.
             with contextlib.suppress(ValueError):
                 edits_of[keys[key]] = ExtractedEdits.from_json(text)
     cached = len(edits_of)
     missing = [item for item in items if item not in edits_of]
     if missing:
-        # Written as they come, so that an interrupted run has kept what it made.
+        # Written as they are computed, so that an interrupted run keeps its results.
         made = runtime.track(make(missing), what, len(missing))
         while batch := list(islice(made, _AT_ONCE)):
             edits_of.update(batch)
@@ -237,12 +237,12 @@ Lines = Sequence[tuple[Edit, ...]]
 
 @dataclass(frozen=True)
 class CorpusEdits:
-    """Edits of every hypothesis and reference, one tuple a sentence.
+    """Edits of every hypothesis and reference, one tuple per sentence.
 
     Attributes:
         systems: by system, in the corpus' order.
         references: by reference, in order.
-        notes: remarks for the user.
+        notes: notes for the user.
     """
 
     systems: Mapping[str, Lines]
@@ -253,8 +253,8 @@ class CorpusEdits:
 def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> CorpusEdits:
     """Return the edits of all hypotheses and references of a corpus.
 
-    Versions that came with edits (M2) keep them; of the others each distinct sentence is parsed
-    once and each distinct pair aligned once, over systems and references together.
+    Versions given with edits (M2) keep them. For the others, each distinct sentence is parsed
+    once and each distinct pair is aligned once, across systems and references.
 
     Args:
         corpus: the texts.
@@ -264,7 +264,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
 
     Raises:
         MissingExtraError: spaCy or errant is not installed.
-        OptionError: a tagger, or a version of spaCy or errant, that cannot be used.
+        OptionError: the tagger, or the version of spaCy or errant, cannot be used.
     """
     versions = [*corpus.systems.values(), *corpus.references]
     missing = [version.lines for version in versions if version.edits is None]

@@ -1,11 +1,11 @@
 """ERRANT's rules for merging and splitting aligned operations, without its repeated searches.
 
 ERRANT goes through all spans of a run of operations, longest first, until one fires a rule; the
-rule fixes a part of the run, and what is left starts over. Every rule looks at the span's ends
-alone except three that ask whether the span begins or ends the run, so here a search never
-returns to spans longer than the one that fired, and a span is tried in constant time on what was
-computed once for the run. A run of 2,000 operations takes a fraction of a second instead of
-hours, and what comes out is the same.
+rule settles a part of the run, and the search starts over with the rest. All rules look only at the
+ends of the span, except three that ask whether the span begins or ends the run. The search here
+therefore never returns to spans longer than the one that fired, and it tries a span in constant
+time with values computed once for the run. A run of 2,000 operations takes a fraction of a second
+instead of hours, and the result is the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Span = tuple[int, int, int, int]
 
 # Longer runs of operations are cut into pieces of this length.
 LONGEST_RUN = 10_000
-# From this many spans of one length on, they are tried at once in numpy.
+# More spans of one length than this are tried at once in numpy.
 _MANY = 48
 
 
@@ -36,13 +36,13 @@ class Rules(NamedTuple):
     """Parts of speech (`Parsed.poses`) and tests of likeness that the rules use.
 
     Attributes:
-        open: parts of speech of content words; what is left of a run is merged where it holds one.
-        verbal: those that merge with each other where their numbers of tokens differ.
+        open: parts of speech of content words; the rest of a run is merged if it contains one.
+        verbal: those that merge with each other if both sides have different numbers of tokens.
         punct: punctuation.
         det: determiners.
-        similar: test if one token is a form of the other, which keeps it an edit by itself.
-        letters: function to the part of a lower-case token that counts when only spaces differ.
-        alike: True if tokens of one part of speech merge where their numbers differ.
+        similar: tests whether one token is a form of the other, which makes it a separate edit.
+        letters: returns the part of a lower-case token that counts when only spaces differ.
+        alike: True if tokens of one part of speech merge if their numbers differ.
     """
 
     open: frozenset[int]
@@ -63,7 +63,7 @@ def merge_operations(
     """Turn an alignment into the spans of edits.
 
     Args:
-        operations: of `gecjury.extraction.alignment.Aligner.align`.
+        operations: result of `gecjury.extraction.alignment.Aligner.align`.
         source: the source.
         corrected: the corrected sentence.
         rules: ERRANT's own if None.
@@ -129,24 +129,24 @@ class _Run:
         self._vectors: _Vectors | None = None
 
     def _at_ends(self) -> None:
-        """Prepare what the rules ask of a span's last tokens: one entry an operation."""
+        """Compute what the rules ask about a span's last tokens, one entry per operation."""
         o, c = self.source, self.corrected
         self.possessive: list[bool] = []
         self.same_last: list[bool] = []
         self.punct_o: list[bool] = []
         self.punct_c: list[bool] = []
         for _, _, o_end, _, c_end in self.run:
-            # Without a token on one side the span has no substitution, and is never tried.
-            held = o_end > self.run[0][1] and c_end > self.run[0][3]
+            # A span without tokens on one side has no substitution, and is never tried.
+            two_sided = o_end > self.run[0][1] and c_end > self.run[0][3]
             self.possessive.append(
-                held and (o.tags[o_end - 1] == "POS" or c.tags[c_end - 1] == "POS")
+                two_sided and (o.tags[o_end - 1] == "POS" or c.tags[c_end - 1] == "POS")
             )
-            self.same_last.append(held and o.lowers[o_end - 1] == c.lowers[c_end - 1])
+            self.same_last.append(two_sided and o.lowers[o_end - 1] == c.lowers[c_end - 1])
             self.punct_o.append(o_end > 1 and _is_punct(o, o_end - 2, self.rules.punct))
             self.punct_c.append(c_end > 1 and _is_punct(c, c_end - 2, self.rules.punct))
 
     def _at_starts(self) -> None:
-        """Compute the reach of spans from each operation on, for rules of equal text and POS."""
+        """Compute how far spans reach from each operation, for rules on equal text and POS."""
         o, c, run = self.source, self.corrected, self.run
         first_o, first_c, last_o, last_c = run[0][1], run[0][3], run[-1][2], run[-1][4]
         text_o, offsets_o = _joined(o.lowers[first_o:last_o], self.rules.letters)
@@ -176,8 +176,8 @@ class _Run:
     def merge(self) -> list[Span]:
         """Apply the rules until nothing is left.
 
-        Parts still to do wait on a stack, leftmost on top: (first, end, longest), where spans of
-        more than `longest` + 1 operations are known to fire nothing.
+        Remaining parts wait on a stack, leftmost on top: (first, end, longest), where spans of
+        more than `longest` + 1 operations are known to fire no rule.
         """
         spans: list[Span] = []
         stack = [(0, len(self.run), len(self.run))]
@@ -218,8 +218,8 @@ class _Run:
     def _case_start(self, first: int, end: int) -> int:
         """Return the end of the longest span that a case change at the run's start merges.
 
-        The rule needs the span to begin the run, so it may fire on spans that were tried when
-        the run began elsewhere.
+        The rule requires that the span begins the run, so it may fire on spans that were tried
+        before, when the run began elsewhere.
         """
         _, o_start, _, c_start, _ = self.run[first]
         upper_o = self._is_upper(self.source, o_start)
@@ -305,7 +305,7 @@ class _Run:
         )
 
     def _fire(self, first: int, end: int, s: int, e: int) -> list[tuple[int, int, int]]:
-        """Return the parts that the rule fired by the span (s, e) makes of the run [first, end)."""
+        """Return the parts of the run [first, end) after the rule that the span (s, e) fires."""
         rule, length = self._rule(first, end, s, e), e - s
         if rule == _PAIR:
             return [(first, e - 1, length), (e - 1, e + 1, -1), (e + 1, end, length)]
@@ -325,7 +325,7 @@ class _Run:
 
 
 class _Vectors:
-    """The rules that do not depend on the ends of the run, on many spans at once."""
+    """The rules that do not depend on the ends of the run, applied to many spans at once."""
 
     def __init__(self, run: _Run) -> None:
         columns = list(zip(*(operation[1:] for operation in run.run), strict=True))
@@ -379,7 +379,7 @@ def errant_rules() -> Rules:
 
 @cache
 def character_distance() -> Callable[[str, str], float]:
-    """Return rapidfuzz's distance of two texts: characters in and out by those of both, 0 to 1."""
+    """Return rapidfuzz's distance of texts: inserted and deleted characters by all, 0 to 1."""
     from rapidfuzz.distance import Indel
 
     distance: Callable[[str, str], float] = Indel.normalized_distance
@@ -404,7 +404,7 @@ def _running(flags: Iterable[bool]) -> list[int]:
 
 
 def _joined(lowers: Sequence[str], letters: Callable[[str], str]) -> tuple[str, list[int]]:
-    """Return the tokens' letters in one string, and where each begins (and ends)."""
+    """Return the tokens' letters in one string, and where each token begins (and ends)."""
     parts = [letters(lower) for lower in lowers]
     return "".join(parts), list(accumulate(map(len, parts), initial=0))
 
@@ -425,7 +425,7 @@ def common_prefix(left: str, i: int, right: str, j: int) -> int:
 
 
 def _stretches(poses: Sequence[int], verbal: frozenset[int]) -> tuple[list[int], list[int]]:
-    """Return for each place the ends of the runs of its class, and of verbal tokens, from it."""
+    """Return for each place the end of the run of its part of speech, and of verbal tokens."""
     count = len(poses)
     same, verbs = [count] * (count + 1), [count] * (count + 1)
     for i in range(count - 1, -1, -1):

@@ -15,18 +15,18 @@ import numpy as np
 from gecjury.arrays import IntArray
 from gecjury.extraction.tagger.fast import FastPipeline, InStep
 
-# Sentences of like length are parsed together; the size changes the speed alone.
+# Sentences of similar length are parsed together; the size changes only the speed.
 _BATCH = 128
-# Tokens parsed at once: spaCy's parser takes some 15 kB for each, ours some 6.
+# Tokens parsed at once: spaCy's parser needs about 15 kB for each, ours about 6 kB.
 _MOST_TOKENS = 25_000
-# Sentences of more tokens are parsed in pieces of this length: they are no sentences.
+# Texts with more tokens than this are not sentences: they are parsed in pieces.
 LONGEST_WHOLE = 20_000
 _PIECE = 10_000
 
 
 @dataclass(slots=True)
 class Parsed:
-    """A parsed sentence reduced to what edits need, one entry a token.
+    """A parsed sentence reduced to what edits need, one entry per token.
 
     Attributes:
         texts: the tokens.
@@ -37,7 +37,7 @@ class Parsed:
         deps: dependency labels.
         heads: index of each token's head; a root is its own.
         keys: number of the distinct (text, lemma, part of speech).
-        marks: a number that stands for the token in lower case, to compare multisets by sums.
+        marks: a number that represents the token in lower case, to compare multisets by sums.
     """
 
     texts: list[str]
@@ -62,12 +62,12 @@ _COLUMNS = attrgetter(*Parsed.__slots__)
 _EMPTY = Parsed([], [], [], [], [], [], [], [], [])
 
 
-# A tagger in step keeps memory from call to call, and the number of BLAS's threads is everyone's.
+# A tagger in step reuses memory from call to call, and the number of BLAS threads is global.
 _LOCK = Lock()
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Keep matrix products to one thread: they are so small that more threads spin and wait."""
+    """Limit matrix products to one thread: they are so small that more would only wait."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:  # installed with the extra `edits`, but no pipeline needs it
@@ -91,7 +91,7 @@ class Parser:
 
         Args:
             nlp: a `spacy.language.Language` that sets tag, POS, lemma, dependency and head, or
-                what `in_step` makes of one.
+                the result of `in_step` for one.
         """
         self._source = in_step(nlp)
         self._fast: InStep | None = self._source if isinstance(self._source, InStep) else None
@@ -118,7 +118,7 @@ class Parser:
         return parsed
 
     def _parse_all(self, sentences: list[list[str]]) -> Iterator[Parsed]:
-        """Parse sentences, none empty, as many at once as memory bears."""
+        """Parse non-empty sentences, as many at once as memory allows."""
         begin = 0
         while begin < len(sentences):
             end, total = begin, 0
@@ -137,11 +137,11 @@ class Parser:
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
         if not sentences:
             return iter(())
-        nlp = self._nlp  # before spaCy is asked for more, which loading it imports lightly
+        nlp = self._nlp  # first, since loading it imports spaCy without what is not needed
         from spacy.tokens import Doc
 
         docs = (Doc(nlp.vocab, words=words) for words in sentences)
-        # Of texts that are no sentences one is held at a time.
+        # Texts too long to be sentences are parsed one at a time, to save memory.
         size = _BATCH if max(map(len, sentences)) < _PIECE else 1
         return map(self.reduce, nlp.pipe(docs, batch_size=size))
 

@@ -1,4 +1,4 @@
-"""Edits of sentence pairs: what reads, aligns, merges and types; ERRANT's types are `errant`'s."""
+"""Extractors that read, align, merge and type; ERRANT's types come from the package `errant`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from gecjury.extraction.merging import (
 from gecjury.extraction.parsing import LONGEST_WHOLE, Operation, Parsed, Parser
 from gecjury.runtime import import_alone
 
-# Types remembered at once, some 600 bytes each.
+# Types remembered at once, about 600 bytes each.
 _REMEMBERED = 100_000
 
 
 class Typer(ABC):
-    """A typer of edits that asks its rules once for each distinct edit.
+    """A typer of edits that applies its rules once to each distinct edit.
 
-    All sentences must come from one reader, whose numbers of tokens are compared.
+    All sentences must come from one reader, since the reader's keys of tokens are compared.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Typer(ABC):
         return kinds
 
     def _key(self, span: Span, source: Parsed, corrected: Parsed) -> Any:
-        """Return what decides an edit's type; None if it is more than the edit's own tokens."""
+        """Return a key that decides an edit's type; None if more than its tokens decides it."""
         start, end, first, last = span
         return tuple(source.keys[start:end]), tuple(corrected.keys[first:last])
 
@@ -63,16 +63,16 @@ class Typer(ABC):
 class Classifier(Typer):
     """A typer of edits by the rules of `errant.en.classifier`.
 
-    The rules look at an edit's tokens with their tags and dependency labels, and at nothing else
-    unless it replaces one verb by another of the same lemma, where they look for auxiliaries
-    around both: such edits are never remembered.
+    The rules look only at an edit's tokens with their tags and dependency labels, unless it
+    replaces one verb by another of the same lemma. Then they look for auxiliaries around both, so
+    the types of such edits are not remembered.
     """
 
     def __init__(self, classify: Callable[[Any], Any] | None = None) -> None:
-        """Take the rules.
+        """Prepare the rules.
 
         Args:
-            classify: function that sets an edit's type, errant's own if None.
+            classify: function that sets an edit's type; errant's own if None.
         """
         super().__init__()
         # The package itself would import spaCy.
@@ -93,7 +93,7 @@ class Classifier(Typer):
             ):
                 return None
         elif end > start and last > first and source.lowers[end - 1] == corrected.lowers[last - 1]:
-            return None  # the rules leave that token out, and may see one verb a side
+            return None  # the rules drop that token, which may leave one verb on each side
         return (
             end - start,
             *source.keys[start:end],
@@ -134,7 +134,7 @@ class _Side:
 
 
 class _Token:
-    """A token with the attributes of spaCy's that the rules read."""
+    """A token with those of spaCy's attributes that the rules read."""
 
     __slots__ = ("dep_", "index", "lemma", "lower", "lower_", "pos", "side", "tag_", "text")
 
@@ -158,7 +158,7 @@ class _Token:
 
 
 class _Edit:
-    """An edit with the attributes of errant's that the rules read and set."""
+    """An edit with those of errant's attributes that the rules read and set."""
 
     __slots__ = ("c_str", "c_toks", "o_str", "o_toks", "type")
 
@@ -173,10 +173,10 @@ class _Edit:
             self._drop_same_end()
 
     def _drop_same_end(self) -> None:
-        """Drop last tokens that differ in case alone.
+        """Drop last tokens that differ only in case.
 
-        The rules do so themselves, one token a call of a function within itself, which ends in an
-        error beyond a thousand.
+        The rules do so themselves, but with a recursive call for each token, which fails beyond a
+        thousand tokens.
         """
         o_toks, c_toks = self.o_toks, self.c_toks
         while (
@@ -215,7 +215,7 @@ class ExtractedEdits(NamedTuple):
     coarse: bool = False
 
     def rows(self) -> list[Any]:
-        """Return a JSON value, a row an edit; a coarse result begins with true."""
+        """Return a JSON value with one row per edit; a coarse result begins with true."""
         rows: list[Any] = [[e.start, e.end, e.correction, e.type] for e in self.edits]
         return [True, *rows] if self.coarse else rows
 
@@ -225,7 +225,7 @@ class ExtractedEdits(NamedTuple):
 
     @classmethod
     def of_rows(cls, rows: Sequence[Any]) -> ExtractedEdits:
-        """Return what `rows` gave."""
+        """Return the edits of the result of `rows`."""
         coarse = bool(rows) and rows[0] is True
         return cls(tuple(Edit(*row) for row in rows[coarse:]), coarse)
 
@@ -234,30 +234,30 @@ class ExtractedEdits(NamedTuple):
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it did not write this.
+            ValueError: the text was not written by `to_json`.
         """
         try:
             rows = json.loads(text)
         except RecursionError:
             rows = None
         if not isinstance(rows, list):
-            raise ValueError("no list of edits")  # damage of a file
-        # A cache's file may be damaged; whatever is not exactly such rows is made anew.
+            raise ValueError("not a list of edits")
+        # A cache file may be damaged: entries without exactly such rows are computed again.
         for row in rows[rows[:1] == [True] :]:
             if not isinstance(row, list) or list(map(type, row)) != [int, int, str, str]:
-                raise ValueError("no edit")
+                raise ValueError("not an edit")
         return cls.of_rows(rows)
 
 
 @dataclass(frozen=True)
 class Extractor:
-    """An extractor of edits, made of parts that belong to one kind of tagger.
+    """An extractor of edits, built from parts that belong to one kind of tagger.
 
     Attributes:
         reader: reads sentences.
         aligner: aligns their tokens.
-        rules: merge what was aligned.
-        typer: names what was merged.
+        rules: rules that merge aligned operations.
+        typer: assigns types to merged spans.
     """
 
     reader: Reader
@@ -273,7 +273,7 @@ class Extractor:
         while begin < len(pairs):
             new: dict[str, None] = {}
             end = begin
-            # Parsing pays in bulk, but parses are large: a window of new sentences at a time.
+            # Parsing is fastest in bulk, but parses are large, so it is done window by window.
             while end < len(pairs) and len(new) < _WINDOW:
                 new.update((s, None) for s in pairs[end] if s not in parses)
                 end += 1
@@ -307,5 +307,5 @@ class Extractor:
 
 
 def errant_extractor(nlp: Any) -> Extractor:
-    """Return the extractor of ERRANT's edits with a `Parser`'s kind of pipeline."""
+    """Return the extractor of ERRANT's edits with a pipeline that `Parser` accepts."""
     return Extractor(Parser(nlp), Aligner(), errant_rules(), Classifier())

@@ -1,14 +1,14 @@
-"""Gold edits typed or extracted anew by ERRANT's rules, as in errant's `errant_m2`.
+"""Gold edits retyped or extracted again by ERRANT's rules, as in errant's `errant_m2`.
 
-`errant_m2 -gold` keeps an annotator's edits, strips words that an edit leaves as they are from both
-its ends, and types it by the rules that type extracted edits. `errant_m2 -auto` extracts edits from
-the corrected sentence. In both an edit typed `Um` or `UNK` is an error that was seen and not
-corrected: it is not applied, keeps its place, and is typed `UNK`.
+`errant_m2 -gold` keeps an annotator's edits, strips unchanged words from both ends of each edit,
+and types it by the rules for extracted edits. `errant_m2 -auto` extracts edits from the corrected
+sentence. In both, an edit typed `Um` or `UNK` is an error that was detected but not corrected: it
+is not applied, keeps its place, and is typed `UNK`.
 
-Hypotheses given as text get ERRANT's types. Against gold edits of another scheme (NUCLE's
-`ArtOrDet`) a table by type would show the hits under one name and the false alarms under another,
-and an edit that holds unchanged words would match none that was extracted; so such gold edits are
-typed anew before they are compared.
+Hypotheses given as text get ERRANT's types. With gold edits of another scheme (NUCLE's `ArtOrDet`),
+a table by type would show hits under one name and false alarms under another, and an edit that
+contains unchanged words would match no extracted edit. Such gold edits are therefore retyped before
+they are compared.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from gecjury.extraction.taggers import extractor_of
 from gecjury.runtime import Runtime
 
 GoldTypes = Literal["auto", "gold", "errant"]
-"""How the types of gold edits are treated: `auto` types those anew that are not ERRANT's while
-hypotheses have ERRANT's, `gold` keeps all, `errant` types all anew."""
+"""How the types of gold edits are treated: `auto` replaces types that are not ERRANT's if
+hypotheses have ERRANT's types, `gold` keeps all types, `errant` replaces all."""
 
 _UNKNOWN = "UNK"
 # Sentences parsed at once.
@@ -55,11 +55,11 @@ _Line = tuple[str, Edits]
 
 
 def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bool:
-    """Return whether some gold edit of a corpus is typed anew; nothing is parsed."""
+    """Return True if any gold edit of a corpus is retyped; nothing is parsed."""
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
     scheme = scheme_of(corpus.language.tagger_for(tagger))
-    # `UNK` and `noop` are in every scheme, and so never call for new types.
+    # `UNK` and `noop` are in every scheme, and so never need new types.
     foreign = types == "auto" and other_types(corpus.references, scheme)
     return bool(foreign) and have_types(corpus.hypotheses, scheme)
 
@@ -67,14 +67,14 @@ def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bo
 def typed_corpus_edits(
     corpus: Corpus, types: GoldTypes, tagger: str, pos: str, runtime: Runtime
 ) -> CorpusEdits:
-    """Return the edits of `corpus_edits`, with the references' ready edits typed as set.
+    """Return the edits of `corpus_edits`, with the references' gold edits typed by `types`.
 
     Args:
         corpus: the texts.
-        types: one of `GoldTypes`. Types of another tagger than ERRANT's stand for ERRANT's. With
-            `auto` an edit that has one of ERRANT's types already stays as it is; other schemes
-            have names in common (`R:OTHER`, `R:SPELL`) that do not mean the same, so that there
-            one foreign type has all edits of all references typed anew.
+        types: one of `GoldTypes`. With a tagger that has its own types, they replace ERRANT's. With
+            `auto`, an edit that already has one of ERRANT's types is left unchanged; other schemes
+            share names (`R:OTHER`, `R:SPELL`) with different meanings, so for them one foreign
+            type causes all edits of all references to be retyped.
         tagger: a tagger of `corpus_edits`.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
@@ -92,8 +92,8 @@ def typed_corpus_edits(
             return original
         note = (
             f"{other.total()} gold edits have types of another scheme than {owner} "
-            f"({named_types(other)}): counts by type put hits and misses under those, false alarms "
-            f"under {owner}; types=errant types them anew"
+            f"({named_types(other)}): counts by type show hits and misses under those, false "
+            f"alarms under {owner}; types=errant retypes them"
         )
         return replace(original, notes=(*original.notes, note))
 
@@ -110,25 +110,25 @@ def typed_corpus_edits(
     ]
     made = dict(zip(wanted, retype(wanted, tagger, pos, runtime), strict=True))
 
-    # Edits that have a type of the scheme keep their own spans too, so only foreign ones change.
+    # Edits that have a type of the scheme also keep their spans, so only foreign ones change.
     def line(source: str, edits: Edits) -> Edits:
         if (source, edits) not in made:
             return edits
-        both = zip(_in_order(edits), made[source, edits], strict=True)
-        return tuple(new if is_foreign(old) else old for old, new in both)
+        pairs = zip(_in_order(edits), made[source, edits], strict=True)
+        return tuple(new if is_foreign(old) else old for old, new in pairs)
 
     references = list(original.references)
     for n in ready:
-        both = zip(corpus.sources, references[n], strict=True)
-        references[n] = [line(source, edits) for source, edits in both]
+        rows = zip(corpus.sources, references[n], strict=True)
+        references[n] = [line(source, edits) for source, edits in rows]
     notes = original.notes
     if types == "auto":
-        rules = "ERRANT's rules" if scheme == "errant" else f"tagger={tagger}, with all others"
+        rules = "ERRANT's rules" if scheme == "errant" else f"tagger={tagger}, like all others"
         note = (
             f"{other.total()} gold edits had types of another scheme ({named_types(other)}) and "
-            f"were typed anew by {rules} (types=gold keeps them); how they divide a "
-            "correction is still the annotator's, which `gecjury m2 reextract` or a reference as "
-            "text does as for hypotheses"
+            f"were retyped by {rules} (types=gold keeps them); they still divide a correction as "
+            "the annotator did: to divide it as in hypotheses, use `gecjury m2 reextract` or give "
+            "the reference as text"
         )
         notes = (*notes, note)
     return replace(original, references=tuple(references), notes=notes)
@@ -145,7 +145,7 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
         runtime: cache and progress; never changes an edit.
 
     Returns:
-        One tuple a line, its edits sorted by their spans; an edit that changes nothing is `UNK`.
+        One tuple per line, its edits sorted by their spans; an edit that changes nothing is `UNK`.
 
     Raises:
         MissingExtraError, OptionError: as `corpus_edits`.
@@ -172,10 +172,10 @@ def retyped_blocks(
     pos: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> tuple[M2Sentence, ...]:
-    """Return M2 with every annotator's edits typed anew, as `errant_m2 -gold` writes it.
+    """Return M2 with every annotator's edits retyped, as `errant_m2 -gold` writes it.
 
     Args:
-        blocks: of an M2 file.
+        blocks: blocks of an M2 file.
         tagger: a tagger of `typed_corpus_edits`.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: cache and progress.
@@ -197,10 +197,10 @@ def reextracted_blocks(
 ) -> tuple[M2Sentence, ...]:
     """Return M2 with edits extracted from every annotator's sentence, as `errant_m2 -auto` does.
 
-    An annotator whose edits change nothing has no line then.
+    An annotator whose edits change nothing gets no line.
 
     Args:
-        blocks: of an M2 file.
+        blocks: blocks of an M2 file.
         tagger: a tagger of `typed_corpus_edits`.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache and progress.
@@ -215,18 +215,18 @@ def reextracted_blocks(
     (extracted,) = extract(sources, [texts], tagger, pos, runtime).edits
     made = {}
     for place, applied, edits in zip(places, laid, extracted, strict=True):
-        # What was seen and not corrected leaves no trace in the text: it is carried over.
+        # Errors that were detected but not corrected are not in the text: they are carried over.
         seen = (replace(edit, type=_UNKNOWN) for edit in applied.edits if _is_detected(edit))
         made[place] = tuple(_in_order((*seen, *edits)))
     return _rewritten(blocks, made)
 
 
 class _Laid(NamedTuple):
-    """An annotator's edits, sorted, with the sentence that they make.
+    """An annotator's edits, sorted, with the sentence that they produce.
 
     Attributes:
         edits: sorted by their spans.
-        spans: of each, in the source and in the corrected sentence.
+        spans: span of each edit in the source and in the corrected sentence.
         corrected: the tokens of the corrected sentence.
     """
 
@@ -236,7 +236,7 @@ class _Laid(NamedTuple):
 
 
 def _laid(source: str, edits: Edits) -> _Laid:
-    """Apply edits as errant does: sorted, each moved by what earlier ones added or took."""
+    """Apply edits as errant does: sorted, each shifted by what earlier ones added or removed."""
     tokens = source.split()
     corrected = list(tokens)
     ordered = _in_order(edits)
@@ -260,7 +260,7 @@ def _is_detected(edit: Edit) -> bool:
 
 
 def _typed(lines: Sequence[_Line], extractor: Extractor) -> Iterator[Edits]:
-    """Yield the edits of each line typed anew; every distinct sentence is parsed once."""
+    """Yield the retyped edits of each line; every distinct sentence is parsed once."""
     sources = [" ".join(source.split()) for source, _ in lines]
     laid = [_laid(*line) for line in lines]
     texts = [" ".join(applied.corrected) for applied in laid]
@@ -285,7 +285,7 @@ def _typed(lines: Sequence[_Line], extractor: Extractor) -> Iterator[Edits]:
 
 
 def _within(span: Span, corrected: Parsed) -> Span:
-    """Return a span clipped to the corrected sentence, which overlapping edits may leave."""
+    """Return a span clipped to the corrected sentence, which overlapping edits may exceed."""
     start, end, first, last = span
     places = range(len(corrected))[first:last]
     return start, end, places.start, max(places.start, places.stop)
@@ -302,7 +302,7 @@ def _stripped(span: Span, source: Parsed, corrected: Parsed) -> Span:
 
 
 def _edits(block: M2Sentence, annotator: int) -> Edits:
-    """Return an annotator's edits; a remark in place of a missing correction is kept."""
+    """Return an annotator's edits; a remark given instead of a correction is kept."""
     return tuple(
         replace(line.edit, correction=" ".join(line.correction.split()))
         if line.type in DETECTED_TYPES
@@ -319,7 +319,7 @@ def _rewritten(
     rewritten = []
     for block in blocks:
         lines: list[M2Annotation] = []
-        # In the order of errant's own files, which compares the numbers as texts.
+        # In the order of errant's own files, in which the numbers are sorted as text.
         for annotator in sorted(block.annotators, key=str):
             edits = made[block, annotator]
             if edits or not block.edits(annotator):

@@ -1,7 +1,7 @@
 """Extractors by the name of a tagger.
 
 - `embedded`, or the name of an English spaCy model: ERRANT, whose rules need Penn tags.
-- `none`: characters alone, any language (`gecjury.extraction.plain`).
+- `none`: characters only, any language (`gecjury.extraction.plain`).
 - `cherrant`: Chinese by ChERRANT's rules (`gecjury.extraction.chinese`).
 - `spacy:NAME`: any spaCy pipeline with parts of speech and lemmas of Universal Dependencies
   (`gecjury.extraction.universal`).
@@ -28,7 +28,7 @@ def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
 
     Raises:
         MissingExtraError: spaCy or errant is not installed, where the tagger needs it.
-        OptionError: the tagger is not installed, or does not give what edits need.
+        OptionError: the tagger is not installed, or does not provide what edits need.
     """
     scheme = scheme_of(tagger)
     if scheme == "plain":
@@ -49,7 +49,7 @@ def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
 
 @lru_cache(maxsize=1)
 def _loaded(tagger: str, pos_scheme: str, version: str) -> Any:
-    """Return a tagger's pipeline; `version` tells a retrained model apart."""
+    """Return a tagger's pipeline; `version` distinguishes a retrained model."""
     del version
     if scheme_of(tagger) == "universal":
         from gecjury.extraction.universal.pipelines import load_universal
@@ -61,7 +61,7 @@ def _loaded(tagger: str, pos_scheme: str, version: str) -> Any:
 
 
 def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
-    """Return everything besides the text that decides an edit or its type, for caches."""
+    """Return everything except the text that decides an edit or its type, for caches."""
     parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
     if scheme_of(tagger) in ("plain", "cherrant"):
         return parts
@@ -77,10 +77,10 @@ def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
 
 
 def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
-    """Return what decides edits besides the text: the tagger and the package of its rules.
+    """Return what decides edits in addition to the text: the tagger and its rules' package.
 
     Raises:
-        MissingExtraError: what the tagger needs is not installed.
+        MissingExtraError: a package that the tagger needs is not installed.
         OptionError: the tagger is not installed, or errant is outside the tested range.
     """
     scheme = scheme_of(tagger)
@@ -91,7 +91,7 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
             "tagger": tagger_signature(tagger, pos_scheme),
             "errant": tested_version("errant", _TESTED_ERRANT, installed_version("errant")),
         }
-    # Character distances are rapidfuzz's, which comes with errant.
+    # Character distances need rapidfuzz, which is installed with errant.
     installed_version("rapidfuzz")
     if scheme == "plain":
         return {"tagger": f"{plain.NAME} {plain.VERSION}"}
@@ -104,7 +104,7 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
     return pipeline_signature(tagger.removeprefix(universal.PREFIX))
 
 
-# Raised when what is stored on disk changes its form or meaning.
+# Increased when the form or meaning of the data on disk changes.
 _FORMAT = "1"
 # The errant release whose edits the tests compare with ours.
 _TESTED_ERRANT = "3.0"

@@ -1,9 +1,9 @@
 """Edit extraction in several processes: this one works too, the others answer batches of pairs.
 
-Where the system can, the others are forks of this process, made once the tagger is loaded, and
-cost nothing to start. That is so on Linux, with a tagger that is not a pipeline of the user's,
-while nothing else runs in this process (another thread, spaCy on a GPU). Elsewhere, as in a
-notebook, they are plain child processes that load the tagger while this one works.
+Where possible, the others are forks of this process, created once the tagger is loaded, and
+cost nothing to start. This requires Linux, a tagger that is not a pipeline of the user, and that
+nothing else runs in this process (another thread, spaCy on a GPU). Otherwise, as in a notebook,
+they are plain child processes that load the tagger while this one works.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def extract_in_workers(
         pairs: distinct pairs; neighbours share sentences, which one worker then parses once.
         tagger: name of the tagger.
         pos_scheme: its parts of speech.
-        workers: how many processes, this one among them.
+        workers: number of processes, including this one.
 
     Raises:
-        GecjuryError: what a worker raised, or that one ended unexpectedly.
+        GecjuryError: a worker raised an error or ended unexpectedly.
     """
     batches = _Batches(pairs, workers)
     others = min(workers - 1, max(len(pairs) - 1, 0) // _SMALLEST)
     pool: Pool[_Result] = Pool()
     try:
         if others and not _may_fork(tagger):
-            # The processes share the processor already: no further threads within one.
+            # The processes already share the processor, so none of them starts further threads.
             alone = {"OMP_NUM_THREADS": "1"}
             words = "gecjury.extraction.workers", tagger, pos_scheme
             pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
@@ -59,7 +59,7 @@ def extract_in_workers(
 
 
 def _may_fork(tagger: str) -> bool:
-    """Return whether a copy of this process would find all in order that a worker needs."""
+    """Return True if a fork of this process can work safely."""
     return (
         sys.platform == "linux"
         and tagger in ("embedded", "none", "cherrant")
@@ -70,7 +70,7 @@ def _may_fork(tagger: str) -> bool:
 
 
 class _Batches:
-    """Pairs given out in batches that grow shorter, so that all workers end together."""
+    """Pairs handed out in batches of decreasing size, so that all workers finish together."""
 
     def __init__(self, pairs: list[TextPair], workers: int) -> None:
         self._pairs = pairs
@@ -80,7 +80,7 @@ class _Batches:
         self.sent = 0
 
     def take(self, send: bool = False) -> list[TextPair]:
-        """The next batch, empty if none is left; `send` counts it as under way elsewhere."""
+        """Return the next batch, empty if none is left; `send` counts it as sent to a process."""
         with self._lock:
             left = len(self._pairs) - self._begin
             # A share of what is left: long batches first, short ones at the end.
@@ -97,7 +97,7 @@ _Result = tuple[list[TextPair], list[ExtractedEdits]]
 def _together(
     batches: _Batches, local: Extractor, pool: Pool[_Result]
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
-    """Work beside the other processes until every batch is done."""
+    """Work alongside the other processes until every batch is done."""
 
     def feed(process: Any) -> None:
         # No batch is taken before the process is loaded.
@@ -110,7 +110,7 @@ def _together(
         pool.work(feed)
         while True:
             batch = batches.take()
-            # A process that has not loaded yet when nothing is left has nothing to wait for.
+            # A process that has not loaded yet when nothing is left is not waited for.
             while not pool.results.empty() or (not batch and received < batches.sent):
                 result = pool.result()
                 received += 1
@@ -121,7 +121,7 @@ def _together(
 
 
 def _answers(extractor: Extractor) -> Callable[[Any], Any]:
-    """Return what answers batches of pairs."""
+    """Return the function that answers batches of pairs."""
 
     def answer(batch: list[list[str]]) -> list[list[Any]]:
         pairs = [(source, corrected) for source, corrected in batch]

@@ -1,11 +1,11 @@
 """Edits of any language without a tagger: `tagger=none`. Neither spaCy nor errant is imported.
 
-Sentences are tokens between blanks, whatever the language; alignment, merging and types look at the
-characters of tokens and at nothing else.
+Sentences consist of tokens between blanks, whatever the language; alignment, merging and types look
+only at the characters of tokens.
 """
 
 from __future__ import annotations
 
-# The version of these rules, named in signatures and caches: raised when an edit or a type changes.
+# The version of these rules in signatures and caches, increased when an edit or a type changes.
 VERSION = "1"
 NAME = "none"

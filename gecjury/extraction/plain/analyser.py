@@ -20,8 +20,8 @@ from gecjury.extraction.plain.forms import folded, is_punctuation, only_letters,
 _WORD, _PUNCTUATION = 1, 2
 # A class that no token has.
 _NONE = 0
-# Cost of replacing a token by one that shares no character is the sum, a little less than the 2 of
-# a deletion and an insertion.
+# Their sum is the cost of replacing a token by one that shares no character, a little less than 2,
+# the cost of a deletion and an insertion.
 _REPLACED, _DISTANCE = 0.3, 1.6
 
 RULES = Rules(
@@ -35,25 +35,25 @@ RULES = Rules(
 )
 """ERRANT's rules without those that name parts of speech.
 
-What remains: tokens that are the same when joined are one edit; so are a case change with the words
-before it, and punctuation with the case change behind it; of two neighbours both replaced, and of a
-token and a form of it, each stays by itself; what is left of a run is one edit, as where ERRANT
-finds a content word. (Dividing it everywhere instead, or at punctuation, or where all words are
-short, was worse on Czech and English development data.)
+The remaining rules: tokens that are the same when joined are one edit, as are a case change with
+the words before it, and punctuation with the case change after it. Two adjacent replacements stay
+separate, as does a token that is replaced by a form of it. The rest of a run is one edit, as where
+ERRANT finds a content word. (Dividing it everywhere instead, or at punctuation, or where all words
+are short, was worse on Czech and English development data.)
 """
 
 
 class PlainAligner(Aligner):
     """ERRANT's recursion with the cost of a replacement taken from characters alone.
 
-    A replacement costs 0 where two tokens differ in case, width or composition only, and otherwise
-    .3 + 1.6 · (insertions and deletions of characters by the characters of both, 0 to 1), of the
-    folded tokens. ERRANT's cost is .499 for another lemma, up to .5 for another part of speech, and
-    the distance of characters: about .999 + distance for unrelated words. Without lemma and part of
-    speech the characters have to say what those said, so the constant is smaller and the distance
-    weighs more; both numbers were the best of some twenty tried on development data (GECCC's
-    M2 in Czech, JFLEG's corrections in English). Insertion, deletion and transposition cost what
-    they cost in ERRANT.
+    A replacement costs 0 if two tokens differ only in case, width or composition, and otherwise
+    .3 + 1.6 · (insertions and deletions of characters divided by the characters of both, 0 to 1),
+    computed on folded tokens. ERRANT's cost is .499 for another lemma, up to .5 for another part of
+    speech, and the distance of characters: about .999 + distance for unrelated words. Without lemma
+    and part of speech, only characters distinguish words, so the constant is smaller and the
+    distance weighs more; both numbers were the best of about twenty tried on development data
+    (GECCC's M2 in Czech, JFLEG's corrections in English). Insertion, deletion and transposition
+    cost the same as in ERRANT.
     """
 
     def substitution(self, source: Parsed, i: int, corrected: Parsed, j: int) -> float:
@@ -80,8 +80,8 @@ class PlainAligner(Aligner):
 class PlainReader:
     """A reader that fills `Parsed` from the tokens alone.
 
-    `lowers` and `lemmas` are folded tokens, `poses` tell words from punctuation; there are no tags,
-    and neither labels nor heads.
+    `lowers` and `lemmas` are folded tokens, `poses` distinguish words from punctuation; there are
+    no tags, labels or heads.
     """
 
     def __init__(self) -> None:

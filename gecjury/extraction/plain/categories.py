@@ -10,10 +10,11 @@ from gecjury.extraction.pipeline import Typer
 from gecjury.extraction.plain.forms import base, folded, is_punctuation, likeness, unmarked
 
 NEAR = 0.7
-"""A word of this likeness or more is near the other; see `is_near`.
+"""Words of this likeness or more are near each other; see `is_near`.
 
-Of .4 to .8 in steps of .05 this and .65 told misspellings and other forms of a word best from other
-words on Czech and English development data; for misspellings alone .75 and .8 would be better.
+Of .4 to .8 in steps of .05, this value and .65 separated misspellings and other forms of a word
+best from other words on Czech and English development data; for misspellings alone, .75 and .8
+would be better.
 """
 
 _DASHES = str.maketrans("", "", "-‐‑–")
@@ -22,18 +23,18 @@ _DASHES = str.maketrans("", "", "-‐‑–")
 class PlainTyper(Typer):
     """A typer of edits by characters alone; the same edit has the same type everywhere.
 
-    `M` misses, `R` replaces, `U` is unnecessary. The first that holds of:
+    `M` is missing, `R` is replaced, `U` is unnecessary. The category is the first that applies:
 
-    - PUNCT: nothing but punctuation and symbols, or these and the case behind them (`, we` →
+    - PUNCT: only punctuation and symbols, or these and the case after them (`, we` →
       `. We`, `"We` → `„We`);
     - SPACE: only spaces or hyphens between the same letters (`a lot` for `alot`);
     - ORTH: only case, full or half width, the way that letters are composed (and spaces);
     - WO: the same words in another order;
-    - SPELL: one word near another (`is_near`), a misspelling, diacritics, or another form of it,
-      which characters do not tell apart;
+    - SPELL: one word near another (`is_near`): a misspelling, diacritics, or another form of it,
+      which characters do not distinguish;
     - OTHER.
 
-    `UNK` changes nothing.
+    An edit that changes nothing is `UNK`.
     """
 
     def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
@@ -45,14 +46,14 @@ class PlainTyper(Typer):
         return f"{operation}:{form_type(old, new) or self._category(span, source, corrected)}"
 
     def _category(self, span: Span, source: Parsed, corrected: Parsed) -> str:
-        """Return the category of an edit whose form does not tell."""
+        """Return the category of an edit that `form_type` does not decide."""
         start, end, first, last = span
         near = is_near(source.texts[start:end], corrected.texts[first:last])
         return "SPELL" if near else "OTHER"
 
 
 def form_type(old: Sequence[str], new: Sequence[str]) -> str:
-    """Return PUNCT, SPACE, ORTH or WO of different tokens; "" where the form does not tell."""
+    """Return PUNCT, SPACE, ORTH or WO for different tokens; "" if none of them applies."""
     if all(map(is_punctuation, (*old, *new))):
         return "PUNCT"
     if not old or not new:
@@ -70,8 +71,9 @@ def form_type(old: Sequence[str], new: Sequence[str]) -> str:
 def is_near(old: Sequence[str], new: Sequence[str]) -> bool:
     """Return True if a word is near its replacement, in characters.
 
-    One of the sides is a single token, which has the same letters but for diacritics as the other
-    side, joined, or a likeness of `NEAR` or more; see `gecjury.extraction.plain.forms.likeness`.
+    One of the sides must be a single token. It must have the same letters as the other side,
+    joined, apart from diacritics, or a likeness of `NEAR` or more; see
+    `gecjury.extraction.plain.forms.likeness`.
     """
     if not old or not new or min(len(old), len(new)) > 1 or len(old) + len(new) > _MOST:
         return False
@@ -81,10 +83,10 @@ def is_near(old: Sequence[str], new: Sequence[str]) -> bool:
     return base(before) == base(after) or likeness(before, after) >= NEAR
 
 
-# A word that is divided, or parts that are joined, are so many tokens on both sides.
+# Most tokens, of both sides together, of a word that is divided or of parts that are joined.
 _MOST = 4
 
 
 def _unmarked(tokens: Sequence[str]) -> list[str]:
-    """Return tokens without punctuation, whether it stands alone or at a word."""
+    """Return tokens without punctuation, both separate and attached to a word."""
     return [word for word in map(unmarked, tokens) if word]

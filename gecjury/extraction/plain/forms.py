@@ -1,4 +1,4 @@
-"""Forms of tokens by Unicode alone: case, width, diacritics and letters removed."""
+"""Forms of tokens, derived from Unicode alone: without case, width, diacritics or punctuation."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from functools import lru_cache
 from gecjury.extraction.merging import character_distance
 
 ALIKE = 0.75
-"""Tokens of a higher likeness are forms of each other: ERRANT's bound, which was best of .6, .67,
-.7, .74, .75, .78, .8 and .9 on Czech and English development data, too."""
+"""Tokens of a higher likeness are forms of each other. This is ERRANT's bound, which was also the
+best of .6, .67, .7, .74, .75, .78, .8 and .9 on Czech and English development data."""
 
 # Distinct tokens, and pairs of them, remembered at once.
 _REMEMBERED = 200_000
-# Combining diacritical marks. Marks beyond that block tell letters apart (は and ば, vowel signs).
+# Combining diacritical marks. Marks outside this block distinguish letters (は and ば, vowels).
 _FIRST_MARK, _LAST_MARK = "\u0300", "\u036f"
-# Hyphens, dashes and apostrophes with which the same letters are written as one token or as more.
+# Hyphens, dashes and apostrophes, at which the same letters may be written as one token or several.
 _JOINING = "-'‐‑–’ʼ"
 _JOINTS = str.maketrans("", "", _JOINING)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def folded(token: str) -> str:
-    """Return a token without case, full or half width, and ways of composing letters.
+    """Return a token without differences of case, full or half width, and composition of letters.
 
-    Unicode's case folding (ß is ss) of the canonical composition; of compatibility forms only width
-    is taken away, so that … stays other than three stops.
+    This is Unicode's case folding (ß is ss) of the canonical composition. Of compatibility forms,
+    only width is normalised, so that … still differs from three stops.
     """
     if token.isascii():
         return token.lower()
@@ -58,7 +58,7 @@ def is_punctuation(token: str) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def unmarked(token: str) -> str:
-    """Return a token without punctuation and symbols, but for a word's hyphens and apostrophes."""
+    """Return a token without punctuation and symbols, except a word's hyphens and apostrophes."""
     if is_punctuation(token):
         return ""
     return "".join(
@@ -72,7 +72,7 @@ def only_letters(text: str) -> str:
 
 
 def likeness(one: str, other: str) -> float:
-    """Return 1 − insertions and deletions over the characters of both, without diacritics."""
+    """Return 1 − (insertions and deletions / characters of both), without diacritics."""
     return 1 - character_distance()(base(one), base(other))
 
 

@@ -1,7 +1,7 @@
 """The English tagger and parser behind edits: the embedded one, or any spaCy model by name.
 
-The embedded pipeline (`model/`, described in `README.md`) needs no download. It reads sentences
-that are tokenised already: hand it `spacy.tokens.Doc` objects, in bulk through ``nlp.pipe``.
+The embedded pipeline (`model/`, described in `README.md`) needs no download. It reads tokenised
+sentences: pass it `spacy.tokens.Doc` objects, in bulk through ``nlp.pipe``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
 _LONGEST = 1000  # characters of a name or path
-# The spaCy release that the embedded weights were trained and tried with.
+# The spaCy release with which the embedded weights were trained and tested.
 _TESTED_SPACY = "3.8"
 
 
@@ -44,7 +44,7 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
     """Load a spaCy pipeline that tags, lemmatises and parses English.
 
     Args:
-        name: ``"embedded"``, or a spaCy model installed as a package or lying in a folder
+        name: ``"embedded"``, or a spaCy model installed as a package or stored in a folder
             (``"en_core_web_sm"``).
         pos_scheme: coarse parts of speech and pronoun lemmas of the embedded tagger:
             ``"spacy2"`` (``PRP$`` is DET, as in the official ERRANT files) or ``"spacy3"``
@@ -55,7 +55,7 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
 
     Raises:
         MissingExtraError: spaCy is not installed.
-        OptionError: an unknown scheme, a model that is not installed, or a spaCy release
+        OptionError: the scheme is unknown, the model is not installed, or the spaCy release is
             outside the tested range.
     """
     if pos_scheme not in POS_SCHEMES:
@@ -67,7 +67,7 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
         return _load_named(spacy, name)
     with no_collection():
         nlp = _load_embedded(spacy)
-    if pos_scheme != "spacy2":  # the shipped model holds the patterns of spacy2
+    if pos_scheme != "spacy2":  # the shipped model contains the patterns of spacy2
         ruler = nlp.get_pipe("attribute_ruler")
         ruler.clear()
         words = json.loads((_MODEL / "words.json").read_text(encoding="utf-8"))
@@ -82,14 +82,14 @@ def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
         ``"embedded-1.0.0/spacy2"``, or ``"en_core_web_sm-3.8.0"`` for an installed model.
 
     Raises:
-        OptionError: no name, or the model is not installed.
-        InputError: a folder that is no spaCy model's.
+        OptionError: this is not a name, or the model is not installed.
+        InputError: the folder does not contain a spaCy model.
     """
     if name == EMBEDDED:
         return f"{EMBEDDED}-{spacy_meta(_MODEL).version}/{pos_scheme}"
     if not name or "\0" in name or len(name) > _LONGEST:
         raise OptionError(
-            f"tagger {name!r:.60} is no name; expected {EMBEDDED!r}, the name of an installed "
+            f"tagger {name!r:.60} is not a name; expected {EMBEDDED!r}, the name of an installed "
             "spaCy model, or its folder"
         )
     if (Path(name) / "meta.json").is_file():
@@ -111,7 +111,7 @@ class SpacyMeta:
 
     @property
     def title(self) -> str:
-        """Name and version, as the packages of spaCy's models are called."""
+        """Name and version, as in the names of spaCy's model packages."""
         return f"{self.lang}_{self.name}-{self.version}"
 
 
@@ -146,20 +146,20 @@ def checked_spacy(torch: bool) -> Any:
 
 
 def _load_embedded(spacy: Any) -> Any:
-    """Load the embedded pipeline; its tokenizer is made only when text is read."""
+    """Load the embedded pipeline; its tokenizer is created only when text is read."""
     late = "gecjury.LateTokenizer.v1"
     spacy.registry.tokenizers.register(late, func=lambda: _LateTokenizer)
     with no_entry_points():
         nlp = spacy.load(
             _MODEL, exclude=["tokenizer"], config={"nlp": {"tokenizer": {"@tokenizers": late}}}
         )
-    # Whoever saves the pipeline gets what reads back without this package.
+    # A saved copy of the pipeline can then be loaded without this package.
     nlp.config["nlp"]["tokenizer"] = {"@tokenizers": "spacy.Tokenizer.v1"}
     return nlp
 
 
 class _LateTokenizer:
-    """A tokenizer made on first use, since making it is half of the loading time."""
+    """A tokenizer created on first use, since creating it takes half of the loading time."""
 
     def __init__(self, nlp: Any) -> None:
         self._nlp = nlp

@@ -1,9 +1,9 @@
 """The embedded tagger read from its files, without spaCy's objects, whose import takes longest.
 
-Its steps are those of `fast`. What a pipeline looks up by its vocabulary, attribute ruler and
-lemmatizer is looked up here by the same tables and rules: spaCy's 3.8, `Vocab`, `AttributeRuler`
-and `EnglishLemmatizer`, thinc's 8.3, `HashEmbed`. Sentences with narrow decisions are still the
-pipeline's, which is loaded when the first of them is met.
+Its steps are those of `fast`. The look-ups of a pipeline's vocabulary, attribute ruler and
+lemmatizer are done here with the same tables and rules: `Vocab`, `AttributeRuler` and
+`EnglishLemmatizer` of spaCy 3.8, `HashEmbed` of thinc 8.3. Sentences with narrow decisions are
+still left to the pipeline, which is loaded when the first of them occurs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gecjury.runtime import import_alone
 
 _MODEL = Path(__file__).parent / "model"
 _WORD = 2**64 - 1
-# Letters of moves by the numbers under which the parser's file has their labels.
+# Letters of the moves, by their numbers in the parser's file.
 _MOVES = "SDLRB"
 
 
@@ -78,13 +78,13 @@ class Embedded(InStep):
         return text.lower()
 
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Return True if vectors are those that sums in 64 bits give, but for rounding."""
+        """Return True if vectors equal those computed in 64 bits, apart from rounding."""
         chosen = checked(sentences)
         precise = self._windows.encode(chosen, precise=True)
         return self._near(chosen, precise.vectors[precise.rows[precise.kinds >= 0]])
 
     def _embed(self, words: list[str]) -> Float32Array:
-        """Return sums of rows of the tables by hashes of each word's four features."""
+        """Return sums of the tables' rows that hashes of each word's four features select."""
         features: tuple[Callable[[str], str], ...] = (
             lambda word: self._norms.get(word, word.lower()),
             lambda word: word[0],
@@ -117,7 +117,7 @@ class Embedded(InStep):
         )
 
     def _ruled_alone(self, text: str, tag: str, dep: str) -> dict[str, str]:
-        """Return a token's attributes by the rules for single tokens, of which later ones win."""
+        """Return a token's attributes by the rules for single tokens; later rules override."""
         values = {"TAG": tag, "DEP": dep}
         token = {"TEXT": text, "LOWER": text.lower(), "DEP": dep}
         for conditions, attributes in self._rules_of(tag):
@@ -126,7 +126,7 @@ class Embedded(InStep):
         return values
 
     def _rules_of(self, tag: str) -> list[tuple[_Conditions, dict[str, str]]]:
-        """Return the conditions besides the tag, and the attributes, of the rules for a tag."""
+        """Return the rules for a tag: their conditions without the tag, and their attributes."""
         if tag not in self._by_tag:
             self._by_tag[tag] = [
                 (
@@ -193,7 +193,7 @@ def _layers(pipe: str) -> tuple[list[Parameters], list[int]]:
     """Return the parameters of a pipe's layers, and the seeds of those that hash."""
     message = _unpacked(f"{pipe}/model")
     seeds = [attributes["seed"] for attributes in message["attrs"] if "seed" in attributes]
-    # A seed is a message of its own: a small number is its only byte.
+    # Each seed is a separate message: a small number is its only byte.
     return [layer for layer in message["params"] if layer], [seed[0] for seed in seeds]
 
 

@@ -1,13 +1,13 @@
 """The embedded tagger's results, computed much faster for many similar sentences.
 
-Vectors are computed once for all places that look alike (`windows`), trees for all sentences in
-step (`transitions`). The attribute ruler and the lemmatizer look at one token, its tag and its
-dependency, so each such combination is looked up once; so is each phrase that the ruler knows. No
-`Doc` is made but for what was never seen.
+Vectors are computed once for all places with the same context (`windows`), trees for all sentences
+in step (`transitions`). The attribute ruler and the lemmatizer look at one token, its tag and its
+dependency, so each such combination is looked up once; so is each phrase that the ruler knows. A
+`Doc` is created only for combinations that were not seen before.
 
-Scores are the pipeline's but for their last bits, which is checked on the first sentences, and
-the pipeline itself is used where it does not hold. A sentence in which any decision is narrower
-than what rounding may move, by far, is left to the pipeline: all others have its very results.
+Scores equal the pipeline's except for their last bits. This is checked on the first sentences, and
+the pipeline itself is used if it is not true. With a wide safety margin, every sentence in which
+rounding might change a decision is left to the pipeline: all others have exactly its results.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 # from the token's text.
 _PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
 _CHECKED, _LONGEST_CHECKED = 8, 1000  # sentences, and tokens of each
-# Two scores (of about -35 to 35) that are this close may change places by rounding: sums in 64 bits
-# changed no difference of two by more than 0.000018 in 14,809 sentences of CoNLL-2014. Vectors of
-# the sentences that are checked must not differ by more than the second number.
+# Rounding may change the order of two scores (of about -35 to 35) that are this close: computing in
+# 64 bits changed no difference of two scores by more than 0.000018 in 14,809 sentences of
+# CoNLL-2014. Vectors of the checked sentences must not differ by more than the second number.
 _NARROW = 2e-4
 _ROUNDING = 1e-4
-# Combinations and phrases that are kept; beyond, all are forgotten.
+# Combinations and phrases that are kept; beyond that, all are dropped.
 _KEPT = 200_000
 _LOWER = 66  # spacy.attrs.LOWER
 Patterns = tuple[list[tuple[str, ...]], set[str]]
@@ -42,7 +42,7 @@ _Key = tuple[tuple[str, str, str], ...]
 
 
 class Attributes(NamedTuple):
-    """Attributes of a token by the ruler and the lemmatizer; `dep` is None if they leave it."""
+    """Attributes of a token by the ruler and the lemmatizer; `dep` is None if unchanged."""
 
     text: str
     tag: str
@@ -52,7 +52,7 @@ class Attributes(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """Tagged sentences in one line with gaps between them; values in gaps mean nothing.
+    """Tagged sentences, concatenated with gaps between them; values in gaps are meaningless.
 
     Attributes:
         attributes: distinct attributes.
@@ -74,7 +74,7 @@ class Tagged(NamedTuple):
 def checked(sentences: Sequence[list[str]]) -> list[list[str]]:
     """Return the sentences by which a tagger in step is checked before it is used.
 
-    Of texts that are no sentences it is the beginning, since spaCy takes 15 kB a token.
+    Texts too long to be sentences are cut, since spaCy needs 15 kB per token.
     """
     return [s[:_LONGEST_CHECKED] for s in sentences[:: -(-len(sentences) // _CHECKED)]]
 
@@ -107,7 +107,7 @@ class InStep(ABC):
         self._deps: dict[str, int] = {}
         labels = self._transitions.labels
         self._dep_of_move = np.array([self._dep(label) for label in labels])
-        # Labels with the label of a head that is elsewhere in the tree.
+        # Labels that contain the label of a head elsewhere in the tree.
         self._lifted = np.array(["||" in label for label in labels])
         self._known: dict[_Key, tuple[Attributes, ...]] = {}
         self._trusted: bool | None = None
@@ -121,10 +121,10 @@ class InStep(ABC):
 
     @abstractmethod
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Return True if vectors are the pipeline's own but for rounding."""
+        """Return True if vectors equal the pipeline's, apart from rounding."""
 
     def trusted(self, sentences: Sequence[list[str]]) -> bool:
-        """Return whether the tagger agrees, which its first sentences decide."""
+        """Return True if the tagger agrees with the pipeline, checked on its first sentences."""
         if self._trusted is None:
             self._trusted = self.agrees(sentences)
         return self._trusted
@@ -134,19 +134,19 @@ class InStep(ABC):
         """Return attributes of neighbouring tokens by the attribute ruler and the lemmatizer."""
 
     def _near(self, sentences: Sequence[list[str]], vectors: FloatArray | Float32Array) -> bool:
-        """Return True if vectors, tokens × width, differ from ours by rounding alone."""
+        """Return True if vectors, tokens × width, differ from ours only by rounding."""
         encoded = self._windows.encode(sentences)
         ours = encoded.vectors[encoded.rows[encoded.kinds >= 0]]
         return bool((np.abs(vectors - ours) <= _ROUNDING).all())
 
     def parse(self, sentences: Sequence[list[str]]) -> Tagged:
-        """Tag, parse and look up tokenised sentences, none empty."""
+        """Tag, parse and look up non-empty tokenised sentences."""
         encoded = self._windows.encode(sentences)
         tags, by = self._tag(encoded.vectors)
         parses = self._transitions.parse(encoded)
         tokens, starts = encoded.kinds >= 0, encoded.starts
         margins = np.where(tokens, np.minimum(parses.margins, by[encoded.rows]), np.inf)
-        # Also where a score is no number.
+        # Also true where a score is not a number.
         narrow = ~(np.minimum.reduceat(margins, starts) >= _NARROW)
         rooted = parses.heads == 0
         deps = np.where(rooted, self._dep("ROOT"), self._dep_of_move[parses.moves])
@@ -198,7 +198,7 @@ class InStep(ABC):
         if len(self._known) > _KEPT:
             self._known.clear()
         names = list(self._deps)
-        # The ruler sees no difference between dependencies that it does not know.
+        # The ruler does not distinguish dependencies that its patterns do not name.
         ruled = np.array([i + 1 if name in self._ruled else 0 for i, name in enumerate(names)])
         sizes = len(self._tags), len(names) + 1
         tokens = encoded.kinds >= 0
@@ -230,7 +230,7 @@ class InStep(ABC):
         return attributes, numbers
 
     def _phrase_places(self, encoded: Encoded) -> list[tuple[int, int]]:
-        """Return where a pattern of several tokens matches; overlapping matches are one."""
+        """Return where a pattern of several tokens matches; overlapping matches are merged."""
         lowers = [self.lower(word) for word in encoded.words]
         present = set(lowers)
         spans: list[tuple[int, int]] = []
@@ -264,10 +264,10 @@ class InStep(ABC):
 
 
 class FastPipeline(InStep):
-    """A spaCy pipeline in step; its own ruler and lemmatizer look up what was never seen."""
+    """A spaCy pipeline in step; its own ruler and lemmatizer handle new combinations."""
 
     def __init__(self, nlp: Any) -> None:
-        """Take apart a pipeline for which `suits` is true."""
+        """Take over a pipeline for which `suits` is true."""
         self.pipeline = nlp
         parser, tagger = nlp.get_pipe("parser"), nlp.get_pipe("tagger")
         super().__init__(
@@ -280,7 +280,7 @@ class FastPipeline(InStep):
         self._lower: Callable[[str], str] = nlp.vocab.lex_attr_getters[_LOWER]
         index = nlp.get_pipe("lemmatizer").lookups.get_table("lemma_index")
         for part, words in list(index.items()):
-            # Only asked for membership, which takes long in a list.
+            # Used only for membership tests, which are slow in a list.
             index[part] = dict.fromkeys(words, 1)
 
     @staticmethod
@@ -304,7 +304,7 @@ class FastPipeline(InStep):
         return self._lower(text)
 
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Return True if results equal the pipeline's, and vectors do but for rounding."""
+        """Return True if results equal the pipeline's, and vectors do, apart from rounding."""
         from spacy.tokens import Doc
 
         chosen = checked(sentences)
@@ -342,12 +342,12 @@ class FastPipeline(InStep):
 def deprojectivize(labels: list[str], heads: list[int]) -> None:
     """Attach tokens with labels such as `pobj||prep` below their heads, in place.
 
-    The head of that label is the first token `prep` below the present head, nearest first; a token
-    for which there is none stays where it is. This is spaCy's `nonproj.deprojectivize`, which
-    takes the ends of subtrees from the tree as it was.
+    The new head is the first token labelled `prep` below the present head, nearest first; a token
+    without one stays where it is. This is spaCy's `nonproj.deprojectivize`, which uses the ends of
+    subtrees in the original tree.
 
     Args:
-        labels: of a sentence's tokens.
+        labels: labels of a sentence's tokens.
         heads: index of each token's head; a root is its own.
     """
     first, last = list(range(len(heads))), list(range(len(heads)))
@@ -376,7 +376,7 @@ def deprojectivize(labels: list[str], heads: list[int]) -> None:
 
 
 def changed(now: str, before: str) -> str | None:
-    """Return a value if it is another than before."""
+    """Return a value if it differs from the one before, else None."""
     return None if now == before else now
 
 
@@ -416,7 +416,7 @@ def read_patterns(rules: Sequence[Any]) -> Patterns | None:
 
 
 def _named(condition: Any) -> list[str] | None:
-    """Return the values that a condition of a pattern names, None if it is no plain list."""
+    """Return the values that a condition of a pattern names; None if it is not a plain list."""
     if isinstance(condition, str):
         return [condition]
     if isinstance(condition, dict) and set(condition) <= {"IN", "NOT_IN"}:

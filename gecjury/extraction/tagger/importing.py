@@ -1,10 +1,10 @@
-"""The packages behind edits: their releases, and import of spaCy without what is never called.
+"""The packages behind edits: their releases, and import of spaCy without unused parts.
 
-A plain `import spacy` takes seconds where torch is installed: thinc, which spaCy runs its networks
-on, imports it to see whether it is there. It also imports spaCy's own command line, with clients
-for the web. `import_spacy` leaves both out. Whoever imports torch afterwards, in whatever order and
-thread, has it as ever: thinc's knowledge of it is brought up to date in that moment. `spacy.cli`
-and `spacy.info` are imported when they are first asked for.
+A plain `import spacy` takes seconds where torch is installed: thinc, on which spaCy runs its
+networks, imports torch to check whether it is available. It also imports spaCy's own command line,
+with web clients. `import_spacy` skips both. Torch can still be imported afterwards, in any order
+and thread: thinc is updated at that moment. `spacy.cli` and `spacy.info` are imported when they are
+first used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SPACYS_PIPES = {
 }
 
 
-# A score asks several times, and what answers is read from disk anew.
+# A score asks several times, and each answer is read from disk.
 @cache
 def installed_version(package: str) -> str:
     """Return the version of a package.
@@ -62,15 +62,15 @@ def installed_version(package: str) -> str:
 
 
 def tested_version(package: str, tested: str, version: str) -> str:
-    """Return the version of a package if it is of the tested release, `major.minor`.
+    """Return the version of a package if it belongs to the tested release, `major.minor`.
 
     Raises:
-        OptionError: it is of another one.
+        OptionError: it belongs to another release.
     """
     if not version.startswith(f"{tested}."):
         raise OptionError(
             f"{package} {version} is outside the tested range {tested}.*, and another release may "
-            f"give other edits: pip install '{package.lower()}=={tested}.*'"
+            f"give different edits: pip install '{package.lower()}=={tested}.*'"
         )
     return version
 
@@ -107,7 +107,7 @@ def needs_torch(name: str) -> bool:
     """Return True if the pipeline of a spaCy model may run on torch.
 
     Args:
-        name: of an installed package, or a folder.
+        name: name of an installed package, or a folder.
 
     Returns:
         False only if the model's configuration is found and names nothing but spaCy's own parts.
@@ -138,7 +138,7 @@ def _names_others(config: str) -> bool:
             continue
         if key == "factory" and json.loads(text) not in _SPACYS_PIPES:
             return True
-        # A function stands on a line of its own, or within a value.
+        # A function is named on its own line or within a value.
         functions = re.findall(r'@\w+"?\s*[=:]\s*"([^"]*)"', line)
         if any(not name.startswith("spacy.") or "torch" in name.lower() for name in functions):
             return True
@@ -149,8 +149,8 @@ def _names_others(config: str) -> bool:
 def no_entry_points() -> Iterator[None]:
     """Keep other packages' extensions of spaCy out of this thread's imports.
 
-    spaCy looks through them hundreds of times while it makes a pipeline, and imports them all,
-    whatever the pipeline is made of.
+    spaCy looks through them hundreds of times while it creates a pipeline, and imports them all,
+    whatever the pipeline needs.
     """
     catalogue: Any = importlib.import_module("catalogue")
     whole = catalogue.AVAILABLE_ENTRY_POINTS
@@ -177,7 +177,7 @@ class _NoneHere:
 
 
 class _Torch(MetaPathFinder):
-    """A finder that hides torch from one thread, and later tells thinc when it is imported."""
+    """A finder that hides torch from one thread, and updates thinc when torch is imported later."""
 
     def __init__(self) -> None:
         self._thread: int | None = None
@@ -201,11 +201,11 @@ class _Torch(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """Return the module's own specification, after whose execution thinc is told."""
+        """Return the module's own specification; thinc is updated after its execution."""
         if fullname != "torch":
             return None
         if threading.get_ident() == self._thread:
-            raise ModuleNotFoundError("torch is not looked for now", name=fullname)
+            raise ModuleNotFoundError("torch is hidden while spaCy is imported", name=fullname)
         for finder in list(sys.meta_path):
             if finder is not self and hasattr(finder, "find_spec"):
                 spec = finder.find_spec(fullname, path, target)
@@ -226,7 +226,7 @@ class _Torch(MetaPathFinder):
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
 
-        # A loader of a kind that takes no attribute is left alone: torch works all the same.
+        # A loader that does not accept attributes is left alone: torch still works.
         with contextlib.suppress(AttributeError):
             loader.exec_module = execute_and_tell
 
@@ -235,10 +235,9 @@ _HIDDEN = _Torch()
 
 
 def thinc_learns_of_torch() -> None:
-    """Have thinc look for torch again, and correct what its modules copied before.
+    """Make thinc look for torch again, and update the names that its modules copied before.
 
-    thinc decides nothing of lasting effect by it while it is imported: its functions read these
-    names when they are called.
+    This is enough, since thinc's functions read these names when they are called, not on import.
     """
     old = sys.modules.get("thinc.compat")
     spec = getattr(old, "__spec__", None)
@@ -279,7 +278,7 @@ def _without_command_line() -> None:
         for module in (stand_in, info):
             if sys.modules.get(module.__name__) is module:
                 del sys.modules[module.__name__]
-    # It takes more of its command line than is known here, or is not installed, which is told now.
+    # spaCy needs more of its command line than is known here, or is not installed: this raises.
     importlib.import_module("spacy")
 
 
@@ -296,14 +295,14 @@ def _attribute(name: str) -> Any:
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """Pause garbage collection: an import makes no garbage, and each search walks all objects."""
+    """Pause garbage collection: an import creates no garbage, and each run visits all objects."""
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if not gc.get_freeze_count():
-            # What was imported stays: let it count as old, so that no search begins with all of it.
+            # Imported objects stay: mark them as old, so that later runs do not start with them.
             gc.freeze()
             gc.unfreeze()
         if was:

@@ -3,7 +3,7 @@
 ``spacy2`` is what ERRANT 2 saw: spaCy 2 took the coarse part of speech from the Penn tag and a
 list of word forms alone, and every personal pronoun and possessive shared the lemma ``-PRON-``.
 ``spacy3`` follows spaCy 3: possessives are pronouns, ``have`` and ``do`` are auxiliaries only
-where the parse says so, and pronouns have lemmas of their own.
+where the parse says so, and pronouns have their own lemmas.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _SUBORDINATORS = (
     "until",
 )  # fmt: skip
 _DEMONSTRATIVES = ("this", "that", "these", "those")
-# Tags that stay although the word list gives another: proper nouns, foreign words, near kin.
+# Tags that are kept although the word list gives another: names, foreign words, related tags.
 _KEPT: dict[str, tuple[str, ...]] = {
     "JJ": ("JJ", "NNP", "NNPS", "FW"),
     "JJR": ("JJR", "RBR", "NNP"),
@@ -73,7 +73,7 @@ _KEPT: dict[str, tuple[str, ...]] = {
     "VB": ("VB", "VBP", "NNP", "FW"),
     "VBZ": ("VBZ", "NNP", "NNPS"),
 }
-# Forms that spaCy 2 made auxiliaries by form and tag alone, wherever they stood.
+# Forms that spaCy 2 made auxiliaries by form and tag alone, wherever they occurred.
 _SPACY2_AUXILIARIES: dict[str, tuple[str, ...]] = {
     "VB": ("be", "have", "do", "get", "of", "am", "are", "'ve"),
     "VBN": ("been",),

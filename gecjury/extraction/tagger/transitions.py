@@ -1,12 +1,13 @@
 """spaCy's arc-eager parser for many sentences at once, on arrays.
 
-All sentences take their next transition together: what a state looks like is gathered for all of
-them, scored by one matrix product, and applied with a few operations on arrays. States that look
-alike are scored once. The rules are those of `spacy/pipeline/_parser_internals` (`arc_eager.pyx`,
-`_state.pxd`, release 3.8), for documents in which nothing is set before.
+All sentences take their next transition together: the features of their states are gathered,
+scored by one matrix product, and the transitions are applied with a few operations on arrays.
+States with the same features are scored once. The rules are those of
+`spacy/pipeline/_parser_internals` (`arc_eager.pyx`, `_state.pxd`, release 3.8), for documents
+without preset annotation.
 
 Scores differ from spaCy's in the last bits, so a sentence with a decision between two transitions
-of almost the same score is named as narrow, for spaCy's own parser.
+of almost the same score is marked as narrow and left to spaCy's own parser.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ _SHIFT, _REDUCE, _LEFT, _RIGHT, _BREAK = range(5)
 _MOVES = ["S", "D", "L", "R", "B"]
 _STACKED = np.array([1, -1, -1, 1, 0])
 _TAKEN = np.array([1, 0, 0, 1, 0])
-# What a state looks at: the first two tokens of the buffer, the top three of the stack, the last
+# Features of a state: the first two tokens of the buffer, the top three of the stack, the last
 # child to the left of the buffer's first and of the stack's top, the latter's last to the right.
 _LOOKS = 8
-# Odd numbers whose sums of products tell states apart: two of 10^5 states that differ get one
+# Odd numbers whose sums of products identify states: two of 10^5 different states get the same
 # number with a probability of 10^-9.
 _RANDOM = Random(8)
 _MIX = np.array([_RANDOM.getrandbits(63) | 1 for _ in range(_LOOKS + 1)])
 
 
 class Parses(NamedTuple):
-    """Trees of sentences, by places in one line (see `Encoded`).
+    """Trees of sentences, by places in the concatenated sentences (see `Encoded`).
 
     Attributes:
         heads: place of each token's head; 0 for a root.
         moves: number of the transition that gave the head; it carries the label.
         margins: the least difference between the best and the second best score of all decisions
-            that were taken with a token; infinite where there was but one, NaN where a score was
-            no number.
+            that involve a token; infinite where only one transition was valid, NaN where a score
+            was not a number.
     """
 
     heads: IntArray
@@ -51,26 +52,26 @@ class Parses(NamedTuple):
 
 
 class Transitions:
-    """An arc-eager parser made from the weights of a pipeline's parser."""
+    """An arc-eager parser built from the weights of a pipeline's parser."""
 
     def __init__(self, layers: Sequence[Parameters], names: Sequence[str]) -> None:
         """Take over a parser for which `suits` is true.
 
         Args:
             layers: parameters of its model.
-            names: of its transitions.
+            names: names of its transitions.
         """
         lower, upper, linear = layers
         self._linear = np.ascontiguousarray(linear["W"].T), linear["b"]
         weights, pad = lower["W"], lower["pad"][0]
         looks, width, pieces, _ = weights.shape
         self._width, self._pieces = width, pieces
-        # Of each look one piece of all values beside the next.
+        # For each feature, values are grouped by piece.
         self._lower = np.ascontiguousarray(
             weights.transpose(0, 2, 1, 3).reshape(looks * pieces * width, -1).T
         )
         self._pad = pad.transpose(0, 2, 1).reshape(-1)
-        # Kept from call to call: fresh memory costs more than what is computed in it.
+        # Reused from call to call: new memory costs more than the computation itself.
         self._space = np.empty((0, len(self._pad)), np.float32)
         self._bias = np.ascontiguousarray(lower["b"].T).reshape(-1)
         self._upper = np.ascontiguousarray(upper["W"].T)
@@ -113,7 +114,7 @@ class Transitions:
         table = self._table(encoded.vectors)
         tokens = encoded.kinds >= 0
         size = len(tokens)
-        # Row of the table for each place; place 0, a gap, stands for "no token".
+        # Row of the table for each place; place 0, a gap, means "no token".
         rows = np.where(tokens, encoded.rows, len(encoded.vectors)) * _LOOKS
         looks = np.arange(_LOOKS)[:, None]
         places = np.arange(size)
@@ -175,7 +176,7 @@ class Transitions:
             front = front + push
 
     def _table(self, vectors: Float32Array) -> Float32Array:
-        """Return each vector's share of the hidden layer by look: (vectors + 1) · looks × hidden.
+        """Return each vector's share of the hidden layer: (vectors + 1) · features × hidden.
 
         The last rows are for "no token".
         """
@@ -211,6 +212,6 @@ class Transitions:
         scores[states, best] = -np.inf
         margin = highest - scores.max(axis=1)
         if np.isnan(margin).any():
-            # Scores that are no numbers: some valid transition, so that the end is reached.
+            # If scores are not numbers, take some valid transition, so that parsing ends.
             best = np.where(np.isnan(margin), self._allowed[valid].argmax(axis=1), best)
         return best, margin

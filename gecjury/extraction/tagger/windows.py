@@ -1,10 +1,10 @@
-"""The embedded tagger's vectors of tokens, computed once for all places that look alike.
+"""The embedded tagger's vectors of tokens, computed once for all places with the same context.
 
-A convolution of four layers sees four tokens to either side. Corrections repeat most of their
+A convolution of four layers sees four tokens on either side. Corrections repeat most of their
 source, so a layer's value is computed once for all places with the same three values below it.
 
-The sums of a matrix product run in another order than in the pipeline, which differs in the last
-bits of a vector: whoever decides by them must leave narrow decisions to the pipeline.
+Matrix products are summed in another order than in the pipeline, which changes the last bits of a
+vector. Narrow decisions based on these vectors must therefore be left to the pipeline.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 
 from gecjury.arrays import Float32Array, IntArray
 
-# Rows of a matrix product at once, so that what follows it finds them in the processor's cache.
+# Rows of a matrix product at once, so that they are in the processor's cache for the next steps.
 _ROWS = 1024
-# Distinct tokens whose vectors are kept (400 bytes each); beyond, all are forgotten.
+# Distinct tokens whose vectors are kept (400 bytes each); beyond that, all are dropped.
 _KEPT = 100_000
 _BLOCK = "residual(expand_window>>maxout>>layernorm>>dropout)"
 
 
 Parameters = Mapping[str, Any]
-"""Arrays of one layer, as thinc calls them."""
+"""Arrays of one layer, by thinc's names."""
 
 
 def parameters(model: Any) -> list[Parameters]:
@@ -35,13 +35,13 @@ def parameters(model: Any) -> list[Parameters]:
 
 
 class Encoded(NamedTuple):
-    """Sentences in one line, with gaps before, between and after them.
+    """Concatenated sentences, with gaps before, between and after them.
 
     Attributes:
         words: the distinct tokens.
         kinds: number of the distinct token at each place; -1 in a gap.
         starts: place of each sentence's first token.
-        rows: row of `vectors` that stands at each place.
+        rows: row of `vectors` for each place.
         vectors: distinct vectors × width.
     """
 
@@ -58,7 +58,7 @@ class Maxout:
     def __init__(self, maxout: Parameters, norm: Parameters) -> None:
         weights, bias = maxout["W"], maxout["b"]
         self._width, self._pieces = bias.shape
-        # One piece of all values beside the next, so that the largest is taken over whole rows.
+        # Values are grouped by piece, so that the maximum is taken over whole rows.
         self._weights = np.ascontiguousarray(
             weights.transpose(1, 0, 2).reshape(-1, weights.shape[2]).T
         )
@@ -90,7 +90,7 @@ class Windows:
         """Take over an encoder.
 
         Args:
-            embed: gives the input of the convolution, tokens × width.
+            embed: returns the input of the convolution, tokens × width.
             layers: parameters of the convolution's maxout layers, each before its normalisation's.
         """
         self._embed = embed
@@ -101,7 +101,7 @@ class Windows:
 
     @classmethod
     def of_pipeline(cls, nlp: Any) -> Windows:
-        """Take apart the encoder of a pipeline for which `suits` is true."""
+        """Take over the encoder of a pipeline for which `suits` is true."""
         from spacy.tokens import Doc
 
         embed, convolution = nlp.get_pipe("tok2vec").model.layers
@@ -128,7 +128,7 @@ class Windows:
         )
 
     def encode(self, sentences: Sequence[list[str]], *, precise: bool = False) -> Encoded:
-        """Return the vectors of tokenised sentences, none empty; `precise` sums in 64 bits."""
+        """Return the vectors of non-empty tokenised sentences; `precise` computes in 64 bits."""
         words = list(dict.fromkeys(chain.from_iterable(sentences)))
         number_of = dict(zip(words, range(len(words)), strict=True)).__getitem__
         flat = [-1] * self.gap

@@ -8,25 +8,25 @@ from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
 from gecjury.extraction.plain.categories import PlainTyper, is_near
 
-# Parts of speech that are one verb together.
+# Parts of speech that together count as one verb.
 _VERBAL = frozenset({"AUX", "PART", "VERB"})
 
 
 class UniversalTyper(PlainTyper):
     """A typer of edits by form first, then by part of speech and lemma.
 
-    `M` misses, `R` replaces, `U` is unnecessary. PUNCT, SPACE, ORTH and WO are as in
-    `gecjury.extraction.plain.categories.PlainTyper`. Then, where all tokens have one part of speech
-    (auxiliaries, particles and verbs together count as VERB where a verb or auxiliary is among
+    `M` is missing, `R` is replaced, `U` is unnecessary. PUNCT, SPACE, ORTH and WO are as in
+    `gecjury.extraction.plain.categories.PlainTyper`. Then, if all tokens have one part of speech
+    (auxiliaries, particles and verbs together count as VERB if a verb or auxiliary is among
     them):
 
-    - `M:NOUN`, `U:NOUN`: that is missing, or too much;
+    - `M:NOUN`, `U:NOUN`: the noun is missing or unnecessary;
     - `R:NOUN:FORM`: another form of the same lemma, for verbs with or without auxiliaries;
     - `R:SPELL`: another lemma, and one word near the other in characters;
     - `R:NOUN`: another lemma.
 
     Otherwise `R:MORPH` is a single token of the same lemma and another part of speech, `R:SPELL` a
-    near word, and OTHER the rest. `UNK` changes nothing.
+    near word, and OTHER the rest. An edit that changes nothing is `UNK`.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class UniversalTyper(PlainTyper):
 
 
 class _Side(NamedTuple):
-    """A side of an edit, an entry a token."""
+    """A side of an edit, one entry per token."""
 
     texts: list[str]
     lemmas: list[str]
@@ -55,15 +55,15 @@ class _Side(NamedTuple):
     def verbs(self) -> set[str]:
         """Lemmas of its verbs, without auxiliaries unless there are no others."""
         kind = "VERB" if "VERB" in self.parts else "AUX"
-        both = zip(self.lemmas, self.parts, strict=True)
-        return {lemma for lemma, part in both if part == kind}
+        pairs = zip(self.lemmas, self.parts, strict=True)
+        return {lemma for lemma, part in pairs if part == kind}
 
 
 def _category(old: _Side, new: _Side) -> str:
     part = _shared([*old.parts, *new.parts])
     if not old.texts or not new.texts:
         return part or "OTHER"
-    # A verb that took or lost an auxiliary is another form of it.
+    # A verb that gained or lost an auxiliary is another form of the same verb.
     same = old.lemmas == new.lemmas or (part in ("AUX", "VERB") and bool(old.verbs & new.verbs))
     if same and part:
         return f"{part}:FORM"
@@ -73,7 +73,7 @@ def _category(old: _Side, new: _Side) -> str:
 
 
 def _shared(poses: list[str]) -> str:
-    """Return the part of speech that all tokens have; "" where they differ or have none."""
+    """Return the part of speech that all tokens have; "" if they differ or have none."""
     distinct = set(poses)
     if len(distinct) == 1:
         return poses[0]

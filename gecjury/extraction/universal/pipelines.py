@@ -29,7 +29,7 @@ def pipeline_signature(name: str) -> dict[str, str]:
     """Return name and version of a pipeline, of spaCy and of our rules; nothing is loaded.
 
     Args:
-        name: of an installed spaCy pipeline, or the folder of one.
+        name: name of an installed spaCy pipeline, or its folder.
 
     Raises:
         MissingExtraError: spaCy is not installed.
@@ -39,8 +39,8 @@ def pipeline_signature(name: str) -> dict[str, str]:
     meta = _meta(name)
     if not meta.pipeline:
         raise OptionError(
-            f"tagger {PREFIX}{visible(name)}: a blank pipeline, which sets neither parts of speech "
-            "nor lemmas; name one that was trained, or use tagger=none, which needs neither"
+            f"tagger {PREFIX}{visible(name)} is a blank pipeline, which sets neither parts of "
+            "speech nor lemmas; name a trained pipeline, or use tagger=none, which needs neither"
         )
     return {
         "tagger": f"{PREFIX}{meta.title}",
@@ -61,21 +61,21 @@ def load_universal(name: str) -> Any:
     place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
     try:
         return spacy.load(place, exclude=["ner"])
-    except Exception as error:  # of the pipeline's own code and of what it needs
+    except Exception as error:  # from the pipeline's own code or its dependencies
         raise OptionError(
             f"tagger {PREFIX}{visible(name)} cannot be loaded: {visible(str(error))}"
         ) from error
 
 
 def universal_extractor(nlp: Any, name: str) -> Extractor:
-    """Return an extractor with a pipeline: ERRANT's alignment and merging, and our own types.
+    """Return an extractor for a pipeline, with ERRANT's alignment and merging but our own types.
 
-    The alignment's costs are ERRANT's, which take Universal parts of speech and lemmas; merging
-    follows ERRANT's rules with them, where a token and a form of it are compared without diacritics
-    and case.
+    The alignment's costs are ERRANT's, computed from Universal parts of speech and lemmas. Merging
+    follows ERRANT's rules with them, but compares a token with a form of it without diacritics and
+    case.
 
     Raises:
-        OptionError: the pipeline cannot read tokens made elsewhere, or sets no parts of speech or
+        OptionError: the pipeline cannot read tokenised sentences, or sets no parts of speech or
             lemmas.
     """
     rules = errant_rules()._replace(similar=similar, letters=only_letters)
@@ -83,14 +83,14 @@ def universal_extractor(nlp: Any, name: str) -> Extractor:
 
 
 class UniversalReader(Parser):
-    """A reader of tokens made elsewhere, with a pipeline of any language."""
+    """A reader of tokenised sentences, with a pipeline of any language."""
 
     def __init__(self, nlp: Any, name: str) -> None:
         """Try the pipeline on two tokens.
 
         Args:
             nlp: a `spacy.language.Language`.
-            name: of it, for messages.
+            name: its name, for messages.
 
         Raises:
             OptionError: it cannot read them, or sets no parts of speech or lemmas.
@@ -98,7 +98,7 @@ class UniversalReader(Parser):
         super().__init__(nlp)
         self._fast = None
         self._name = f"tagger {PREFIX}{visible(name)}"
-        # Japanese, Chinese and Korean pipelines may take lemmas from their own tokeniser alone.
+        # Japanese, Chinese and Korean pipelines may set lemmas only in their own tokeniser.
         self._asks_tokenizer = False
         try:
             (doc,) = self._docs([["a", "."]])
@@ -121,7 +121,7 @@ class UniversalReader(Parser):
             yield self.reduce(doc)
 
     def _docs(self, sentences: list[list[str]]) -> Iterator[Any]:
-        """Yield docs of exactly the tokens given."""
+        """Yield docs with exactly the given tokens."""
         from spacy.tokens import Doc
 
         blank_docs = (Doc(self._nlp.vocab, words=words) for words in sentences)
@@ -129,21 +129,21 @@ class UniversalReader(Parser):
         for words in sentences:
             try:
                 doc = next(docs)
-            except Exception as error:  # of a component's own code
+            except Exception as error:  # from a component's own code
                 raise InputError(
-                    f"{self._name} cannot read tokens made elsewhere, which edits need (a "
-                    f"component of it failed: {visible(str(error))}); use tagger=none"
+                    f"{self._name} cannot read sentences that are already tokenised, as edits need "
+                    f"(a component of it failed: {visible(str(error))}); use tagger=none"
                 ) from error
             if [token.text for token in doc] != words:
                 raise InputError(
-                    f"{self._name} changes tokens, which edits need as they are given: of "
-                    f"{len(words)} it made {len(doc)} in {visible(' '.join(words)[:60])!r}; use "
+                    f"{self._name} changes tokens, but edits need the given ones: it turned "
+                    f"{len(words)} into {len(doc)} in {visible(' '.join(words)[:60])!r}; use "
                     "tagger=none"
                 )
             yield doc
 
     def _complete(self, doc: Any, words: list[str]) -> None:
-        """Set missing lemmas: the tokeniser's, else the word in lower case."""
+        """Set missing lemmas: those of the tokeniser, else the word in lower case."""
         if all(token.lemma for token in doc):
             return
         lemmas = _tokenizer_lemmas(self._nlp, words) if self._asks_tokenizer else {}
@@ -155,7 +155,7 @@ class UniversalReader(Parser):
 def _tokenizer_lemmas(nlp: Any, words: list[str]) -> dict[int, str]:
     """Return lemmas by the pipeline's tokeniser, for words that it does not divide.
 
-    Sentences of languages written without spaces are put together again for it.
+    The words of languages written without spaces are joined without spaces for it.
     """
     space = "" if nlp.lang in _WITHOUT_SPACES else " "
     starts, place = {}, 0
@@ -179,8 +179,8 @@ def _meta(name: str) -> SpacyMeta:
     """
     if not name or "\0" in name or len(name) > _LONGEST:
         raise OptionError(
-            f"tagger '{PREFIX}{visible(name[:60])}' names no pipeline; expected {PREFIX}NAME, the "
-            "name of an installed spaCy pipeline or its folder"
+            f"tagger '{PREFIX}{visible(name[:60])}' does not name a pipeline; expected "
+            f"{PREFIX}NAME, the name of an installed spaCy pipeline or its folder"
         )
     if name.startswith("blank:"):
         return SpacyMeta(name[6:], "blank", "")
@@ -193,7 +193,7 @@ def _meta(name: str) -> SpacyMeta:
         if not places or not (folder / "meta.json").is_file():
             raise OptionError(
                 f"the spaCy pipeline {visible(name)!r} is not installed: install its package (see "
-                "https://spacy.io/models), name the folder of one, or use tagger=none, which needs "
-                "none"
+                "https://spacy.io/models), name the folder of a pipeline, or use tagger=none, "
+                "which needs no pipeline"
             )
     return spacy_meta(folder)

@@ -271,9 +271,9 @@ def test_types_of_another_scheme_are_told(
     out, _ = run(capsys, *argv, "-m", "errant", "--format", "json")
     document = json.loads(out)
     assert set(document["rows"][0]["by_type"]) == {"R:VERB:SVA", "R:DET"}
-    assert "typed anew by ERRANT's rules" in document["notes"][0]
+    assert "retyped by ERRANT's rules" in document["notes"][0]
     out, _ = run(capsys, *argv, "-m", "errant:types=gold", "--format", "json")
     document = json.loads(out)
     assert set(document["rows"][0]["by_type"]) == {"R:VERB:SVA", "SVA"}
     assert "false alarms under ERRANT's" in document["notes"][0]
-    assert "typed anew" in run(capsys, *argv, "-m", "errant")[0].replace("\n", " ")
+    assert "retyped" in run(capsys, *argv, "-m", "errant")[0].replace("\n", " ")

@@ -150,7 +150,7 @@ def test_gold_edits_of_another_scheme_are_typed_anew_where_hypotheses_have_erran
     # An edit with one of ERRANT's types keeps it, and UNK is one.
     assert made == [(Edit(1, 2, "is", "R:VERB:SVA"), *NUCLE[1:])]
     assert len(notes) == 1
-    assert notes[0].startswith("1 gold edits had types of another scheme (SVA) and were typed anew")
+    assert notes[0].startswith("1 gold edits had types of another scheme (SVA) and were retyped")
     # Hypotheses with ready edits of ERRANT's types are no other case.
     ready = Version(("This is a sentence .",), ((Edit(1, 2, "is", "R:VERB:SVA"),),), (SOURCE,))
     assert gold_of(Corpus((SOURCE,), {"mine": ready}, (gold,)), "auto")[0] == made

@@ -81,7 +81,7 @@ def test_gold_edits_of_another_scheme_are_all_typed_anew() -> None:
     found = typed_corpus_edits(corpus(), "auto", "none", "spacy2", FRESH)
     assert types(found.references[0]) == [["R:SPELL", "R:SPELL"], ["M:OTHER"]]
     assert types(found.systems["a"]) == types(found.references[0])
-    assert any("typed anew by tagger=none" in note for note in found.notes)
+    assert any("retyped by tagger=none" in note for note in found.notes)
     kept = typed_corpus_edits(corpus(), "gold", "none", "spacy2", FRESH)
     assert types(kept.references[0]) == [["R:DIACR", "R:OTHER"], ["M:DET"]]
     assert any("another scheme than those of tagger=none" in note for note in kept.notes)

@@ -117,8 +117,8 @@ def test_cache_and_workers_give_the_same_edits(folder: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("spacy:", "names no pipeline; expected spacy:NAME"),
-        ("spacy:xx\0", "names no pipeline"),
+        ("spacy:", "does not name a pipeline; expected spacy:NAME"),
+        ("spacy:xx\0", "does not name a pipeline"),
         ("spacy:sv_none_such", "'sv_none_such' is not installed"),
         ("spacy:../x y", "is not installed"),
         ("spacy:json", "'json' is not installed"),
@@ -132,7 +132,9 @@ def test_names_that_are_no_pipeline(name: str, message: str) -> None:
 
 def test_a_blank_pipeline_is_refused_with_the_reason(tmp_path: Path) -> None:
     spacy.blank("sv").to_disk(tmp_path / "blank")
-    with pytest.raises(OptionError, match="a blank pipeline, which sets neither parts of speech"):
+    with pytest.raises(
+        OptionError, match="is a blank pipeline, which sets neither parts of speech"
+    ):
         extraction_signature(f"spacy:{tmp_path / 'blank'}")
 
 
@@ -169,7 +171,9 @@ def test_components_that_need_their_own_tokens_are_told() -> None:
     def fails(doc: Any) -> Any:
         return doc.user_data["of our own tokeniser"]
 
-    with pytest.raises(OptionError, match=r"cannot read tokens made elsewhere.*own tokeniser"):
+    with pytest.raises(
+        OptionError, match=r"cannot read sentences that are already tokenised.*own tokeniser"
+    ):
         UniversalReader(with_component(fails, "fails"), "x")
 
     def joins(doc: Any) -> Any:
@@ -177,7 +181,7 @@ def test_components_that_need_their_own_tokens_are_told() -> None:
             retokenizer.merge(doc[0:2])
         return doc
 
-    with pytest.raises(OptionError, match="changes tokens, which edits need as they are given"):
+    with pytest.raises(OptionError, match="changes tokens, but edits need the given ones"):
         UniversalReader(with_component(joins, "joins"), "x")
 
 
