@@ -238,7 +238,7 @@ class _Band:
         self.rows, self.columns = len(source), len(corrected)
         self.highest = highest
         last = highest - self.rows + self.columns
-        # The most that a cell may cost, by its place: dearer cells cannot be on the path.
+        # The most that a cell may cost, by its place: others cannot be on the path.
         self.most = [most - abs(place - last) for place in range(highest - lowest + 1)]
         self.costs: list[list[float]] = []
         self.kinds: list[list[int]] = []

@@ -166,12 +166,12 @@ class _Run:
         for operation in run:
             i, j = operation[1] - first_o, operation[3] - first_c
             self.common.append(common_prefix(text_o, offsets_o[i], text_c, offsets_c[j]))
-            held = operation[1] < last_o and operation[3] < last_c
-            same = self.rules.alike and held and o.poses[operation[1]] == c.poses[operation[3]]
+            two_sided = operation[1] < last_o and operation[3] < last_c
+            same = self.rules.alike and two_sided and o.poses[operation[1]] == c.poses[operation[3]]
             self.reach_o.append(first_o + ends_o[0][i] if same else -1)
             self.reach_c.append(first_c + ends_c[0][j] if same else -1)
-            self.verbal_o.append(first_o + ends_o[1][i] if held else -1)
-            self.verbal_c.append(first_c + ends_c[1][j] if held else -1)
+            self.verbal_o.append(first_o + ends_o[1][i] if two_sided else -1)
+            self.verbal_c.append(first_c + ends_c[1][j] if two_sided else -1)
 
     def merge(self) -> list[Span]:
         """Apply the rules until nothing is left.
