@@ -24,7 +24,7 @@ Choices = Literal["seeded", "script", "script2"]
 _Chooser = Callable[[int], NDArray[np.int16]]
 """Takes the number of the next sentences and returns their references, draws × sentences."""
 
-# Choices of references held at once (draws × sentences), so that memory does not grow with both.
+# Choices of references kept at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
 _CACHED = 500_000  # choices multiplied at once, so that they stay in the processor's cache
 
@@ -69,9 +69,9 @@ class GLEU(Scorer):
     2024, figure 5); r and c are the lengths of reference and hypothesis. With several references,
     the corpus score is the mean over `draws` random choices of one reference per sentence, which
     estimates the mean over all combinations of references; the sentence score is the mean over all
-    references. A sum below 0 counts as 0, any p_n of 0 makes the
-    score 0 (there is no smoothing), an order in which the hypothesis has no n-grams has p_n = 1,
-    and an empty hypothesis has length 1.
+    references. A sum below 0 counts as 0, any p_n of 0 makes the score 0 (there is no smoothing),
+    an order in which the hypothesis has no n-grams has p_n = 1, and an empty hypothesis has
+    length 1.
 
     Attributes:
         n: longest n-gram.

@@ -54,7 +54,7 @@ class Quotients:
 
     @property
     def clear(self) -> float:
-        """The lead that a score needs in order to be ahead after rounding as well."""
+        """The lead that a score needs in order to be ahead after rounding, too."""
         return NOISE if self.digits is None else 2 * 10.0**-self.digits
 
     def relied(self, sums: FloatArray) -> BoolArray:

@@ -154,7 +154,7 @@ def _prepare(
         values: S × N × R × K.
         rule: the rule to choose by.
         length: number of sentences of a corpus.
-        before: sums that the sentences are added to; None where there are none.
+        before: sums to which the sentences are added; None if there are none.
     """
     cells = values.swapaxes(0, 1)
     sentences, systems, references, kinds = cells.shape

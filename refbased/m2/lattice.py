@@ -155,7 +155,7 @@ class EditLattice:
         column = self.on.argmax(axis=1)
         equal = np.zeros((last, len(self.hypothesis) + 1), dtype=bool)
         equal[:, :-1] = self.different == 0
-        # Every path crosses a row of one vertex there; a diagonal edge joins two such rows.
+        # All paths meet in a row of a single vertex; a diagonal edge joins two such rows.
         forced = alone[:-1] & alone[1:] & equal[np.arange(last), column[:-1]]
         loose = np.flatnonzero(~forced).tolist()
         bounds: list[tuple[int, int]] = []

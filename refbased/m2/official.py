@@ -136,7 +136,7 @@ def _shortest(listed: Sequence[Edge], weights: dict[Edge, float], size: int) -> 
     cost[0] = 0
     came = [-1] * size
     changed = True
-    # The official scorer runs size - 1 rounds; after a round without a change nothing changes.
+    # The official scorer runs size - 1 rounds; after one without a change, no later one changes.
     while changed:
         changed = False
         for tail, head, weight in steps:

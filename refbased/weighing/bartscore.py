@@ -35,7 +35,7 @@ Direction = tuple[_Pieces, _Pieces]  # word pieces of the source, and of the tar
 _LENGTH = 1024
 # Target pieces of a batch; bounds the logits' memory (0.8 GB for BART's 50,265 pieces).
 _BATCH_PIECES = 4096
-_IGNORED = -100  # the label that transformers takes for padding
+_IGNORED = -100  # the label that transformers uses for padding
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,9 @@ def _check_parts(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> None:
     try:
         kind = network_class(config, "text-to-text")
     except ValueError:
-        raise refused(f"transformers cannot generate text with {config.model_type}") from None
+        raise refused(
+            f"transformers cannot generate text with a {config.model_type} model"
+        ) from None
     if not hasattr(kind, "prepare_decoder_input_ids_from_labels"):
         raise refused(f"a {config.model_type} model cannot score given targets")
 
