@@ -26,19 +26,19 @@ Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
 
 Shown = Sequence[Mapping[int, tuple[str, ...]]]
-"""For each candidate set the systems whose correction a text is, by the text's index."""
+"""For each candidate set, the systems that made each text, by the text's index."""
 
 _LISTED = 100
-# Where place and system coincide this much, in this many sets, a note says so.
+# If position and system coincide this much, in this many sets, a note says so.
 _COINCIDE = 0.5
 _FEW_SETS = 20
-# Failures that have a count of their own; all others are replies that cannot be read.
+# Failures that are counted separately; all others are replies that cannot be read.
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Efforts at which a model reasons on most questions.
 _SHOWING = ("medium", "high")
 _KINDS = (("reasoning", "of them for reasoning"), ("cached", "read from the server's cache"))
 _LEVELS: tuple[Literal["ordinal", "interval"], ...] = ("ordinal", "interval")
-# Characters a token; prose in the tokenizers of current models has 4 to 5.
+# Characters per token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
 
 
@@ -61,19 +61,19 @@ def audit_of(
 
     Args:
         model: the model.
-        questions: what it was asked.
-        asked: what it answered.
+        questions: the questions to it.
+        asked: its answers.
         rows: the source's row of each candidate set.
         runtime: for the price table.
         seconds: wall time.
-        shown_by: the systems behind the texts of each set; empty where none are judged together.
+        shown_by: the systems behind the texts of each set; empty if none are judged together.
     """
     answers = asked.answers
     scored = scored_questions(questions, asked)
     failures: Counter[str] = Counter(
         a.verdict.kind for a in answers.values() if isinstance(a.verdict, Failure)
     )
-    # What was asked again was paid for as well.
+    # Retries were paid for as well.
     replies = [reply for answer in answers.values() for reply in answer.replies]
     costs = [reply.cost for reply in replies]
     # Expected scores are counted at the nearest half.
@@ -121,7 +121,7 @@ def audit_of(
             "cached": sum(reply.cached_tokens for reply in replies),
         },
         "cost": {
-            # A sum without the unknown prices would look like the whole.
+            # A sum without the unknown prices would look complete.
             "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
             "currency": table.currency,
             "prices": table.source,
@@ -164,7 +164,7 @@ def _reasons(
 def _windows(
     model: Model, questions: Sequence[Question], asked: Asked, rows: Sequence[int]
 ) -> dict[str, Any]:
-    """Return what is said of prompts that were cut, here or (as it seems) by the server."""
+    """Return what is reported on prompts that were cut, here or apparently by the server."""
     last = [
         (question, replies[-1])
         for question in questions
@@ -198,7 +198,7 @@ def _windows(
 
 
 def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict[str, Any]:
-    """Return what is said of settings that a model does without, by its word or as it seems."""
+    """Return what is reported on settings that a model refuses or apparently ignores."""
     parts: dict[str, Any] = {}
     requests = {question.request.key: question.request for question in questions}
     replies = [reply for answer in asked.answers.values() for reply in answer.replies]
@@ -237,7 +237,7 @@ def _swallowed(request: Request, reply: Reply) -> bool:
 
 
 def _by_set(scored: Sequence[Scored]) -> Iterator[Iterator[Scored]]:
-    """Yield the questions of each set, which stand one after the other."""
+    """Yield the questions of each set, which are adjacent."""
     return (of_set for _, of_set in groupby(scored, key=lambda entry: entry[0].set))
 
 
@@ -245,7 +245,7 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
     """Count preferences between two corrections that change with the order of their set.
 
     Args:
-        scored: sets one after the other.
+        scored: questions, those of a set adjacent.
 
     Returns:
         `compared` pairs (of corrections, between two orders), the share that `flipped` from one
@@ -257,7 +257,7 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
         orders: dict[Any, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
         for question, scores in of_set:
             texts = question.texts
-            # A permutation that was drawn twice is the same question, and no other order.
+            # A permutation that was drawn twice is the same question, not another order.
             ballots = orders[question.request.repeat, frozenset(texts)]
             ballots[texts] = dict(zip(texts, scores, strict=True))
         for ballots in orders.values():
@@ -276,7 +276,7 @@ def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
     """Return the share of equal scores when a question is asked again; None with one repeat.
 
     Args:
-        scored: sets one after the other.
+        scored: questions, those of a set adjacent.
     """
     compared = equal = 0
     for of_set in _by_set(scored):
@@ -293,8 +293,8 @@ def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
 def position_means(scored: Sequence[Scored]) -> list[dict[str, Any]]:
     """Return the mean score by position, and its mean distance from the mean of the same reply.
 
-    Without a bias the distance is about 0 at every position, if corrections stand in random order;
-    `position_effects` also holds the systems equal.
+    Without a bias the distance is about 0 at every position, if corrections are in random order;
+    `position_effects` also controls for the systems.
     """
     by_position: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for _, scores in scored:
@@ -318,8 +318,8 @@ def systems_by_text(
     """Return the systems behind every text of every candidate set.
 
     Args:
-        groups: what is judged together.
-        places: for each group its set, and the index there of the text at each of its places.
+        groups: the corrections that are judged together.
+        places: for each group its set, and the index in that set of the text at each of its places.
         sets: how many sets there are.
     """
     by_set: list[dict[int, tuple[str, ...]]] = [{} for _ in range(sets)]
@@ -336,9 +336,9 @@ def system_positions(questions: Sequence[Question], shown_by: Shown) -> dict[str
     """Return how strongly the position of a correction and its system coincide.
 
     Returns:
-        `cramers_v`, from 0 (every system stands at every position equally often) to 1 (a position
-        tells the system), and the number of `sets` of two or more corrections behind it; None
-        without two systems and two positions.
+        `cramers_v`, from 0 (every system is at every position equally often) to 1 (a position
+        determines the system), and the number of `sets` of two or more corrections that were
+        counted; None without two systems and two positions.
     """
     pairs: Counter[tuple[int, str]] = Counter()
     sets = set()
@@ -358,14 +358,14 @@ def system_positions(questions: Sequence[Question], shown_by: Shown) -> dict[str
 
 
 def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] | None:
-    """Return what a position adds to a score, the systems at it held equal.
+    """Return what a position adds to a score, controlling for the systems.
 
-    Least squares of the scores on position and system within replies: score = reply + position +
-    system. Where several systems share a correction, each counts in part.
+    This is the least-squares fit of the scores on position and system within replies: score =
+    reply + position + system. If several systems share a correction, each counts in part.
 
     Returns:
-        One effect a position, in points; their mean is 0. None where positions cannot be told from
-        systems: one position, or a system that owns its position.
+        One effect per position, in points; their mean is 0. None if positions and systems cannot
+        be separated: there is one position, or a system has a position to itself.
     """
     replies = [
         (question.texts, shown_by[question.set], scores)
@@ -391,8 +391,8 @@ def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] |
         design -= design.mean(axis=0)
         matrix += design.T @ design
         right += design.T @ (np.array(scores) - np.mean(scores))
-    # Effects are known up to a constant of the positions: any other direction without information
-    # mixes positions with systems.
+    # Effects are known up to a constant for all positions: any other direction without information
+    # confounds positions with systems.
     values, vectors = np.linalg.eigh(matrix)
     unknown = vectors[:most, values < 1e-9 * max(values[-1], 1.0)]
     if np.abs(unknown - unknown.mean(axis=0)).max(initial=0.0) > 1e-6:
@@ -407,11 +407,11 @@ def merge_audits(
     """Return the audits of a panel as one entry of a score table's details, with rows to print.
 
     Args:
-        audits: one a model.
+        audits: one per model.
         by_model: for each model and candidate set the score of each correction, NaN without one.
 
     Returns:
-        `members` (the audits), `rows` (`model`, `what`, `value`) and, of two models or more,
+        `members` (the audits), `rows` (`model`, `what`, `value`) and, for two models or more,
         `panel` (see `panel_agreement`); and notes for the user.
     """
     rows = [row for audit in audits for row in _rows(audit)]
@@ -429,7 +429,7 @@ def panel_agreement(by_model: Sequence[Sequence[Sequence[float]]]) -> dict[str, 
     """Return the agreement of a panel's models on the corrections of all sets.
 
     Args:
-        by_model: as of `merge_audits`.
+        by_model: as for `merge_audits`.
 
     Returns:
         Krippendorff's α of the models' scores, `ordinal` and `interval` (at most 1, 0 at chance;
@@ -447,13 +447,13 @@ def panel_agreement(by_model: Sequence[Sequence[Sequence[float]]]) -> dict[str, 
 
 
 def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the user has to know of a model's run, from its store to its preferences."""
+    """Yield notes for the user on a model's run, from its store to its preferences."""
     name, store, missing = audit["model"], audit["store"], audit["missing"]
-    # What was mended on the disk comes first: it says which replies the rest is about.
+    # Repairs on the disk come first: they determine which replies the rest is about.
     if store["cut"]:
         yield (
-            f"{store['file']}: a run that broke off left {store['cut']} damaged bytes at its end; "
-            "they were cut away, and the rest was kept"
+            f"{store['file']}: an interrupted run left {store['cut']} damaged bytes at its end; "
+            "they were cut off, and the rest was kept"
         )
     if aside := store.get("set_aside"):
         yield (
@@ -464,7 +464,7 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
     if unread := [entry["line"] for entry in missing if entry["kind"] != TOO_LONG]:
         yield (
             f"{name}: {len(unread)} verdicts are missing after all retries (lines "
-            f"{_lines(unread)}); they are left out, neither zero nor a tie"
+            f"{_lines(unread)}); they are left out, and count neither as zero nor as a tie"
         )
     # Prompts next: a verdict on less context is not the verdict that was asked for.
     if cut := audit.get("cut"):
@@ -476,30 +476,30 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{name}: context was cut to fit the model's window{window}: {', '.join(levels)}, of "
             f"{audit['requests']['distinct']} questions (lines {_lines(cut['lines'])}). With a "
-            "longer window and a cache folder of its own (--cache DIR) they are asked in full"
+            "longer window and a separate cache folder (--cache DIR) they are asked in full"
         )
     yield from _settings_notes(audit)
     if unfit := [entry for entry in missing if entry["kind"] == TOO_LONG]:
         yield (
             f"{name}: {len(unfit)} prompts do not fit the model, even without context (lines "
             f"{_lines(entry['line'] for entry in unfit)}): {unfit[0]['detail']}. They are left "
-            "out, neither zero nor a tie, and the others are kept: start the model with a longer "
-            "window (max_model_len, or the server's own option) and run the same command again, "
-            "or judge fewer corrections at once (protocol=pointwise)"
+            "out, and count neither as zero nor as a tie; the others are kept. Start the model "
+            "with a longer window (max_model_len, or the server's own option) and run the same "
+            "command again, or judge fewer corrections at once (protocol=pointwise)"
         )
     if swallowed := audit.get("swallowed"):
         yield (
             f"{name}: the server counted far fewer tokens than the prompt has in "
             f"{swallowed['questions']} questions (lines {_lines(swallowed['lines'])}): it may cut "
             "prompts without saying so; start it with a longer window (Ollama: "
-            "OLLAMA_CONTEXT_LENGTH), and ask again with a cache folder of its own (--cache DIR)"
+            "OLLAMA_CONTEXT_LENGTH), and ask again with a separate cache folder (--cache DIR)"
         )
     together = audit["system_positions"]
     if together and together["cramers_v"] >= _COINCIDE and together["sets"] >= _FEW_SETS:
         yield (
             f"{name}: a correction's position and its system coincide (Cramér's V "
             f"{together['cramers_v']:.2f}, 1: fully): a preference of the judge for a position "
-            "cannot be told from a better system; ask with orders=2"
+            "cannot be distinguished from a better system; ask with orders=2"
         )
 
 
@@ -510,9 +510,9 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
     parts = []
     schema, seeds = settings.get("schema"), settings.get("seeds")
     reasoning = settings.get("reasoning")
-    # A schema that was ignored is left out from then on, and another form of it is still one.
-    known = {"json_schema", *(["response_format"] if schema else [])}
-    if refused := [name for name in settings.get("left_out", {}) if name not in known]:
+    # A schema that was ignored is left out from then on, and its other form is still a schema.
+    explained = {"json_schema", *(["response_format"] if schema else [])}
+    if refused := [name for name in settings.get("left_out", {}) if name not in explained]:
         parts.append(f"refuses {', '.join(refused)}")
     if schema:
         parts.append(
@@ -529,13 +529,13 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
         parts.append(f"reports no reasoning at effort={reasoning['effort']}, which it may ignore")
     if seeds and seeds["compared"] == seeds["same_text"] >= _FEW_SETS:
         parts.append(
-            f"gives every seed the same text ({seeds['compared']} repetitions), so that it may "
+            f"returns the same text for every seed ({seeds['compared']} repetitions), so it may "
             "ignore seed and temperature"
         )
     if parts:
         yield (
-            f"{name}: {who} {'; '.join(parts)}. Questions are asked without what is refused or "
-            "seen to be ignored, and replies are read as they are"
+            f"{name}: {who} {'; '.join(parts)}. Questions are asked without settings that are "
+            "refused or seen to be ignored, and replies are read as they are"
         )
     if reasoning and reasoning["ran_out"]:
         yield (
@@ -553,7 +553,7 @@ def _lines(numbers: Iterable[int]) -> str:
 def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     requests, tokens, cost = audit["requests"], audit["tokens"], audit["cost"]
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
-    # What one order, or one repetition, cannot tell is said so, and no zero stands for it.
+    # What one order or one repetition cannot show is reported as not measured, never as zero.
     flips, repeats = audit["flips"], audit["repeat_agreement"]
     effects, together = audit["position_effects"], audit["system_positions"]
     single = "not measured (one only)"

@@ -30,11 +30,12 @@ from gecjury.scoring.scores import Plan, Statistics
 
 @dataclass(frozen=True)
 class EditVerdict(Judge, MeanScorer):
-    """Share of a correction's edits that a model takes to be valid, 0 to 1, higher is better.
+    """Share of a correction's edits that a model considers valid, 0 to 1, higher is better.
 
     The question is that of SEEDA's edit-based annotation (Kobayashi et al. 2024, section 3.2), so
-    its verdicts can be held against the annotators' on the same edits. A correction without edits
-    has no invalid one and scores 1; one with an edit that has no readable verdict is missing.
+    its verdicts can be compared with the annotators' on the same edits. A correction without edits
+    has no invalid edit and scores 1; if an edit has no readable verdict, the score of its
+    correction is missing.
 
     Attributes:
         criterion: what makes an edit valid, in a sentence of your own or in a file.
@@ -60,7 +61,7 @@ class EditVerdict(Judge, MeanScorer):
         """Return each example as a question and its answer.
 
         Raises:
-            InputError: a correction has not one edit; names the line.
+            InputError: a correction does not have exactly one edit; names the line.
         """
         corpus = examples.corpus(language)
         (version,) = corpus.systems.values()
@@ -73,7 +74,7 @@ class EditVerdict(Judge, MeanScorer):
             if len(of_text) != 1:
                 raise InputError(
                     f"{examples.path}, line {example.line}: the correction has {len(of_text)} "
-                    f"edits; expected one, which `{self.example_verdict}` is about"
+                    f"edits; expected exactly one, to which `{self.example_verdict}` refers"
                 )
             case = EditCase(row, source, None, of_text[0], of_text, nan, text, corpus.language)
             answer = form.answer(example.scores, example.reason)
@@ -85,7 +86,7 @@ class EditVerdict(Judge, MeanScorer):
         return partial(render_fenced, wording, source, case.context, shown_edit(case))
 
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
-        """Return all that is asked of a model about the edits of all corrections."""
+        """Return all questions to a model about the edits of all corrections."""
         return self._posed(self._cases(corpus, runtime)[0], runtime, model)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -109,7 +110,7 @@ class EditVerdict(Judge, MeanScorer):
         return self._verdicts(self._in_context(cases), runtime)
 
     def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan:
-        """Return the plan of what `edit_scores` would ask."""
+        """Return the plan for the questions that `edit_scores` would ask."""
         self._refuse_leaks(cases)
         judged = self._in_context(cases)
         return self.plan_of(partial(self._posed, judged, runtime), runtime)
@@ -128,7 +129,7 @@ class EditVerdict(Judge, MeanScorer):
             return [replace(case, context=None) for case in cases]
         raise OptionError(
             f"{self.name}: context={self.context} cannot be used on a benchmark's own edits; "
-            "take corpus or none"
+            "use corpus or none"
         )
 
     def _cases(
@@ -167,10 +168,10 @@ class EditVerdict(Judge, MeanScorer):
 
 
 def shown_edit(case: EditCase) -> dict[str, str]:
-    """Return the correction with that edit alone marked (`target`), and the `edit`."""
+    """Return the correction with only the case's edit marked (`target`), and the `edit`."""
     tokens = case.source.split()
     corrected, (start, end) = list(tokens), (case.edit.start, case.edit.end)
-    # The other edits are made without a mark, from the end; this one moves with those before it.
+    # The other edits are applied without marks, last one first; those before this edit shift it.
     others = [edit for edit in case.edits if edit != case.edit]
     for other in sorted(others, key=lambda other: (other.start, other.end), reverse=True):
         corrected[other.start : other.end] = other.tokens

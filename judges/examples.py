@@ -1,12 +1,12 @@
-"""Judged corrections that a judge is shown before its questions, from a file of the user's.
+"""Judged corrections from a user's file, which a judge is shown before its questions.
 
-The columns follow from the answer that is asked for, a row a judged correction:
+Each row is a judged correction. The columns depend on the answer that is asked for:
 
 - scores: `source`, `correction` and `score`, a whole number from 1 to 5;
 - the better one of two: `source`, `first`, `second` and `better` (`A`, `B` or `tie`);
 - validity: `source`, `correction` with one edit, and `valid` (`true` or `false`).
 
-A column `reason` is needed where reasons are asked for, and read nowhere else.
+The column `reason` is required where reasons are asked for, and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Example:
     """A judged correction, or two that were compared.
 
     Attributes:
-        line: in the file.
+        line: line number in the file.
         source: the source.
         texts: the corrections.
-        scores: one a correction; 1 for an edit that is valid and 0 for one that is not.
-        reason: of the verdict; empty where none was asked for.
+        scores: one per correction; 1 for an edit that is valid and 0 for one that is not.
+        reason: reason for the verdict; empty where none was asked for.
     """
 
     line: int
@@ -61,8 +61,8 @@ class Examples:
     """The judged corrections of a file.
 
     Attributes:
-        path: of the file.
-        rows: in its order.
+        path: path of the file.
+        rows: the judged corrections, in the order of the file.
     """
 
     path: str
@@ -70,7 +70,7 @@ class Examples:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that is shown, 16 hexadecimal digits."""
+        """SHA-256 of everything that is shown, 16 hexadecimal digits."""
         parts = (f"{(row.source, row.texts, row.scores, row.reason)!r}" for row in self.rows)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -97,7 +97,7 @@ class Examples:
             raise InputError(
                 f"{self.path}, {named_lines(lines)}: sentences that are to be judged, e.g. "
                 f"{first.where}, line {first.line + 1}; a judge that was shown their verdicts "
-                f"cannot be tested on them: take {'these' if len(lines) > 1 else 'this'} out"
+                f"cannot be tested on them: remove {'these' if len(lines) > 1 else 'this'}"
             )
 
 
@@ -105,8 +105,8 @@ def read_examples(path: str, verdict: Verdict, *, reasons: bool = False) -> Exam
     """Read a CSV, TSV or JSON-lines file of judged corrections; see the module for its columns.
 
     Args:
-        path: of the file.
-        verdict: the column that is read.
+        path: path of the file.
+        verdict: the verdict column to read.
         reasons: whether each row must have a reason.
 
     Raises:

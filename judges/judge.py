@@ -1,4 +1,4 @@
-"""The base of all judges: options, models and prompts, and how questions are put and counted."""
+"""The base of all judges: options, models and prompts, and how questions are posed and counted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
 
-# Where a score is computed, never what it is.
+# Marks options that decide where a score is computed, never its value.
 _PLACE = {"place": True}
 _BOUNDS = {
     **dict.fromkeys(("repeats", "tries", "tensor_parallel"), (1, math.inf)),
@@ -61,7 +61,7 @@ _BOUNDS = {
 }
 
 Render = Callable[[int | None], str]
-"""Renders a prompt with at most so many words of context on each side; None for all of it."""
+"""Renders a prompt with at most this many words of context on each side; None for all of it."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class Judge(Scorer):
 
     Attributes:
         backend: `openai` (also for any server that speaks its protocol) or `vllm`.
-        model: as the server or the hub calls it, or a folder; has to be named. Several, joined by
-            `+`, are a panel; backends and servers are then one for all or one each. Kobayashi et
+        model: its name on the server or the hub, or a folder; required. Several, joined by `+`, are
+            a panel, which has one backend and server for all models or one for each. Kobayashi et
             al. (2024) asked gpt-4-1106-preview, which was shut down in 2026.
-        base_url: server for `openai`; several, joined by `+`, share one model's work. Where none
-            is named, the one that `$OPENAI_BASE_URL` says, else OpenAI's.
+        base_url: server for `openai`; several, joined by `+`, share one model's work. The default
+            is the server in `$OPENAI_BASE_URL`, else OpenAI's.
         context: `corpus`, `neighbours`, `none` or a file; see
             `gecjury.judges.showing.read_contexts`.
         scoring: the verdict as written, or the probability-weighted one.
@@ -82,22 +82,22 @@ class Judge(Scorer):
         panel: how the verdicts of several models become one.
         temperature: of sampling.
         seed: of sampling and of permutations.
-        max_tokens: cap on an answer; by default what the answer needs, with room.
-        thinking: whether a model that can think before it answers does; an effort says the same
-            and more.
-        effort: how much a model reasons before it answers; `auto` as `thinking` says, else as the
-            model does by itself.
+        max_tokens: cap on an answer; by default what the answer needs, with some room.
+        thinking: whether a model that can think before it answers does so; `effort` controls the
+            same in more detail.
+        effort: how much a model reasons before it answers; `auto` follows `thinking`, else the
+            model's own default.
         structured: answers by JSON schema (`schema`), by instruction and tolerant reading
             (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
         tries: how often a question is asked until its reply can be read.
-        tensor_parallel: GPUs for one model in process.
-        gpu_memory: share of the memory, of the GPU or else of the machine, that a model in process
-            may take.
-        max_model_len: context of a model in process, if less than its own.
-        prompt: a file with a wording of one's own; `gecjury judgments prompt` prints ours.
+        tensor_parallel: number of GPUs for one in-process model.
+        gpu_memory: share of the memory, of the GPU or else of the machine, that an in-process model
+            may use.
+        max_model_len: context length of an in-process model, if shorter than its own.
+        prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one.
         examples: a table of judged corrections that the model is shown before each question.
-        reason: a short reason in front of every verdict.
-        sections: the order of the prompt's sections, e.g. 2+1+3 for the second one first.
+        reason: whether the model gives a short reason before every verdict.
+        sections: the order of the prompt's sections, e.g. 2+1+3 to put the second one first.
     """
 
     family: ClassVar[str] = "judges"
@@ -109,7 +109,7 @@ class Judge(Scorer):
     wording_name: ClassVar[str]
     """The name of the prompt of the judge's own question."""
     shows_edits: ClassVar[bool] = False
-    """True where prompts show edits, which the tagger behind them decides."""
+    """True if prompts show edits, which depend on the tagger."""
 
     backend: str = "openai"
     model: str | None = None
@@ -140,10 +140,10 @@ class Judge(Scorer):
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
                 most = "or more" if high == math.inf else f"to {high}"
-                said = f"{self.name}: {name}={value} is out of range"
-                raise OptionError(f"{said}; expected {low} {most}")
+                fault = f"{self.name}: {name}={value} is out of range"
+                raise OptionError(f"{fault}; expected {low} {most}")
         if self.thinking and self.effort == "none":
-            raise OptionError(f"{self.name}: effort=none and thinking=true exclude each other")
+            raise OptionError(f"{self.name}: effort=none and thinking=true cannot be combined")
         if self.model:
             self.models()
         self.wording()
@@ -160,7 +160,7 @@ class Judge(Scorer):
 
     @property
     def typed_name(self) -> str:
-        """The judge with what decides the placeholders of its prompt, as it is typed."""
+        """The judge and the options that decide its placeholders, as on the command line."""
         return self.name
 
     def wording(self, language: Language = ENGLISH) -> Prompt:
@@ -168,7 +168,7 @@ class Judge(Scorer):
 
         Raises:
             InputError: a file of the user's cannot be used.
-            OptionError: the criterion is none, or the prompt has no place for it.
+            OptionError: the criterion is unknown, or the prompt has no place for it.
         """
         wording = self._own_wording(language) if self.prompt else self._usual_wording(language)
         if self.sections:
@@ -193,7 +193,7 @@ class Judge(Scorer):
         return load_wording(self.usual_wording, self._sentence, language)
 
     def _own_wording(self, language: Language) -> Prompt:
-        """Return the wording of the user's file, which needs the placeholders of ours."""
+        """Return the wording of the user's file, which needs the built-in one's placeholders."""
         ours = read(self.usual_wording, _NAMED).placeholders
         may = {"criterion", "language"} | ({"subject"} & ours)
         own = read_own(str(self.prompt), ours - may, may, self.typed_name)
@@ -230,10 +230,10 @@ class Judge(Scorer):
 
     @abstractmethod
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
-        """Return all that is asked of a model, repeated questions included."""
+        """Return all questions to a model, repeated ones included."""
 
     def models(self) -> tuple[Model, ...]:
-        """Return the models of the panel; one for a judge that is none.
+        """Return the models of the panel; one model if the judge is not a panel.
 
         Raises:
             OptionError: no model is named, or backends, models and servers do not pair up.
@@ -273,7 +273,7 @@ class Judge(Scorer):
 
     @property
     def address(self) -> str | None:
-        """`base_url`, filled with what `$OPENAI_BASE_URL` says where it names no server."""
+        """`base_url`, with the server in `$OPENAI_BASE_URL` where it names none."""
         default = default_server()
         if not default or "openai" not in self.backend.split("+"):
             return self.base_url
@@ -284,7 +284,7 @@ class Judge(Scorer):
         super().check(corpus)
         self.models()
         if (examples := self.shown_examples) is not None:
-            # A part of a benchmark is as little to be shown as the whole.
+            # Examples must not come from the rest of the benchmark either if a sample is judged.
             whole = corpus if corpus.drawn is None else corpus.drawn[0]
             shown = [text for group in whole.groups or () for text in group.texts]
             examples.refuse_leaks(corpus_texts(whole, systems=True) | {"correction": shown})
@@ -295,7 +295,7 @@ class Judge(Scorer):
         if (self.address or "") != (self.base_url or ""):
             notes.append(
                 f"{self.name}: requests go to {public_address(default_server())}, as "
-                f"${SERVER_VARIABLE} says; its replies are kept apart from OpenAI's"
+                f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's"
             )
         if official := [model.name for model in self.models() if is_official(model)]:
             notes += model_table(runtime).notes(official)
@@ -305,11 +305,11 @@ class Judge(Scorer):
         """Refuse to ask OpenAI for a model that is shut down; stored replies are still read.
 
         Args:
-            pose: gives the questions to a model.
+            pose: returns the questions to a model.
             runtime: for the table of models and the stored replies.
 
         Raises:
-            OptionError: such a model has something left to answer; nothing was sent to any model.
+            OptionError: such a model has questions left to answer; nothing was sent to any model.
         """
         table = model_table(runtime)
         for model in self.models():
@@ -337,14 +337,14 @@ class Judge(Scorer):
         return parts
 
     def settings(self) -> dict[str, Setting]:
-        """Return all options that can move a score, with the values in effect."""
+        """Return all options that can change a score, with the values in effect."""
         places = {f.name for f in fields(self) if f.metadata.get("place")}
         values = {name: v for name, v in super().settings().items() if name not in places}
-        # A key that stands in the address is no setting.
+        # A key in the address is not a setting.
         return values | {"base_url": self.address and public_address(self.address)}
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """Return the prompt with its digest, a context file's, and the tagger behind edits."""
+        """Return the prompt with its digest, a context file's digest, and the tagger of edits."""
         return self._extra(ENGLISH)
 
     def _extra(self, language: Language) -> dict[str, str]:
@@ -373,7 +373,7 @@ class Judge(Scorer):
         plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
         notes = self.notes(runtime) + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
-            f"range assumes {least:,} to {most:,} of them an answer, which tokens.output and "
+            f"range assumes {least:,} to {most:,} of them per answer, which tokens.output and "
             "cost.amount leave out; --max-cost counts them"
             for model in self.models()
             for least, most in [reasoning_range(model, thinking=self.thinking)]
@@ -397,10 +397,10 @@ class Judge(Scorer):
         runtime: Runtime,
         shown_by: Shown = (),
     ) -> tuple[list[list[float]], Statistics]:
-        """Ask every model of the panel, and unite what they say.
+        """Ask every model of the panel, and combine their verdicts.
 
         Args:
-            pose: gives the questions to a model.
+            pose: returns the questions to a model.
             rows: the source's row of each candidate set.
             sizes: how many corrections each set has.
             runtime: concurrency, caches, progress, budget.
@@ -429,15 +429,15 @@ class Judge(Scorer):
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def asking(self, connect: Connect) -> Self:
-        """Return the judge with another way to its models, e.g. a client of one's own."""
+        """Return the judge with another connection to its models, e.g. your own client."""
         judge = replace(self)
         object.__setattr__(judge, "connect", connect)
         return judge
 
     def needs_all(self, systems: int) -> str:
-        """Return why all sentences are needed; neighbours and a file's lines are a corpus's."""
+        """Return why all sentences are needed; neighbours and a file's lines belong to a corpus."""
         if self.context not in ("corpus", "none"):
-            return f"context={self.context} shows neighbours in the corpus; take context=none"
+            return f"context={self.context} shows neighbours in the corpus; use context=none"
         return super().needs_all(systems)
 
     def pose(
@@ -451,24 +451,24 @@ class Judge(Scorer):
         order: int = 0,
         turns: tuple[Message, ...] = (),
     ) -> list[Question]:
-        """Return the questions for one prompt: one a repetition.
+        """Return the questions for one prompt: one per repetition.
 
         Args:
-            model: whom to ask.
-            wording: that is rendered.
-            form: of the answer.
-            render: gives the prompt.
-            number: of the candidate set.
+            model: the model to ask.
+            wording: the wording that is rendered.
+            form: form of the answer.
+            render: returns the prompt.
+            number: number of the candidate set.
             texts: index in the set of the correction at each position.
             order: number of the permutation.
-            turns: of the conversation before it; see `turns`.
+            turns: the conversation before the prompt; see `turns`.
         """
         able, structured = capabilities(model), self._asks_schema(model)
         if fault := effort_fault(model):
             raise OptionError(f"{self.name}: effort={self.effort}: {fault}")
         form = form.with_reason() if self.reason else form
-        # Repetitions differ in number and seed alone, so that they share the prompt. What is
-        # the same for all questions is one object, since there may be many of them.
+        # Repetitions differ only in number and seed, so they share the prompt. Values that are the
+        # same for all questions are one object, since there may be many questions.
         expect = sys.intern(_written(form.typical, structured))
         messages = Rendered(render, turns)
         base_url, prompt = sys.intern(public_address(model.base_url)), sys.intern(wording.id)
@@ -515,7 +515,7 @@ class Judge(Scorer):
 
     @property
     def _reasons(self) -> bool:
-        """Return True if somebody asked for an effort that is more than none."""
+        """True if the user asked for an effort that is more than none."""
         return self.effort not in ("auto", "none")
 
     def _asks_schema(self, model: Model) -> bool:
@@ -531,7 +531,7 @@ class Judge(Scorer):
     def _sampling(
         self, model: Model, able: Capabilities, characters: int, repeat: int
     ) -> Mapping[str, Any]:
-        # A token is a character at least, so that any tokenizer has room for a compact answer.
+        # A token has at least one character, so any tokenizer has room for a compact answer.
         cap = characters + characters // 2 + 32 + reasoning_range(model, thinking=self.thinking)[1]
         sampling: dict[str, Any] = {"max_tokens": self.max_tokens or cap}
         if able.sampling:
@@ -544,26 +544,26 @@ class Judge(Scorer):
             if not able.logprobs:
                 reasoning = " while it reasons" if self._reasons else ""
                 raise OptionError(
-                    f"{self.name}: {self.model} gives no probabilities of tokens{reasoning}, which "
-                    "scoring=expected needs; take another model or scoring=argmax"
+                    f"{self.name}: {self.model} returns no token probabilities{reasoning}, which "
+                    "scoring=expected needs; use another model or scoring=argmax"
                 )
             sampling["logprobs"] = TOP_TOKENS
         return sampling
 
 
 _NAMED = 2
-"""Version of the prompts that name the language; the published ones are of English."""
+"""Version of the prompts that name the language; the published ones are for English."""
 _WITH_CRITERION = {"edit-verdict": 2}
-"""How many versions later prompts have a place for a criterion where their first has none."""
+"""How many versions later a prompt has a place for a criterion, if its first version has none."""
 
 
 def load_wording(name: str, added: Prompt | None = None, language: Language = ENGLISH) -> Prompt:
     """Read a prompt of this package.
 
     Args:
-        name: of the prompt.
+        name: name of the prompt.
         added: the sentence of a criterion.
-        language: of the texts, which prompts for other languages than English name.
+        language: language of the texts, which prompts for languages other than English name.
     """
     english = language.code == ENGLISH.code
     version = 1 if english else _NAMED
@@ -573,14 +573,14 @@ def load_wording(name: str, added: Prompt | None = None, language: Language = EN
 
 
 def _written(answer: Mapping[str, Any], structured: bool) -> str:
-    """Return an answer as a model writes it: compact under a schema, else a block of code."""
+    """Return an answer as a model writes it: compact with a schema, else a code block."""
     if structured:
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     return f"```json\n{json.dumps(answer, ensure_ascii=False, indent=2)}\n```"
 
 
 def context_lines(source: str, context: Context) -> str:
-    """Return the source between its neighbours; an unknown one leaves an empty line."""
+    """Return the source between its neighbours; a missing neighbour leaves an empty line."""
     lines = (source,) if context is None else (context[0], source, context[1])
     return "\n".join(map(one_line, lines))
 
@@ -593,15 +593,15 @@ def render_fenced(
     words: int | None = None,
     **more: str,
 ) -> str:
-    """Render a prompt of our own, every text between lines that none of them contains.
+    """Render one of our own prompts, with texts between lines that none of them contains.
 
     Args:
         wording: the prompt.
         source: a sentence.
-        context: around it.
+        context: the sentences around it.
         texts: by their place in the prompt.
         words: see `gecjury.judges.showing.cut_context`.
-        more: what else the prompt has a place for.
+        more: values for further places in the prompt.
     """
     lines = context_lines(source, cut_context(context, words))
     fence = nonce([lines, *texts.values()])
@@ -615,7 +615,7 @@ def mean_scores(scored: Sequence[Scored], sizes: Sequence[int]) -> list[list[flo
         scored: the questions of one model whose replies could be read.
         sizes: how many corrections each set has.
     """
-    # One array for all sets: a hundred thousand small ones would take more room than their numbers.
+    # One array for all sets: a hundred thousand small arrays need more memory than their numbers.
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=int)]).tolist()
     sums, counts = np.zeros(starts[-1]), np.zeros(starts[-1])
     for question, scores in scored:
@@ -631,17 +631,17 @@ def combine(scores: Sequence[float], how: Literal["mean", "median", "majority"])
     """Return one score for several models' scores of one correction.
 
     Args:
-        scores: one a model; NaN where a model has none.
+        scores: one per model; NaN where a model has none.
         how: `majority` takes the most frequent score, and the median of several equally
             frequent ones.
 
     Returns:
-        NaN unless more than half of the models have a score: fewer do not speak for a panel.
+        NaN unless more than half of the models have a score: fewer do not represent the panel.
     """
     verdicts = [score for score in scores if not np.isnan(score)]
     if 2 * len(verdicts) <= len(scores):
         return float("nan")
     if how == "mean":
         return statistics.fmean(verdicts)
-    # Several that are equally frequent are told apart by nothing but their middle.
+    # Nothing but their median decides between equally frequent scores.
     return statistics.median(statistics.multimode(verdicts) if how == "majority" else verdicts)

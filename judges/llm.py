@@ -1,7 +1,7 @@
 """LLM-S and LLM-E (Kobayashi, Mita and Komachi 2024): sentence- and edit-level judging by a model.
 
-Both judge up to five distinct corrections of a source together; on a benchmark that records what
-its annotators saw together, these are exactly those sets.
+Both judge up to five distinct corrections of a source together; on a benchmark that records which
+corrections its annotators saw together, they judge exactly those sets.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class LLMS(GroupJudge):
     """LLM-S: a model scores whole corrected sentences (Kobayashi et al. 2024, figure 3).
 
     Scores are 1 to 5 (`protocol=pairwise`: 0 to 1), higher is better; a correction judged in
-    several groups has a score in each and their mean as sentence score.
+    several groups has a score in each, and its sentence score is their mean.
 
     Attributes:
-        criterion: what to focus on, in a sentence of your own, in a file, or one of those
-            published: grammaticality, fluency or meaning.
+        criterion: what to focus on: a sentence of your own, a file, or a published criterion
+            (grammaticality, fluency or meaning).
     """
 
     name: ClassVar[str] = "llm-s"
@@ -47,12 +47,12 @@ class LLMS(GroupJudge):
 class LLME(GroupJudge):
     """LLM-E: a model scores corrections by their edits, shown inline (figure 2 of the paper).
 
-    Edits are those of the hypothesis files where these are M2, otherwise ERRANT's. A correction
-    without edits is shown as the plain sentence. Scores as for LLM-S.
+    Edits come from the hypothesis files if these are M2, otherwise from ERRANT. A correction
+    without edits is shown as the plain sentence. Scores are as for LLM-S.
 
     Attributes:
-        criterion: what to focus on, in a sentence of your own, in a file, or one of those
-            published: difficulty or impact.
+        criterion: what to focus on: a sentence of your own, a file, or a published criterion
+            (difficulty or impact).
     """
 
     name: ClassVar[str] = "llm-e"

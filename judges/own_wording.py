@@ -1,4 +1,4 @@
-"""Prompts and criteria of the user's own: read from files, and checked before anything is sent."""
+"""The user's own prompts and criteria: read from files, and checked before anything is sent."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from gecjury.prompts import Prompt, criterion, own_criterion, parse, placeholder
 from gecjury.textfiles import read_text
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
-# Of a file that a user names; the longest prompt of ours has two thousand.
+# Limit on a user's file; our longest prompt has two thousand bytes.
 _MOST_BYTES = 1_000_000
 
 
 def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str) -> Prompt:
-    """Read a prompt of the user's own, in the form of ours.
+    """Read a user's own prompt, which has the form of the built-in ones.
 
     Args:
-        path: of the file.
+        path: path of the file.
         needs: placeholders that its wording must have.
         may: placeholders that its wording may have.
         judge: name of the judge with its protocol, for errors.
 
     Raises:
-        InputError: it cannot be read, has no such head, or its placeholders are others; names the
-            line and the remedy.
+        InputError: the file cannot be read, has no valid head, or has other placeholders; names
+            the line and the remedy.
     """
     text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
     remedy = f"start from `gecjury judgments prompt {judge}`"
@@ -56,7 +56,7 @@ def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str
     expected = f"{judge} needs {_braced(needs)} and may have {_braced(may)}: {remedy}"
     first_line = top.count("\n") + 3
     for number, line in enumerate(text.split("\n")[first_line - 1 :], first_line):
-        if strange := [one for one in placeholders_of(line) if one not in {*needs, *may}]:
+        if strange := [word for word in placeholders_of(line) if word not in {*needs, *may}]:
             raise InputError(
                 f"{path}, line {number}: unknown placeholder {_braced(strange[:1])}; {expected}"
             )
@@ -86,10 +86,10 @@ def read_criterion(judge: str, value: str, published: Sequence[str]) -> Prompt:
     Args:
         judge: name of the judge, for errors.
         value: a name, a file, or a sentence.
-        published: names of those written for the prompt.
+        published: names of the criteria published for the prompt.
 
     Raises:
-        OptionError: a single word, or the name of a text file, that is none of these.
+        OptionError: a single word or the name of a text file, but no published criterion or file.
         InputError: the file cannot be read, or is blank.
     """
     if value in published:
@@ -99,18 +99,18 @@ def read_criterion(judge: str, value: str, published: Sequence[str]) -> Prompt:
         if not text:
             raise InputError(f"{value}: the file is blank; expected a criterion in words")
         return own_criterion(text)
-    # A slip in a name is told, and not taken for the whole of a criterion.
+    # A misspelt name is reported, not used as the text of a criterion.
     if " " not in value.strip() or re.search(r"\.(txt|md)$", value):
-        known = nearest_of(value, published) if published else "none is published"
+        hint = nearest_of(value, published) if published else "none is published"
         raise OptionError(
-            f"unknown criterion of {judge} {value!r:.60}: {known}; or a file, or a sentence such "
-            'as "Judge how natural it sounds."'
+            f"unknown criterion of {judge} {value!r:.60}: {hint}; or give a file, or a sentence "
+            'such as "Judge how natural it sounds."'
         )
     return own_criterion(value.strip())
 
 
 def _is_file(name: str) -> bool:
-    """Return whether a text is the name of a file; one that is too long for a name is none."""
+    """Return whether a text is the name of a file; one that is too long for a name is not."""
     try:
         return Path(name).is_file()
     except (OSError, ValueError):

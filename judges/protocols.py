@@ -1,13 +1,13 @@
 """Judging the corrections of a source side by side: the protocols, and the judges that follow them.
 
 - *listwise*: all corrections of a set at once, in `orders` permutations, scored 1 to 5 (Kobayashi
-  et al. 2024). The prompt is the published one, word for word, which shows every target on a line
-  of its own;
-- *pointwise*: each correction by itself, scored 1 to 5;
+  et al. 2024). The prompt is the published one, word for word, which shows every target on its own
+  line;
+- *pointwise*: each correction alone, scored 1 to 5;
 - *pairwise*: every two corrections of a set; a win is worth 1, a tie one half. A correction that
-  stood against no other one has no score: it was not compared.
+  is alone in its set has no score, because it was not compared.
 
-A correction's score is the mean over the ballots that speak of it.
+A correction's score is the mean over the ballots that score it.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ class GroupJudge(Judge, GroupScorer):
     """A judge of the corrections of a source side by side.
 
     Annotators' sets are shown in the annotators' order. Other corrections are shown in an order
-    drawn for every sentence by `seed`, so that a preference for a position is no system's gain.
+    drawn for every sentence by `seed`, so that no system gains from a preference for a position.
 
     Attributes:
-        criterion: what to focus on: one of those published for the prompt, a file or a sentence.
+        criterion: what to focus on: a criterion published for the prompt, a file or a sentence.
         protocol: `listwise` as published; `pointwise`; `pairwise`.
         orders: how many permutations of each set are judged and averaged.
     """
 
     subject: ClassVar[str]
-    """Words for what is judged, in prompts of our own."""
+    """Words for what is judged, in our own prompts."""
     version: ClassVar[int] = 2
 
     criterion: str | None = None
@@ -77,7 +77,7 @@ class GroupJudge(Judge, GroupScorer):
         if not 1 <= self.orders <= most:
             raise OptionError(
                 f"{self.name}: orders={self.orders} is out of range; protocol={self.protocol} "
-                f"takes 1 to {most}"
+                f"accepts 1 to {most}"
             )
         super().__post_init__()
 
@@ -93,13 +93,13 @@ class GroupJudge(Judge, GroupScorer):
 
     @property
     def typed_name(self) -> str:
-        """The judge with its protocol, as it is typed."""
+        """The judge with its protocol, as given on the command line."""
         return f"{self.name}:protocol={self.protocol}"
 
     def rendered_examples(
         self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
     ) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return each example as a question and its answer; under `listwise`, one a source."""
+        """Return each example as a question and its answer; with `listwise`, one per source."""
         corpus = self.read(examples.corpus(language))
         texts = list(zip(*(version.lines for version in corpus.systems.values()), strict=True))
         pairs = [(row, text) for row, of_row in enumerate(texts) for text in of_row]
@@ -120,7 +120,7 @@ class GroupJudge(Judge, GroupScorer):
                 tuple(text for _, text in at),
                 tuple(shown[pair] for pair in at),
             )
-            # Of several orders the first: of a pair it is as good as random which stands first.
+            # The first of several orders: which correction of a pair comes first is quasi-random.
             form, render, order, _ = next(_PROTOCOLS[self.protocol](self, wording, candidates))
             form = form.with_reason() if self.reason else form
             answer = form.answer([scores[index] for index in order], reason)
@@ -141,7 +141,7 @@ class GroupJudge(Judge, GroupScorer):
     def sets(
         self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
     ) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
-        """Return the distinct candidate sets, and where the groups' places stand in them."""
+        """Return the distinct candidate sets, and where the groups' places are in them."""
         pairs = [(group.sentence, text) for group in groups for text in corpus.group_texts(group)]
         shown = self.shown(corpus, pairs, runtime)
         return collect_sets(corpus, groups, read_contexts(self.context, corpus), shown)
@@ -149,7 +149,7 @@ class GroupJudge(Judge, GroupScorer):
     def pose_sets(
         self, sets: Sequence[CandidateSet], model: Model, language: Language, runtime: Runtime
     ) -> list[Question]:
-        """Return what is asked of a model about candidate sets."""
+        """Return the questions to a model about candidate sets."""
         wording, protocol = self.wording(language), _PROTOCOLS[self.protocol]
         turns = self.turns(model, wording, language, runtime)
         return [
@@ -160,16 +160,16 @@ class GroupJudge(Judge, GroupScorer):
         ]
 
     def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
-        """Return the renderer of a prompt of our own; `places` name its corrections by index."""
+        """Return the renderer of our own prompts; `places` name their corrections by index."""
         texts = {place: candidates.shown[index] for place, index in places.items()}
         around = wording, candidates.source, candidates.context
-        # A user's own wording may say in other words what is judged.
+        # A user's own wording may describe what is judged in its own words.
         if "subject" not in wording.placeholders:
             return partial(render_fenced, *around, texts)
         return partial(render_fenced, *around, texts, subject=self.subject)
 
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
-        """Return all that is asked of a model; once for every group that poses a question."""
+        """Return all questions to a model, once for every group that poses a question."""
         sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
         by_set: dict[int, list[Question]] = {}
         for question in self.pose_sets(sets, model, corpus.language, runtime):
@@ -179,7 +179,7 @@ class GroupJudge(Judge, GroupScorer):
     def judge(
         self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
     ) -> tuple[list[list[float]], Statistics]:
-        """Score the distinct texts of every group; the audit stands in the details."""
+        """Score the distinct texts of every group; the details contain the audit."""
         sets, places = self.sets(corpus, groups, runtime)
         scores, report = self.verdicts(
             lambda model: self.pose_sets(sets, model, corpus.language, runtime),
@@ -193,7 +193,7 @@ class GroupJudge(Judge, GroupScorer):
         return [[scores[number][at] for at in indices] for number, indices in places], report
 
     def _teaching_notes(self, corpus: Corpus) -> list[str]:
-        """Return warnings where a judge was taught another prompt, or sentences of the corpus."""
+        """Return warnings if a judge was taught another prompt, or sentences of the corpus."""
         notes = []
         for model in self.models():
             taught = taught_judge(model.name) if model.backend == "vllm" else None
@@ -201,8 +201,8 @@ class GroupJudge(Judge, GroupScorer):
                 continue
             if taught.prompt != (asked := self.wording(corpus.language).id):
                 notes.append(
-                    f"{model.name} was taught the prompt {taught.prompt} and is asked {asked}; "
-                    f"it was taught for -m {taught.metric}"
+                    f"{model.name} was taught the prompt {taught.prompt} and is asked with "
+                    f"{asked}; it was taught for -m {taught.metric}"
                 )
             notes += Origin.of(Path(model.name), model.name, taught.language).notes(corpus)
         return notes
@@ -221,8 +221,8 @@ def _pointwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> 
 
 def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     for pair in combinations(range(len(candidates.texts)), 2):
-        # The texts alone decide which is shown first in order 0, so that a pair which stands in
-        # several sets is asked once.
+        # Only the texts decide which is shown first in order 0, so that a pair in several sets is
+        # asked once.
         first, second = sorted(pair, key=lambda index: text_digest(candidates.texts[index]))
         for order, (a, b) in enumerate(((first, second), (second, first))[: judge.orders]):
             yield CHOICE, judge.fenced(wording, candidates, first=a, second=b), (a, b), order
@@ -245,8 +245,8 @@ def render_listwise(
 
     Args:
         wording: `sentence` or `edit` with its criterion.
-        candidates: what is judged.
-        order: indices of the corrections by position; by default as they stand.
+        candidates: the corrections that are judged.
+        order: indices of the corrections by position; by default in their given order.
         words: see `gecjury.judges.showing.cut_context`.
     """
     order = range(len(candidates.shown)) if order is None else order

@@ -1,12 +1,13 @@
-"""The views of a judge: sets of corrections, what stands around a source, edits in brackets.
+"""What a judge is shown: sets of corrections, the context of a source, edits in brackets.
 
-From the top: the sets that are judged together and the orders in which they are shown, the
-neighbours of a source, a correction with its edits marked, and then texts made safe for a prompt.
+The module contains, in this order, the sets that are judged together and the orders in which they
+are shown, the neighbours of a source, corrections with their edits marked, and functions that make
+texts safe for a prompt.
 
-A published prompt shows every text on a line of its own between headings, and the only code fence
-is that of the output format. So a text must stay one line, must not open or close a code fence
-and must not look like a heading. Prompts of our own put texts between two equal lines that no
-text can contain (`nonce`). Ordinary sentences come out as they went in.
+A published prompt shows every text on its own line between headings, and the only code fence is
+that of the output format. So a text must stay one line, must not open or close a code fence and
+must not look like a heading. Our own prompts put texts between two equal lines that no text can
+contain (`nonce`). Ordinary sentences are not changed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from gecjury.textfiles import read_lines
 from gecjury.wording import letters
 
 Context = tuple[str, str] | None
-"""Previous and next sentence, empty at the edge of a document; None where nothing is known."""
+"""Previous and next sentence, empty at the edge of a document; None if they are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ class CandidateSet:
     Attributes:
         row: the source's line.
         source: the source.
-        context: around it.
-        texts: the corrections, in the order in which a human saw them where that is known.
-        shown: how each is shown: plain, or with its edits marked.
+        context: the sentences around it.
+        texts: the corrections, in the order in which a human saw them if that is known.
+        shown: each correction as it is shown: plain, or with its edits marked.
     """
 
     row: int
@@ -62,16 +63,17 @@ def collect_sets(
 ) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
     """Return the distinct candidate sets of all groups, those of one source adjacent.
 
-    Two groups with the same source, context and corrections, in whatever order, are one set.
+    Two groups with the same source, context and corrections, in any order, are one set.
 
     Args:
         corpus: the texts.
-        groups: what is judged together.
-        contexts: of each row.
+        groups: the corrections that are judged together.
+        contexts: the context of each row.
         shown: how each text of each row is shown.
 
     Returns:
-        The sets, and for each group its set and for each of its places the text's index there.
+        The sets, and for each group the number of its set and the index in that set of the text at
+        each of its places.
     """
     numbers: dict[tuple[str, Context, frozenset[str]], int] = {}
     sets: list[CandidateSet] = []
@@ -93,9 +95,10 @@ def collect_sets(
 def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple[int, ...]]:
     """Return the orders in which a set is shown: text indices by position.
 
-    Order 0 is the one given, order 1 its reverse; then seeded permutations, each followed by its
-    reverse. So with an even number every correction stands at the middle on average, and a bias
-    that grows evenly with the position cancels. The permutations depend on the texts alone.
+    Order 0 is the given order, order 1 its reverse; then follow seeded permutations, each with its
+    reverse. So with an even number of orders, every correction is in the middle on average, and a
+    bias that is linear in the position cancels out. Apart from the seed, the permutations depend
+    only on the texts.
     """
     count = len(candidates.texts)
     digest = text_digest("\n".join([candidates.source, *sorted(candidates.texts)]))
@@ -108,20 +111,20 @@ def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple
 
 
 def text_digest(text: str) -> bytes:
-    """Return the SHA-256 of a text, which may hold halves of surrogate pairs."""
+    """Return the SHA-256 of a text, which may contain lone surrogates."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def cut_context(context: Context, words: int | None) -> Context:
-    """Return the words of a context that stand nearest to the source.
+    """Return the words of a context that are nearest to the source.
 
     Args:
         context: previous and next sentence.
-        words: how many are kept of each, of text without blanks twice as many letters; with 0
-            there is no context at all. With None nothing is cut.
+        words: how many words to keep of each sentence, or twice as many letters of text without
+            blanks. 0 removes the context, and None keeps all of it.
 
     Returns:
-        The context; three dots stand where a sentence was cut.
+        The context, with three dots where a sentence was cut.
     """
     if context is None or words is None:
         return context
@@ -145,10 +148,10 @@ def read_contexts(option: str, corpus: Corpus) -> list[Context]:
     """Return the context of every source.
 
     Args:
-        option: `corpus` (what the benchmark gives, else none), `neighbours` (the lines before and
-            after), `none`, or a file with a line a source: previous and next sentence, separated
-            by a tab.
-        corpus: the sources; of a drawn part the contexts are those of the whole text.
+        option: `corpus` (the benchmark's contexts, if it has any), `neighbours` (the lines before
+            and after), `none`, or a file with one line per source: the previous and the next
+            sentence, separated by a tab.
+        corpus: the sources; those of a sample have the contexts of the whole text.
 
     Raises:
         InputError: the file does not fit; names the line.
@@ -182,8 +185,8 @@ def read_contexts(option: str, corpus: Corpus) -> list[Context]:
 def marked(source: str, edits: Sequence[Edit], language: Language = ENGLISH) -> str:
     """Return a correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
 
-    Tokens stand together as the language writes them: in Japanese without blanks. An arrow in the
-    text itself is spelt `->`, so that only real edits look like edits.
+    Tokens are joined as the language is written: without blanks in Japanese. An arrow in the text
+    itself is written `->`, so that only real edits look like edits.
     """
     safe = [replace(edit, correction=mark_safe(edit.correction)) for edit in edits]
     return one_line(language.joined(marked_edits(mark_safe(source).split(), safe)))
@@ -195,7 +198,7 @@ def edits_of_pairs(
     """Return the edits that turn sources into corrections, each pair once and in order.
 
     Args:
-        corpus: sources, and ready edits where its files gave them.
+        corpus: sources, and edits if its files contain them.
         pairs: rows, each with a correction of its source.
         runtime: workers and caches of the extraction.
 
@@ -206,7 +209,7 @@ def edits_of_pairs(
     edits: dict[tuple[int, str], Edits] = {}
     for version in corpus.systems.values():
         ready = zip(enumerate(version.lines), version.edits or (), strict=False)
-        edits = dict(ready) | edits  # of several systems the first decides
+        edits = dict(ready) | edits  # the first of several systems decides
     edits |= {(r, text): () for r, text in pairs if text.split() == corpus.sources[r].split()}
     todo = [pair for pair in pairs if pair not in edits]
     if todo:
@@ -219,18 +222,18 @@ def edits_of_pairs(
 
 
 def _extraction() -> ModuleType:
-    """Return the module that extracts edits, which needs packages of its own."""
+    """Return the module that extracts edits, which needs extra packages."""
     try:
         return import_module("gecjury.extraction.extract")
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"edits have to be extracted, and the package {error.name} for that is not installed: "
+            f"edits have to be extracted, but the package {error.name} for that is not installed: "
             f"{install_hint('edits')}, or give hypotheses as M2 files"
         ) from None
 
 
 def extraction_parts(language: Language = ENGLISH) -> dict[str, str]:
-    """Return what decides edits beside the texts; empty where none can be extracted."""
+    """Return what edits depend on besides the texts; empty if none can be extracted."""
     try:
         _extraction()
     except MissingExtraError:
@@ -253,13 +256,13 @@ def one_line(text: str) -> str:
 
     Line breaks of any kind (`\n`, U+2028, vertical tab, ...) and other control characters become
     blanks, invisible direction marks are dropped, three or more backticks become apostrophes, a
-    leading `#` is escaped, and special tokens of chat templates are taken apart.
+    leading `#` is escaped, and special tokens of chat templates are split by blanks.
     """
     cleaned = "".join(_harmless(character) for character in text).strip()
     cleaned = _BACKTICKS.sub(lambda match: "'" * len(match[0]), cleaned)
     cleaned = _HEADING.sub(r"\1\\\2", cleaned)
     cleaned = _TURN.sub(lambda match: " ".join(match[0]), cleaned)
-    # Most texts are harmless, and need not stand in the memory twice.
+    # Most texts are harmless, and need not be in memory twice.
     return text if cleaned == text else cleaned
 
 
@@ -276,14 +279,14 @@ def _harmless(character: str) -> str:
 
 
 def mark_safe(text: str) -> str:
-    """Return a text for brackets around edits: its own arrows must not pose as edits."""
+    """Return a text to be shown with edits in brackets: its own arrows must not look like edits."""
     return text.replace(ARROW, "->")
 
 
 def nonce(texts: Iterable[str]) -> str:
-    """Return a fence line that none of the texts contains, for the same texts always the same.
+    """Return a fence line that none of the texts contains; equal texts always have the same line.
 
-    It is made from the texts' own hash, so that no text can know it beforehand.
+    It is computed from the texts' own hash, so that no text can know it in advance.
     """
     joined = "\n".join(texts)
     seed = joined.encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""Lessons for a judge: rated corrections as its own questions, with shares of answers.
+"""Training data for a judge: its own questions on rated corrections, with a share for each answer.
 
-From the top: corrections with points from benchmarks and from stored replies, then the questions.
+The module first reads rated corrections from benchmarks and stored replies, then poses questions.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ ANSWERS: Mapping[str, Mapping[str, float]] = {
         for word, share in (("A", 1.0), ("B", 0.0), ("tie", 0.5))
     },
 }
-"""By protocol the answers that a judge chooses among, with what each is worth: points of the
-correction, or the share of a win that the first correction gets."""
+"""For each protocol, the answers that a judge chooses from and the value of each: the points of
+the correction, or the share of a win for the first correction."""
 
 
 def on_scale(value: float, low: float, high: float) -> float:
@@ -49,12 +49,12 @@ def on_scale(value: float, low: float, high: float) -> float:
 def rated_in_benchmark(benchmark: Benchmark) -> Iterator[Rated]:
     """Yield the corrections that people rated or ranked, each once.
 
-    Mean ratings go from the lowest (1 point) to the highest (5) of the benchmark. Of rankings, the
-    points are the share of its comparisons that a correction won, ties as half: all of them are 5
-    points, none 1.
+    The lowest mean rating of the benchmark becomes 1 point, the highest 5 points. With rankings,
+    the points follow the share of comparisons that a correction won, ties counted as half: 5 points
+    for all of them, 1 point for none.
 
     Raises:
-        InputError: the benchmark holds neither ratings nor rankings.
+        InputError: the benchmark has neither ratings nor rankings.
     """
     corpus = benchmark.corpus
     values: dict[tuple[int, str], list[float]] = defaultdict(list)
@@ -77,8 +77,8 @@ def rated_in_benchmark(benchmark: Benchmark) -> Iterator[Rated]:
                 values[item.sentence, second].append(float(1 - win))
     if not values:
         raise InputError(
-            f"{benchmark.name}: has neither ratings nor rankings of corrections, which a judge is "
-            "taught by; name another benchmark"
+            f"{benchmark.name}: has neither ratings nor rankings of corrections, which teaching a "
+            "judge needs; name another benchmark"
         )
     means = {place: float(np.mean(several)) for place, several in values.items()}
     ratings = benchmark.segment_scores is not None
@@ -91,16 +91,16 @@ def rated_in_benchmark(benchmark: Benchmark) -> Iterator[Rated]:
 def rated_in_store(path: Path, judge: GroupJudge) -> Iterator[Rated]:
     """Yield the corrections that another judge's stored replies score, each once.
 
-    Scores of several replies are averaged. Verdicts of pairs become the share of comparisons won,
-    as of rankings.
+    Scores of several replies are averaged. Verdicts on pairs become the share of comparisons won,
+    as for rankings.
 
     Args:
-        path: of a store of replies.
-        judge: to be taught.
+        path: path of a store of replies.
+        judge: the judge to be taught.
 
     Raises:
-        InputError: the store holds verdicts on edits, or its criterion is not that of the judge;
-            see `gecjury.judges.asking.items.judged_items` as well.
+        InputError: the store contains verdicts on edits, or its criterion is not that of the judge;
+            see also `gecjury.judges.asking.items.judged_items`.
     """
     added = judge.wording().added
     criterion = added.text.strip() if added else ""
@@ -109,23 +109,25 @@ def rated_in_store(path: Path, judge: GroupJudge) -> Iterator[Rated]:
     for item in judged_items(path, [judge.wording()]):
         if item.protocol == "edit-verdict":
             raise InputError(
-                f"{path}, line {item.line}: verdicts on single edits; a judge is taught by scores "
-                "of corrections: name a store of llm-s"
+                f"{path}, line {item.line}: verdicts on single edits; a judge is taught with "
+                "scores of corrections: name a store of llm-s"
             )
         edits_shown = item.shown != item.corrections
         if item.criterion.strip() != criterion or edits_shown:
             theirs = item.criterion.strip() or "no criterion"
             raise InputError(
                 f"{path}, line {item.line}: replies to another prompt ({item.prompt}, "
-                f"{'edits shown, ' if edits_shown else ''}{theirs[:80]!r}) than the judge is "
-                f"taught ({judge.wording().id}); teach with the criterion of that prompt "
+                f"{'edits shown, ' if edits_shown else ''}{theirs[:80]!r}) than the one the judge "
+                f"is taught ({judge.wording().id}); teach with the criterion of that prompt "
                 "(--criterion), or name another store"
             )
         pairs |= item.protocol == "pairwise"
         for text, score in zip(item.corrections, item.scores, strict=True):
             values[item.source, text].append(score)
     if not values:
-        raise InputError(f"{path}: holds no verdict; judge something first, or name another store")
+        raise InputError(
+            f"{path}: contains no verdict; judge something first, or name another store"
+        )
     means = {place: float(np.mean(several)) for place, several in values.items()}
     _refuse_equal(str(path), means.values())
     low, high = (0.0, 1.0) if pairs else (LOWEST, HIGHEST)
@@ -144,12 +146,12 @@ def _refuse_equal(name: str, values: Iterable[float]) -> None:
 
 @dataclass(frozen=True)
 class TaughtQuestion:
-    """A question of a judge.
+    """A question of a judge, with the answers that it should give.
 
     Attributes:
-        messages: the conversation that it is asked in.
-        rows: of the rated corrections that it shows, by position.
-        shares: of each answer in `ANSWERS`, how probable it should be.
+        messages: the conversation in which it is asked.
+        rows: row numbers of the rated corrections that it shows, by position.
+        shares: how probable each answer in `ANSWERS` should be.
     """
 
     messages: tuple[Message, ...]
@@ -166,15 +168,15 @@ def taught_questions(
 ) -> Iterator[TaughtQuestion]:
     """Yield the judge's own questions about rated corrections.
 
-    Points between two scores are shared out among both: 3.25 is 75% of 3 and 25% of 4. Of two
-    corrections the one with more points is the better one, and equal ones tie.
+    Points between two scores are split between them: 3.25 is 75% of 3 and 25% of 4. Of two
+    corrections, the one with more points is better, and equal points are a tie.
 
     Args:
-        judge: its protocol is `pointwise` or `pairwise`.
-        sources: one a row.
+        judge: a judge whose protocol is `pointwise` or `pairwise`.
+        sources: one source per row.
         outputs: corrections of the sources.
-        points: of the corrections, 1 to 5.
-        language: of the texts.
+        points: points of the corrections, 1 to 5.
+        language: language of the texts.
     """
     by_source: dict[str, list[int]] = defaultdict(list)
     for row, source in enumerate(sources):
@@ -187,12 +189,12 @@ def taught_questions(
         )
         for question in judge.pose_sets([candidates], model, language, runtime):
             shown = tuple(rows[index] for index in question.texts)
-            told = [points[row] for row in shown]
-            yield TaughtQuestion(tuple(question.request.messages), shown, _shares(told))
+            shares = _shares([points[row] for row in shown])
+            yield TaughtQuestion(tuple(question.request.messages), shown, shares)
 
 
 def _shares(points: Sequence[float]) -> dict[str, float]:
-    """Return the share of each answer, for one correction's points or for those of two."""
+    """Return the share of each answer, given the points of one or two corrections."""
     if len(points) == 2:
         answers = ANSWERS["pairwise"]
         won = 0.5 + 0.5 * float(np.sign(points[0] - points[1]))

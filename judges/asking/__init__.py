@@ -1,1 +1,1 @@
-"""Questions put to a model: kept, counted, paid for once."""
+"""Asking models: every question is counted, and its reply is stored and paid for once."""

@@ -1,10 +1,10 @@
-"""Questions answered once each: from the store, else from the backend, within the budget.
+"""Ask each question once: answer it from the store, else from the backend, within the budget.
 
-The order is always: reply, reading (which cannot fail), store (synced) with what was read, then
-whatever follows from it. A stored reply is not read again. A reply that cannot be read is asked
-again by rule: a truncated one with twice the token cap, any other with a new seed and, where the
-temperature is 0, with 0.5, since the same question would get the same answer. After `retries`
-further tries it is missing for good, in this run and in every later one.
+The order is always the same: get a reply, read it (which cannot fail), store and sync it with its
+verdict, then act on it. A stored reply is not read again. A question whose reply cannot be read is
+asked again by rule: after a truncated reply with twice the token cap, otherwise with a new seed
+and, if the temperature is 0, with 0.5, since the same question would get the same answer. After
+`retries` further tries the verdict is missing for good, in this run and in every later one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gecjury.runtime import Bar, Runtime, SilentBar
 from gecjury.scoring.scores import Plan
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
-# An estimate may be too low; the budget must hold all the same.
+# An estimate may be too low, but the budget must not be exceeded.
 _MARGIN = 1.3
 
 
@@ -41,8 +41,8 @@ class Question:
     sets are asked once.
 
     Attributes:
-        request: what is asked.
-        read: gives the verdict that a reply holds, or what is wrong with it.
+        request: the request to the model.
+        read: returns the verdict in a reply, or what is wrong with the reply.
         set: number of the candidate set.
         texts: index in the set of the correction at each position.
         order: number of the permutation.
@@ -78,7 +78,7 @@ class Asked:
 
     Attributes:
         answers: by the request's key.
-        store: where the replies are kept, and what was mended there.
+        store: the store of the replies, which also says what was repaired in it.
     """
 
     answers: Mapping[str, Answer]
@@ -109,12 +109,12 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
 
 
 def thoughts_only(reply: Reply) -> bool:
-    """Return whether reasoning used up the token cap, so that a reply holds no answer."""
+    """Return whether reasoning used up the token cap, so that the reply contains no answer."""
     return reply.finish == "length" and 0 < reply.output_tokens <= reply.reasoning_tokens
 
 
 class Connect(Protocol):
-    """A way to a model's backend; see `gecjury.judges.backends.backend.connect`."""
+    """A function that returns a model's backend; see `gecjury.judges.backends.backend.connect`."""
 
     def __call__(self, model: Model, *, batch: bool = False) -> Backend:
         """Return the backend."""
@@ -135,11 +135,11 @@ def ask(
         model: the model.
         runtime: concurrency, cache folder, progress, budget.
         retries: further tries after a reply that cannot be read.
-        what: shown beside the progress bar.
-        connect: gives the backend, if anything has to be asked.
+        what: label of the progress bar.
+        connect: returns the backend, if anything has to be asked.
 
     Raises:
-        IncompleteError: the budget was used up; what was paid for is kept.
+        IncompleteError: the budget was used up; the replies that were paid for are stored.
         GecjuryError: the backend cannot answer, or the store cannot be used.
     """
     if not questions:
@@ -147,9 +147,9 @@ def ask(
     if runtime.dry_run:
         raise OptionError("a dry run asks nothing: call `plan` instead")
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
-        raise OptionError(f"--max-cost {runtime.max_cost} is no amount; expected 0 or more")
+        raise OptionError(f"--max-cost {runtime.max_cost} is not an amount; expected 0 or more")
     run = _Run(questions, model, runtime, retries)
-    # Without a price the limit could not be kept, so that is settled before anything is asked.
+    # Without a price the limit cannot be enforced, so this is checked before anything is asked.
     if runtime.max_cost is not None and run.price is None:
         raise OptionError(
             f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
@@ -161,7 +161,7 @@ def ask(
     path = store_path(runtime.cache_folder("judgments"), identity)
     with Store(path, identity) if runtime.use_cache else nullcontext(Replies()) as run.store:
         attempts = run.waiting()
-        # Where all is stored, no key and no server is needed.
+        # If all replies are stored, no key and no server is needed.
         if attempts:
             backend = connect(model, batch=runtime.batch)
             with runtime.progress.task(what, len(run.questions)) as run.bar:
@@ -176,16 +176,16 @@ class _Run:
 
     Attributes:
         questions: by the request's key.
-        model: whom they are asked.
+        model: the model that is asked.
         retries: further tries of a question whose reply cannot be read.
         price: of the model's tokens; None where unknown.
-        store: where replies are kept.
+        store: the store of the replies.
         bar: shows the progress.
         fresh: replies of this run, counted by key.
-        verdicts: by key, what the last reply was read as.
+        verdicts: by key, the verdict on the last reply.
         unfit: by key, prompts that do not fit the model.
-        held: the most that each attempt under way may cost.
-        exhausted: whether an attempt was left because the budget might not hold.
+        held: the most that each attempt in progress may cost.
+        exhausted: whether an attempt was not sent because it might exceed the budget.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class _Run:
         self.questions = {question.request.key: question for question in questions}
         self.model, self.runtime, self.retries = model, runtime, retries
         self.table = model_table(runtime)
-        # A model in process is free.
+        # A model in this process is free.
         named = self.table.price(model.name, batch=runtime.batch)
         self.price = FREE if model.backend == "vllm" else named
         self.store = Replies()
@@ -212,12 +212,12 @@ class _Run:
         return counter_for(self.model.name, sampling.get("thinking"))
 
     def waiting(self) -> list[Attempt]:
-        """Return what has to be asked, and asked again."""
+        """Return the attempts that have to be made, first ones and retries."""
         attempts = (self._next(question) for question in self.questions.values())
         return [attempt for attempt in attempts if attempt is not None]
 
     def may_send(self, attempt: Attempt) -> bool:
-        """Return whether the worst case still fits the budget, those under way included."""
+        """Return whether the worst case fits the budget, together with attempts in progress."""
         cap = self.runtime.max_cost
         if cap is None or self.price is None:
             return True
@@ -231,16 +231,16 @@ class _Run:
         return True
 
     def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
-        """Keep and read a reply, and return what to ask next because of it, if anything."""
+        """Store and read a reply, and return the attempt to make next because of it, if any."""
         key = attempt.request.key
         if reply.finish == TOO_LONG:
-            # Nothing was answered and nothing is kept: with a longer window it is asked again.
+            # There is no answer to store: with a longer window the question is asked again.
             self.unfit[key] = Failure(TOO_LONG, reply.text)
             self.held.pop(attempt.name, None)
             self.bar.advance(1)
             return None
         self.verdicts.pop(key, None)
-        # A reply is kept before an error that its reading raises is told: it is read again below.
+        # A reply is stored before an error in reading it is raised: `_next` reads it again.
         with suppress(GecjuryError):
             self.verdicts[key] = read_reply(self.questions[key], reply)
         verdict = self.verdicts.get(key)
@@ -256,7 +256,7 @@ class _Run:
         return following
 
     def _next(self, question: Question) -> Attempt | None:
-        """Return the question's next attempt; None if it is answered or given up."""
+        """Return the question's next attempt; None if the question is answered or given up."""
         replies = self.store.replies(question.request.key)
         if not replies:
             return Attempt(question.request)
@@ -266,16 +266,16 @@ class _Run:
         return Attempt(question.request, len(replies), _overrides(question, replies, verdict))
 
     def _verdict(self, question: Question, replies: Sequence[Reply]) -> Verdict:
-        """Return what the last reply was read as, in this run or when it was stored."""
+        """Return the verdict on the last reply, read in this run or when it was stored."""
         key = question.request.key
         if key not in self.verdicts:
             kept = verdict_from_json(self.store.read_as(key), len(question.texts))
-            # Old stores keep replies alone.
+            # Old stores contain only replies.
             self.verdicts[key] = read_reply(question, replies[-1]) if kept is None else kept
         return self.verdicts[key]
 
     def finish(self) -> None:
-        """Tell of what the budget had no room for.
+        """Report questions that did not fit the budget.
 
         Raises:
             IncompleteError: there is such a question.
@@ -285,7 +285,7 @@ class _Run:
                 not self.store.replies(key) and key not in self.unfit for key in self.questions
             )
             raise IncompleteError(
-                f"stopped before --max-cost {self.runtime.max_cost:g} was crossed: "
+                f"stopped before --max-cost {self.runtime.max_cost:g} was exceeded: "
                 f"{self.runtime.spending.amount:.4f} {self.table.currency} spent, {left} of "
                 f"{len(self.questions)} questions left. Everything answered is kept: run the same "
                 "command with a higher cap to continue"
@@ -303,7 +303,7 @@ class _Run:
 
 
 def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -> dict[str, Any]:
-    """Return the settings in which a retry departs from the request; see the module."""
+    """Return the settings in which a retry differs from the request; see the module."""
     sampling = question.request.sampling
     changed = dict(replies[-1].sent)
     changed.pop("left_out", None)
@@ -322,8 +322,8 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
     Returns:
         Distinct requests that no stored reply answers, with the tokens that the model would read
         and write, if every answer is typical, and in the details how many requests are answered
-        already (`stored`) and how tokens were counted (`counted`). Where the model reasons, tokens
-        and cost have the range of `reasoning_range` beside them.
+        already (`stored`) and how tokens were counted (`counted`). If the model reasons, tokens and
+        cost also have the range of `reasoning_range`.
     """
     run = _Run(questions, model, runtime, retries)
     if questions and runtime.use_cache:

@@ -1,4 +1,4 @@
-"""Requests to a model, with their open key, and its replies."""
+"""Requests to a model, with the readable parts of their keys, and its replies."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from typing import Any, Literal
 from gecjury.records import from_record
 
 Effort = Literal["auto", "none", "minimal", "low", "medium", "high"]
-"""How much a model is to reason before it answers; `auto` as it does by itself."""
+"""How much a model should reason before it answers; `auto` is its own default."""
 
 Message = Mapping[str, str]
 """`role` and `content`."""
 
 NOTHING: Mapping[str, Any] = {}
-"""No settings that depart from a request: one mapping for the many replies to which it applies."""
+"""No settings that differ from a request: one mapping for the many replies to which it applies."""
 CONTEXT_WORDS = (32, 16, 8, 0)
-"""Words on each side to which the context is cut, one after the other, until a prompt fits."""
+"""Numbers of words on each side to which the context is cut, in turn, until a prompt fits."""
 CUT, WINDOW = "context_words", "window"
-"""Names under which a reply keeps the words its context was cut to, and for which window."""
+"""Names under which a reply stores how many words its context was cut to, and for which window."""
 TOO_LONG: Literal["too-long"] = "too-long"
-"""The end of a reply that is none: the prompt does not fit the model, even without context."""
+"""The finish reason of a reply that replaces a missing one: the prompt does not fit the model, even
+without context."""
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -34,10 +35,11 @@ def key_of(parts: Mapping[str, Any]) -> str:
 
 
 class Rendered(Sequence[Message]):
-    """The messages of a question, whose prompt is rendered when it is read.
+    """The messages of a question, whose prompt is rendered when it is accessed.
 
-    A prompt has thousands of characters and few of its own, so that a hundred thousand of them
-    would fill the memory. The last ones that were read are kept: sending and storing is one render.
+    A prompt has thousands of characters, most of them shared with other prompts, so a hundred
+    thousand rendered prompts would fill the memory. The most recently accessed ones are cached, so
+    that sending and storing a question renders it once.
     """
 
     __slots__ = ("_render", "_turns")
@@ -45,11 +47,11 @@ class Rendered(Sequence[Message]):
     def __init__(
         self, render: Callable[[int | None], str], turns: tuple[Message, ...] = ()
     ) -> None:
-        """Take the prompt's renderer, which is told how many words of context to keep.
+        """Set the renderer of the prompt, which is given the number of words of context to keep.
 
         Args:
-            render: gives the last message.
-            turns: of the conversation before it.
+            render: returns the last message.
+            turns: the conversation before it.
         """
         self._render, self._turns = render, turns
 
@@ -74,13 +76,13 @@ class Request:
         model: as the backend calls it.
         base_url: of the server; empty for the backend's own.
         messages: what is sent.
-        schema: JSON schema of the answer; None where none is asked of the model.
-        sampling: temperature, seed, token cap and whatever else decides the answer.
+        schema: JSON schema of the answer; None if the model is not given one.
+        sampling: temperature, seed, token cap and all other settings that affect the answer.
         repeat: number of the repetition.
         prompt: name, version and digest of the wording.
-        expect: text of a typical answer, for estimates; no part of the key.
-        cut: gives the prompt with at most so many words of context on each side, for a model
-            whose window is too short for it; no part of the key.
+        expect: text of a typical answer, for estimates; not part of the key.
+        cut: returns the prompt with at most this many words of context on each side, for a model
+            whose window is too short for all of it; not part of the key.
     """
 
     backend: str
@@ -93,29 +95,30 @@ class Request:
     prompt: str = ""
     expect: str = field(default="", compare=False)
     cut: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
-    # There may be a hundred thousand, whose slots take less than a cached property's dictionary.
+    # There may be a hundred thousand, and a slot needs less memory than a cached property's
+    # dictionary.
     _key: str = field(default="", init=False, compare=False, repr=False)
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All that decides the answer, and nothing else."""
+        """Everything that affects the answer, and nothing else."""
         parts = {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
         return {**parts, "messages": tuple(self.messages)}
 
     @property
     def key(self) -> str:
-        """The name under which replies are kept."""
+        """The name under which replies are stored."""
         if not self._key:
             object.__setattr__(self, "_key", key_of(self.parts))
         return self._key
 
 
 TokenLogprob = tuple[str, tuple[tuple[str, float], ...]]
-"""One token of a reply with the alternatives that the model saw for it, itself among them: each a
+"""One token of a reply with the model's alternatives for it, including the token itself: each is a
 text and the natural logarithm of its probability."""
 
 _LATER_COUNTS = ("reasoning_tokens", "cached_tokens")
-# Which of the settings that a reply keeps are numbers.
+# The settings of a reply that are numbers.
 _NUMBERS = ("max_tokens", "seed", "temperature", CUT, WINDOW)
 
 
@@ -128,13 +131,14 @@ class Reply:
         finish: `stop`, `length`, `content_filter`, `refusal`, `empty`, or the server's word.
         input_tokens: tokens read, as the backend counts them.
         output_tokens: tokens written, thinking included.
-        reasoning_tokens: those of them that are thoughts; 0 where the backend counts none.
-        cached_tokens: tokens read that the server had read before, where it counts them.
-        logprobs: the tokens with their alternatives; None where not asked for or not given.
-        cost: in the price table's currency; None where the price is unknown.
-        latency: seconds from sending to having the whole answer.
-        sent: what departed from the request, e.g. a raised token cap on a retry, or context
-            that was cut (`CUT`) to fit the model (`WINDOW`).
+        reasoning_tokens: how many of the output tokens are reasoning; 0 if the backend does not
+            count them.
+        cached_tokens: tokens read that the server had read before, if it counts them.
+        logprobs: the tokens with their alternatives; None if not requested or not returned.
+        cost: in the price table's currency; None if the price is unknown.
+        latency: seconds from sending the request to having the whole answer.
+        sent: settings that differed from the request, e.g. a raised token cap on a retry, or
+            context that was cut (`CUT`) to fit the model (`WINDOW`).
     """
 
     text: str
@@ -150,12 +154,12 @@ class Reply:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The settings of the request that were not sent, because the server takes none."""
+        """The settings of the request that were not sent because the server refuses them."""
         names = self.sent.get("left_out")
         return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the reply as it is stored; counts that came later stand there if not 0."""
+        """Return the reply as it is stored; counts of later versions are included if not 0."""
         record = asdict(self)
         return {name: v for name, v in record.items() if v or name not in _LATER_COUNTS}
 
@@ -171,21 +175,21 @@ class Reply:
         numbers = [reply.input_tokens, reply.output_tokens, reply.cost or 0.0, reply.latency]
         numbers += [reply.reasoning_tokens, reply.cached_tokens]
         numbers += [reply.sent[name] for name in _NUMBERS if name in reply.sent]
-        # Stores can be brought in from elsewhere, and no sum of such numbers may overflow.
+        # Stores can be imported from elsewhere, and no sum of these numbers may overflow.
         if not all(abs(number) <= 1e18 for number in numbers):
-            raise ValueError("a number that is none of a reply's")
+            raise ValueError("a number is too large for a reply")
         return reply
 
 
 def check_logprobs(tokens: Iterable[TokenLogprob]) -> None:
-    """Refuse what cannot be a logarithm of a probability.
+    """Refuse values that cannot be logarithms of probabilities.
 
     Raises:
-        ValueError: one is far above 0, and no rounding error.
+        ValueError: a value is too far above 0 for a rounding error.
     """
     for logarithm in (logarithm for _, top in tokens for _, logarithm in top):
         if not logarithm <= 1:
-            raise ValueError(f"{logarithm} for a logarithm of a probability")
+            raise ValueError(f"{logarithm} is not a logarithm of a probability")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +199,7 @@ class Attempt:
     Attributes:
         request: the question.
         number: 0 for the first time it is asked, counted over all runs.
-        overrides: sampling settings changed for a retry, and to what the context was cut.
+        overrides: sampling settings changed for a retry, and how far the context was cut.
     """
 
     request: Request
@@ -204,7 +208,7 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """The name by which a server knows a repeated request, which it need not bill twice."""
+        """The name by which a server recognizes a repeated request, to avoid billing it twice."""
         return f"{self.request.key}-{self.number}"
 
     @property
@@ -214,17 +218,17 @@ class Attempt:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """The messages to send, their context cut where that is needed."""
+        """The messages to send, with their context cut if necessary."""
         words = self.overrides.get(CUT)
         if words is None or self.request.cut is None:
             return self.request.messages
-        # What stands before the question, such as examples, has no context.
+        # The messages before the question, such as examples, have no context.
         before = self.request.messages[:-1]
         return (*before, {"role": "user", "content": self.request.cut(int(words))})
 
 
 Deliver = Callable[[Attempt, Reply], Attempt | None]
-"""Keeps and reads a reply, and returns what to ask next because of it, if anything."""
+"""Stores and reads a reply, and returns the attempt to make next because of it, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +240,7 @@ class Model:
         name: as the backend calls it.
         base_url: server; several, joined by `+`, share the work; empty for the default.
         logprobs: whether replies need the alternatives of their tokens.
-        effort: how much it is to reason.
+        effort: how much it should reason.
         structured: `schema`, `text` or `auto`.
         options: passed through to the engine (`tensor_parallel_size`, ...).
     """

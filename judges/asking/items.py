@@ -1,7 +1,8 @@
-"""Stored replies as judged corrections: what a prompt showed, read back out of its message.
+"""Stored replies as judged corrections: the texts that a prompt showed, read from its message.
 
-A store keeps the message that was sent, not the texts that it was made of. The prompt's wording,
-found by its id, tells where they stand in the message (`gecjury.prompts.Prompt.unrender`).
+A store contains the message that was sent, not the texts that were filled in. The prompt's wording,
+which is looked up by its id, shows where they are in the message
+(`gecjury.prompts.Prompt.unrender`).
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from gecjury.prompts import Prompt, packaged
 
 Protocol = Literal["listwise", "pointwise", "pairwise", "edit-verdict"]
 
-# The places of texts in a prompt tell its protocol.
+# The places for texts in a prompt determine its protocol.
 _PLACES: Mapping[Protocol, tuple[str, ...]] = {
     "listwise": ("targets",),
     "pairwise": ("first", "second"),
     "edit-verdict": ("target", "edit"),
     "pointwise": ("target",),
 }
-# An edit as `gecjury.judges.showing.marked` shows it. No blank follows its first bracket or stands
-# before its last one, so that brackets of the text itself can be told from these.
+# An edit as `gecjury.judges.showing.marked` shows it. No blank follows its first bracket or
+# precedes its last one, which distinguishes them from brackets in the text itself.
 _MARK = re.compile(
     rf"(?<!\[)\[(?! )((?:[^\[{ARROW}]|\[(?=[ {ARROW}]))*+){ARROW}((?:[^\]{ARROW}]|\](?=\]))*+)\]"
 )
@@ -41,18 +42,19 @@ _MARK = re.compile(
 class Judged:
     """The texts that a prompt showed.
 
-    Texts are as the prompt had them: one line each, control characters replaced, and written as
-    the language is (`gecjury.judges.showing.one_line`). Marks of edits are taken out.
+    Texts are as in the prompt: one line each, with control characters replaced
+    (`gecjury.judges.showing.one_line`), and spaced as in their language, but without the marks of
+    edits.
 
     Attributes:
         source: the sentence that was corrected.
         context: previous and next sentence, empty at the edge of a document; None without any.
-        corrections: at each position of the prompt.
+        corrections: the correction at each position of the prompt.
         shown: the corrections with the marks of edits, as the model saw them.
         protocol: `listwise`, `pointwise`, `pairwise` or `edit-verdict`.
         criterion: the sentence of the criterion; empty without one.
-        edit: of `edit-verdict`, the edit that was judged, as `[old→new]`.
-        language: in English, where the prompt names it; empty for English.
+        edit: for `edit-verdict`, the edit that was judged, as `[old→new]`.
+        language: English name of the language, if the prompt names it; empty for English.
         shows_edits: True where edits are marked.
     """
 
@@ -72,14 +74,14 @@ class JudgedItem(Judged):
     """Corrections with a model's scores of them.
 
     Attributes:
-        scores: of each correction: 1 to 5, higher is better; of `pairwise` 1, 0 or .5 for a tie,
-            of `edit-verdict` 1 for a valid edit and 0 for another. With `scoring=expected` the
-            expected score.
+        scores: one per correction: 1 to 5, higher is better; for `pairwise` 1, 0, or .5 for a tie;
+            for `edit-verdict` 1 for a valid edit and 0 otherwise. With `scoring=expected` they are
+            expected scores.
         prompt: id of the prompt; see `gecjury.prompts.Prompt.id`.
         model: the model, as its backend calls it.
         repeat: number of the repetition, from 0.
         reason: the reason in the reply; empty without one.
-        line: of the file, from 1.
+        line: line of the file, from 1.
     """
 
     scores: tuple[float, ...]
@@ -93,19 +95,19 @@ class JudgedItem(Judged):
 def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedItem]:
     """Read the verdicts of a store, or of an exported file of several stores.
 
-    Memory grows by a key a question. Replies that could not be read are passed over, and so are
-    damaged lines, and further verdicts on the same question.
+    Memory grows by one key per question. Replies that could not be read, damaged lines and further
+    verdicts on the same question are skipped.
 
     Args:
-        path: of the file.
+        path: path of the file.
         prompts: wordings that are not packaged.
 
     Yields:
-        An item a question, in the order of the replies.
+        One item per question, in the order of the replies.
 
     Raises:
-        InputError: no store, a prompt that is neither packaged nor in `prompts`, or a message that
-            is not made from it; names the line.
+        InputError: the file is not a store, a prompt is neither packaged nor in `prompts`, or a
+            message does not follow its prompt; names the line.
     """
     wordings = Wordings(prompts)
     seen: set[str] = set()
@@ -133,10 +135,10 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
 
 
 class Wordings:
-    """The wordings by which stored messages are read back."""
+    """The wordings that are used to read texts from stored messages."""
 
     def __init__(self, prompts: Iterable[Prompt] = ()) -> None:
-        """Take wordings that are not packaged; packaged ones are looked up by their id."""
+        """Add wordings that are not packaged; packaged ones are looked up by their id."""
         self._by_id = {_own(prompt.id): prompt for prompt in prompts}
         self._looked_up: dict[str, Prompt | None] = {}
 
@@ -144,10 +146,10 @@ class Wordings:
         """Return the texts that a stored record asks about.
 
         Args:
-            record: of a store; see `gecjury.judges.asking.store.stored_lines`.
+            record: a record of a store; see `gecjury.judges.asking.store.stored_lines`.
 
         Raises:
-            ValueError: its prompt is unknown, or its message is not made from it.
+            ValueError: its prompt is unknown, or its message does not follow the prompt.
         """
         check_question(record)
         parts = record["parts"]
@@ -158,7 +160,7 @@ class Wordings:
         if wording is None:
             raise ValueError(
                 f"the wording {name} is not one of gecjury's, so the texts in its questions cannot "
-                "be told apart"
+                "be identified"
             )
         values = wording.unrender(question_of(parts["messages"]))
         protocol = protocol_of(wording)
@@ -187,7 +189,7 @@ class Wordings:
 
 
 def _own(prompt_id: str) -> str:
-    """Return name, version and digest of a prompt without what was added to it."""
+    """Return name, version and digest of a prompt, without the parts that were added to it."""
     return prompt_id.partition("+")[0]
 
 
@@ -195,27 +197,27 @@ def check_question(record: Mapping[str, Any]) -> None:
     """Refuse a stored record whose parts are not those of a question.
 
     Raises:
-        ValueError: its checksum and key are right, but something else wrote it.
+        ValueError: the record is of another kind, although its checksum and key are right.
     """
     parts = record["parts"]
     messages, repeat = parts.get("messages"), parts.get("repeat")
     if not (
         isinstance(messages, list)
-        and all(isinstance(one, dict) and isinstance(one.get("content"), str) for one in messages)
-        and any(one.get("role") == "user" for one in messages)
+        and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in messages)
+        and any(message.get("role") == "user" for message in messages)
         and isinstance(parts.get("sampling"), dict)
         and isinstance(repeat, int)
     ):
-        raise ValueError("no question of a judge; expected messages, sampling and repeat")
+        raise ValueError("not a question of a judge; expected messages, sampling and repeat")
 
 
 def question_of(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the last message of the user; earlier turns are examples."""
-    return next(str(one["content"]) for one in reversed(messages) if one.get("role") == "user")
+    return next(str(m["content"]) for m in reversed(messages) if m.get("role") == "user")
 
 
 def protocol_of(wording: Prompt) -> Protocol | None:
-    """Return the protocol that a prompt's places belong to; None for none of ours."""
+    """Return the protocol to which a prompt's places belong; None if they belong to none."""
     for protocol, places in _PLACES.items():
         if wording.placeholders.issuperset(places):
             return protocol
@@ -223,9 +225,9 @@ def protocol_of(wording: Prompt) -> Protocol | None:
 
 
 def unmarked(text: str) -> str:
-    """Return a correction without the marks of its edits: of `a [b→c] d`, `a c d`.
+    """Return a correction without the marks of its edits: `a c d` for `a [b→c] d`.
 
-    An edit of words that hold a bracket beside letters, such as `[sic`, stays as it is marked.
+    An edit of words that contain a bracket next to letters, such as `[sic`, keeps its marks.
     """
     plain = _MARK.sub(lambda mark: mark[2], text)
     # A deletion leaves the blanks on both sides of it.
@@ -233,16 +235,16 @@ def unmarked(text: str) -> str:
 
 
 def verdict_of(record: Mapping[str, Any], judged: Judged) -> Verdict:
-    """Return what a stored reply was read as; old stores keep the reply alone, which is read."""
+    """Return the verdict on a stored reply; old stores have only the reply, which is then read."""
     count = len(judged.shown)
     kept = verdict_from_json(record.get("read"), count)
     if kept is not None:
         return kept
     form = _form(judged.protocol, count)
     expected = "logprobs" in record["parts"]["sampling"]
-    # The reader needs the reply alone: what was asked stands in `judged`.
-    unasked = Request(backend="", model="", base_url="", messages=(), schema=None, sampling={})
-    question = Question(unasked, form.read_expected if expected else form.read_plain)
+    # The reader needs only the reply: `judged` says what was asked.
+    empty = Request(backend="", model="", base_url="", messages=(), schema=None, sampling={})
+    question = Question(empty, form.read_expected if expected else form.read_plain)
     try:
         return read_reply(question, Reply.from_json(record["reply"]))
     except OptionError:

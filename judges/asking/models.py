@@ -27,7 +27,7 @@ _OLD_DAYS = 120
 _SOON_DAYS = 90
 
 Reasoning = Literal["never", "optional", "always"]
-"""How a model spends hidden tokens before it answers; `optional` can be turned off."""
+"""When a model spends hidden tokens before it answers; `optional` can be turned off."""
 
 ROOM: Mapping[Effort, int] = {
     "auto": 4096,
@@ -40,7 +40,7 @@ ROOM: Mapping[Effort, int] = {
 """Tokens that an answer may spend on reasoning, by effort."""
 THINKING_ROOM = 8192
 """Room for a model that thinks because its chat template says so (`thinking=true`)."""
-# Of its room an effort takes a sixteenth at least, as dry runs assume; a default may be no effort.
+# Dry runs assume that an effort uses at least a sixteenth of its room; a default may use none.
 _LEAST_SHARE = 16
 
 
@@ -56,8 +56,8 @@ class Price:
     Attributes:
         input: of a token read.
         output: of a token written, thoughts included.
-        cached: of a token read that the server had read before; None where it is not known, and
-            such a token counts like any other.
+        cached: of a token read that the server had read before; None if it is not known, and such
+            a token costs as much as any other.
     """
 
     input: float
@@ -65,7 +65,7 @@ class Price:
     cached: float | None = None
 
     def cost(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0) -> float:
-        """Return the cost of some tokens; the cached ones are some of those read."""
+        """Return the cost of some tokens; those read include the cached ones."""
         cost = self.input * input_tokens + self.output * output_tokens
         if self.cached is None or not cached_tokens:
             return cost
@@ -76,7 +76,7 @@ class Price:
 
 
 FREE = Price(0.0, 0.0)
-"""The price of a model on one's own machine."""
+"""The price of a model that runs on the user's own machine."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class KnownModel:
     ends: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no price or no date.
+        """Refuse values that are not prices or dates.
 
         Raises:
             ValueError: names the value.
@@ -128,14 +128,14 @@ class KnownModel:
 
 @dataclass(frozen=True)
 class ModelTable:
-    """Known models by name, as the file has them.
+    """Known models by name, as in the file.
 
     Attributes:
-        date: when the prices and shut-down dates were taken down.
+        date: when the prices and shut-down dates were recorded.
         currency: e.g. `USD`.
         models: by name.
-        families: properties of models by how their names begin.
-        batch_factor: what a batch costs, as a share of the price.
+        families: properties of models by the beginning of their names.
+        batch_factor: cost of a batch as a share of the price.
         path: the file.
         fixed: the price that the user gave for every model, if any.
     """
@@ -149,14 +149,14 @@ class ModelTable:
     fixed: Price | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is shown or multiplied and is neither text nor number.
+        """Refuse a date or currency that cannot be shown, and an invalid batch factor.
 
         Raises:
             ValueError: names the value.
         """
         for word in (self.date, self.currency):
             if len(word) > 60 or not word.isprintable():
-                raise ValueError(f"{word[:60]!r} is no date or currency")
+                raise ValueError(f"{word[:60]!r} is not a date or currency")
         _check_prices(self.batch_factor)
 
     def _listed(self, model: str) -> KnownModel | None:
@@ -165,7 +165,7 @@ class ModelTable:
     def price(self, model: str, *, batch: bool = False) -> Price | None:
         """Return the price of a model or of a dated snapshot; None where it is unknown.
 
-        A price that the user gave is taken as it is, for batches as well.
+        A price that the user gave is used unchanged, for batches as well.
         """
         if self.fixed is not None:
             return self.fixed
@@ -209,11 +209,11 @@ class ModelTable:
             models: names of models that OpenAI serves.
         """
         notes = []
-        # A user's table may call its date as it likes.
+        # A user's table may write its date in any form.
         with suppress(ValueError):
             if (age := (today() - datetime.date.fromisoformat(self.date)).days) > _OLD_DAYS:
                 notes.append(
-                    f"prices and shut-down dates of models are of {self.date}, {age} days ago: "
+                    f"prices and shut-down dates of models are from {self.date}, {age} days ago: "
                     "check them, or name a newer table with --prices FILE"
                 )
         for model in models:
@@ -227,13 +227,13 @@ class ModelTable:
 
 
 def _tuned_from(model: str) -> str:
-    """Return the model that a fine-tuned one (ft:gpt-4o-2024-08-06:me::x) was made of."""
+    """Return the base model of a fine-tuned one (ft:gpt-4o-2024-08-06:me::x)."""
     return model.split(":")[1] if model.startswith("ft:") else model
 
 
 def _check_prices(*prices: float) -> None:
     for price in prices:
-        # More than any price, so that no sum of costs is infinite.
+        # The limit is above any price, but no sum of costs becomes infinite.
         if not 0 <= price <= 1e15:
             raise ValueError(f"{price} is not a price")
 
@@ -244,7 +244,7 @@ def _packaged() -> ModelTable:
 
 
 def model_table(runtime: Runtime) -> ModelTable:
-    """Return the table of a run: the package's or the user's, with the price that was given.
+    """Return the price table of a run: the package's or the user's, with a price from the user.
 
     Raises:
         InputError: the user's file is not such a table.
@@ -261,7 +261,7 @@ def read_models(path: str | Path | None = None) -> ModelTable:
 
     Args:
         path: a file such as the package's `models.json`, which is read by default. Prices in the
-            file are for a million tokens. A model needs `input` and `output` alone.
+            file are for a million tokens. A model needs only `input` and `output`.
 
     Raises:
         InputError: the file is not such a table; says what is wrong.
@@ -279,7 +279,7 @@ def read_models(path: str | Path | None = None) -> ModelTable:
         raise InputError(
             f"{path}: not a price table ({visible(str(error)[:200])}); expected {expected}"
         ) from None
-    # Neither is the file's to say.
+    # The file must not set either of these.
     return replace(table, path=str(path), fixed=None)
 
 
@@ -289,12 +289,12 @@ class Capabilities:
 
     Attributes:
         schema: obeys a JSON schema.
-        sampling: takes temperature and seed.
+        sampling: accepts temperature and seed.
         logprobs: returns the alternatives of its tokens.
         cap: name of the token cap in a request.
         reasons: spends hidden tokens before it answers.
-        effort: value of `reasoning_effort` to send; empty where none has to be sent.
-        template_options: the server takes options of the chat template (thinking on or off).
+        effort: value of `reasoning_effort` to send; empty if none has to be sent.
+        template_options: the server accepts options of the chat template (thinking on or off).
     """
 
     schema: bool = True
@@ -312,22 +312,22 @@ def is_official(model: Model) -> bool:
 
 
 def capabilities(model: Model) -> Capabilities:
-    """Return what is known of a model.
+    """Return what is known about a model.
 
-    OpenAI's models are those of the model table; one that the table does not know is taken for a
-    newer one, which reasons unless it is told not to (`model.effort`). Probabilities of tokens
-    (`model.logprobs`) come without reasoning alone, so that it is turned off where they are asked
-    for and nobody asked for an effort.
+    OpenAI's models are listed in the model table. A model that the table lacks is assumed to be a
+    newer one, which reasons unless `model.effort` turns that off. Token probabilities
+    (`model.logprobs`) are available only without reasoning, so reasoning is turned off if they are
+    requested and no effort is.
 
-    Of a server that is not OpenAI's own it is assumed that it obeys schemas and reads `max_tokens`,
-    the only limit that older servers know. What a server refuses after all, the client leaves out
-    and records; an effort that somebody asked for is not left out.
+    A server other than OpenAI's is assumed to obey schemas and to accept `max_tokens`, the only
+    limit that older servers know. If it refuses a setting nevertheless, the client leaves the
+    setting out and records that; an effort that the user requested is not left out.
     """
     asked = model.effort != "auto"
     effort = model.effort if asked else ""
     family = read_models().traits_of(model.name.rpartition("/")[2])
     if not is_official(model):
-        # A hosted model reasons behind another address as well, and needs room for it.
+        # A hosted model also reasons when it is behind another address, and needs room for it.
         hidden = model.backend == "openai" and family is not None and family.reasoning != "never"
         reasons = effort != "none" if asked else hidden
         return Capabilities(cap="max_tokens", reasons=reasons, effort=effort, template_options=True)
@@ -343,28 +343,28 @@ def capabilities(model: Model) -> Capabilities:
 
 
 def effort_fault(model: Model) -> str:
-    """Return why a model cannot be asked with its effort; empty where nothing is known of it."""
+    """Return why a model cannot be asked with its effort; empty if no reason is known."""
     if model.effort == "auto" or not is_official(model):
         return ""
     traits = read_models().traits_of(model.name)
     if traits is None or traits.reasoning == "optional":
         return ""
     if traits.reasoning == "always" and model.effort == "none":
-        return f"{model.name} always reasons; take effort=low, or a model that can do without"
+        return f"{model.name} always reasons; use effort=low, or a model that can answer without"
     if traits.reasoning == "never" and model.effort != "none":
-        return f"{model.name} never reasons; leave effort out, or take a model that reasons"
+        return f"{model.name} never reasons; leave effort out, or use a model that reasons"
     return ""
 
 
 def reasoning_range(model: Model, *, thinking: bool) -> tuple[int, int]:
     """Return the fewest and the most tokens that an answer is assumed to spend on reasoning.
 
-    The most is the room that the token cap has for it. Of the efforts that are asked for, the
-    fewest is a sixteenth of that; a model's own default may be not to reason.
+    The most is the room for reasoning in the token cap. If an effort or thinking is requested, the
+    fewest is a sixteenth of its room; a model's own default may be not to reason.
 
     Args:
         model: the model, with its effort.
-        thinking: whether its chat template is told to let it think.
+        thinking: whether its chat template turns thinking on.
     """
     if model.effort == "auto":
         hidden = ROOM["auto"] if capabilities(model).reasons else 0

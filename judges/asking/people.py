@@ -25,10 +25,10 @@ class Human:
 
     Attributes:
         won: comparisons with the other corrections in which people preferred it.
-        decided: comparisons that they decided; ties are none.
-        rating: their mean rating; None without any.
-        valid: of a judged edit, how many annotators called it valid.
-        annotators: how many judged that edit.
+        decided: comparisons that they decided; ties do not count.
+        rating: their mean rating; None if there is none.
+        valid: how many annotators called a judged edit valid.
+        annotators: how many annotators judged that edit.
     """
 
     won: int = 0
@@ -40,16 +40,16 @@ class Human:
 
 @lru_cache(maxsize=20_000)  # orders and repetitions show the same texts again
 def text_key(text: str) -> int:
-    """Return a number that tells texts apart, whatever blanks a prompt or a tokeniser put in."""
+    """Return a number that identifies a text, ignoring blanks that a prompt or tokenizer added."""
     plain = "".join(one_line(mark_safe(text)).split())
     digest = hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
 
 
 def edit_key(edit: str) -> int:
-    """Return the number of an edit, written `[old→new]`; 0 where there is none."""
+    """Return the number of an edit, written `[old→new]`; 0 if there is none."""
     old, arrow, new = edit.partition(ARROW)
-    # Its own arrow is the first one: those of the words are written `->`.
+    # The edit's own arrow is the first one: arrows in the words are written `->`.
     return text_key(f"{old}\0{new}") if arrow else 0
 
 
@@ -57,7 +57,7 @@ class People:
     """The human judgments of a benchmark."""
 
     def __init__(self, benchmark: Benchmark) -> None:
-        """Take a benchmark, with as many systems as it has."""
+        """Look up judgments in a benchmark, which should have all its systems."""
         self._benchmark = benchmark
         self._wins: dict[tuple[int, View], Wins] = {}
 
@@ -85,9 +85,10 @@ class People:
         """Verdicts on edits, by source, correction and edit."""
         verdicts: dict[tuple[int, int, int], Counter[bool]] = defaultdict(Counter)
         if self._benchmark.has_verdicts:
-            for one in self._benchmark.verdicts()[0]:
-                edit = edit_key(f"[{mark_safe(one.old)}{ARROW}{mark_safe(one.new)}]")
-                verdicts[text_key(one.sentence), text_key(one.correction), edit][one.valid] += 1
+            for verdict in self._benchmark.verdicts()[0]:
+                edit = edit_key(f"[{mark_safe(verdict.old)}{ARROW}{mark_safe(verdict.new)}]")
+                key = text_key(verdict.sentence), text_key(verdict.correction), edit
+                verdicts[key][verdict.valid] += 1
         return verdicts
 
     def knows(self, source: int) -> bool:
@@ -99,8 +100,8 @@ class People:
 
         Args:
             source: its key.
-            shows_edits: the corrections were shown by their edits; a benchmark with rankings of
-                edits and of sentences gives those of the same view.
+            shows_edits: whether the corrections were shown by their edits. If a benchmark has
+                rankings of both edits and sentences, those of the same view are used.
         """
         views = tuple(self._benchmark.rankings)
         wanted: View = "edit" if shows_edits else "sentence"
@@ -139,5 +140,5 @@ class People:
         return self._edits.get((source, text, edit), Counter())
 
     def rating(self, source: int, text: int) -> float | None:
-        """Return the mean rating of a correction; None without any."""
+        """Return the mean rating of a correction; None if there is none."""
         return self._ratings.get((source, text))

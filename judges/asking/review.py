@@ -1,7 +1,7 @@
-"""Stored replies to look through: filtered, sorted, searched, with people's verdicts beside them.
+"""Stored replies for browsing: filtered, sorted and searched, next to people's verdicts.
 
-Files are read once, line by line. A reply leaves some numbers and its packed texts in memory; all
-else is read from its place in the file when it is shown.
+Files are read once, line by line. Only some numbers and the compressed texts of each reply stay in
+memory; the rest is read from the file when the reply is shown.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from gecjury.judges.replies.reply import Failure, read_reason
 from gecjury.prompts import Prompt
 
 Sort = Literal["line", "people", "flips", "low", "high"]
-"""Orders of replies: of the files, most pairs against people or flipped first, by mean score."""
+"""Orders of replies: by line, by pairs against people, by flipped pairs, or by mean score."""
 
-_WHOLE = 2_000_000  # characters of a reason; the page shows a part, and the rest if asked for
-_CHUNK = 256  # replies whose texts are packed together
+_WHOLE = 2_000_000  # characters of a reason; the page shows a part, and the rest on request
+_CHUNK = 256  # replies whose texts are compressed together
 _FIELDS = "\0"
 _ROWS = "\n"
 
 
 @dataclass(slots=True)
 class _Row:
-    """The numbers of one reply; texts are hashes of theirs."""
+    """The numbers of one reply, with hashes instead of its texts."""
 
     file: int
     line: int
@@ -72,29 +72,29 @@ class _Row:
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewedReply:
-    """One stored reply, with everything that is shown of it.
+    """One stored reply, with everything that is shown about it.
 
     Attributes:
         number: of the reply in the review, from 0.
         file: name of its file.
         line: its line there, from 1.
         identity: backend, model, server and prompt.
-        judged: the texts that were judged; None where they cannot be told apart.
-        problem: why they cannot; empty otherwise.
+        judged: the texts that were judged; None if they cannot be identified.
+        problem: why they cannot be identified; empty otherwise.
         question: the message that was sent.
         answer: the reply as it is.
-        reason: of the reply; empty without one.
-        scores: one a correction; empty where the reply could not be read.
+        reason: the reason in the reply; empty without one.
+        scores: one per correction; empty if the reply could not be read.
         failure: why it could not be read: kind and detail; empty otherwise.
-        people: one a correction; empty without a benchmark, or where it does not have the source.
+        people: one per correction; empty without a benchmark, or if it does not have the source.
         decided: pairs of corrections that people decided.
         against: how many of them the scores contradict.
-        flips: pairs of corrections whose preference was the opposite in another order.
+        flips: pairs of corrections whose preference was reversed in another order.
         others: numbers of the replies about the same corrections in another order.
-        again: number of the reply to the same question that was asked again; -1 for none.
+        again: number of the next reply to the same question, if it was asked again; -1 otherwise.
         repeat: number of the repetition, from 0.
-        sampling: settings of sampling, those of a retry included.
-        tokens: read and written.
+        sampling: settings of sampling, including those of a retry.
+        tokens: tokens read and written.
         finish: why the model stopped.
     """
 
@@ -122,14 +122,14 @@ class ReviewedReply:
 
 
 class Review:
-    """The replies of some files, and what people said of the same corrections.
+    """The replies in some files, and people's verdicts on the same corrections.
 
     Attributes:
         stores: identities, in the order of the files.
-        share: how much of the files is read, 0 to 1.
-        done: whether all of them are, so that flips and disagreements are complete.
+        share: share of the files that has been read, 0 to 1.
+        done: whether all files have been read, so that flips and disagreements are complete.
         damaged: lines that cannot be read, as `FILE, line N`.
-        unread: replies whose texts cannot be told apart.
+        unread: number of replies whose texts cannot be identified.
         problem: why reading ended early; empty otherwise.
     """
 
@@ -139,11 +139,11 @@ class Review:
         people: People | None = None,
         prompts: Iterable[Prompt] = (),
     ) -> None:
-        """Name the files; `read` reads them.
+        """Set the files, which `read` reads.
 
         Args:
-            paths: of stores, see `find_stores`.
-            people: their verdicts.
+            paths: paths of stores, see `find_stores`.
+            people: people's verdicts.
             prompts: wordings that are not packaged.
         """
         self._paths = list(paths)
@@ -169,7 +169,7 @@ class Review:
 
     @property
     def summary(self) -> str:
-        """How many replies were read, and what of the files could not be."""
+        """How many replies were read, and what could not be read."""
         parts = [f"{len(self):,} {'reply' if len(self) == 1 else 'replies'} read"]
         if unread := sum(self.failures().values()):
             parts.append(f"{unread:,} without a verdict")
@@ -180,7 +180,7 @@ class Review:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let `read`, at work in another thread, wait: a page is answered before more is read."""
+        """Pause `read`, which runs in another thread, so that a page is served first."""
         self._may_read.clear()
         try:
             yield
@@ -188,7 +188,7 @@ class Review:
             self._may_read.set()
 
     def read(self) -> None:
-        """Read all files; what ends this early stands in `problem`."""
+        """Read all files; `problem` says what ended this early, if anything did."""
         try:
             sizes = [path.stat().st_size for path in self._paths]
             for file, path in enumerate(self._paths):
@@ -204,7 +204,7 @@ class Review:
             self.share, self.done = 1.0, True
 
     def _take(self, file: int, line: StoredLine | Damage) -> None:
-        """Note a line: of a damaged one its number, of a sound one its store or its reply."""
+        """Record a line: the number of a damaged line, or the store or reply of a sound one."""
         if isinstance(line, Damage):
             self.damaged.append(f"{self._paths[file].name}, line {line.line}")
         elif line.record is None:
@@ -222,7 +222,7 @@ class Review:
             self._last[key] = last
 
     def _add(self, file: int, line: StoredLine, record: Mapping[str, Any]) -> None:
-        """Note the numbers of a reply, and pack its texts."""
+        """Record the numbers of a reply, and compress its texts."""
         check_question(record)
         row = _Row(file, line.line, line.start, line.end, len(self.stores) - 1)
         row.repeat = int(record["parts"]["repeat"])
@@ -230,7 +230,7 @@ class Review:
         try:
             judged = self._wordings.judged(record)
         except ValueError:
-            # A prompt of one's own: the message itself can be searched and shown.
+            # The wording is the user's own: only the whole message can be searched and shown.
             self.unread += 1
             texts.append(question_of(record["parts"]["messages"]))
             kept = record.get("read")
@@ -266,8 +266,8 @@ class Review:
                 # Corrections judged one by one are compared with the others of their source.
                 alone[row.store, row.source, row.context, row.repeat][row.texts[0]] = row.scores[0]
         for numbers in orders.values():
-            for one in numbers:
-                self._flips(one, numbers)
+            for number in numbers:
+                self._flips(number, numbers)
         for row in self._rows:
             row.decided, row.against = self._contradictions(row, alone)
 
@@ -309,17 +309,17 @@ class Review:
         row.flips = len(flipped)
 
     def at(self, file: str, line: int) -> int:
-        """Return the number of the reply in a line of a file; empty for the first file.
+        """Return the number of the reply in a line of a file; an empty name is the first file.
 
         Raises:
-            InputError: there is none.
+            InputError: the line has no reply.
         """
         names = [path.name for path in self._paths]
         place = names.index(file) if file in names else 0
         number = bisect_left(self._rows, (place, line), key=lambda row: (row.file, row.line))
         row = self._rows[number] if number < len(self._rows) else None
         if row is None or (row.file, row.line) != (place, line):
-            raise InputError(f"{names[place]}, line {line}: no reply stands there")
+            raise InputError(f"{names[place]}, line {line}: there is no reply on this line")
         return number
 
     def failures(self) -> dict[str, int]:
@@ -334,19 +334,19 @@ class Review:
     def select(
         self, show: str = "", position: int = 0, search: str = "", sort: Sort = "line"
     ) -> list[int]:
-        """Return the numbers of the replies that filters leave, in an order.
+        """Return the numbers of the replies that pass the filters, sorted.
 
         Args:
             show: `people` (scores contradict a preference of people), `flips`, `failed`, or a kind
                 of failure; empty for all.
-            position: the only highest score stands there, from 1; 0 for any.
-            search: a text that the reply, the source, its context or a correction holds; letter
-                case and blanks do not matter.
-            sort: the order; equal ones stay in the order of the files.
+            position: position of the only highest score, from 1; 0 for any.
+            search: a text in the reply, the source, its context or a correction; letter case and
+                blanks do not matter.
+            sort: the order; ties stay in the order of the files.
         """
-        asked = (show, position, search, sort, len(self._rows), self.done)
-        # One page after the other is made of the same selection.
-        if self._chosen is not None and self._chosen[0] == asked:
+        selection = (show, position, search, sort, len(self._rows), self.done)
+        # Successive pages are built from the same selection.
+        if self._chosen is not None and self._chosen[0] == selection:
             return self._chosen[1]
         rows = self._rows
         numbers: Iterable[int] = range(len(rows)) if not search else self._holding(search)
@@ -369,11 +369,11 @@ class Review:
             sign = 1 if sort == "low" else -1
             # Replies without scores come last.
             chosen.sort(key=lambda n: (not rows[n].scores, sign * _mean(rows[n].scores)))
-        self._chosen = asked, chosen
+        self._chosen = selection, chosen
         return chosen
 
     def _holding(self, search: str) -> list[int]:
-        """Return the numbers of the replies whose texts hold a text."""
+        """Return the numbers of the replies whose texts contain a text."""
         sought = " ".join(search.lower().split())
         numbers: list[int] = []
         chunks = [*self._packed, None]
@@ -437,7 +437,7 @@ class Review:
         )
 
     def _verdicts_on(self, row: _Row) -> tuple[Human, ...]:
-        """Return people's verdicts on the corrections of a reply; none for a foreign source."""
+        """Return people's verdicts on a reply's corrections; none if they lack its source."""
         people = self._people
         if people is None or not people.knows(row.source):
             return ()

@@ -1,10 +1,11 @@
-"""Where replies are kept: JSON lines, appended and synced before anything is done with them.
+"""Stores of replies: JSON lines, appended and synced before the replies are used.
 
-A store belongs to one backend, model, base url and prompt, which its first line names; another
-run's replies can so never be mixed in. Every further line is one reply with the open parts of its
-key and what it was read as. The file is locked while a run writes it. A line that a crash cut off
-at the end is cut away and asked again. A line elsewhere that cannot be read is set aside: it is
-kept in a file of its own beside the store, blanks take its place, and its question is asked again.
+A store belongs to one backend, model, base url and prompt, which its first line names, so that
+replies of other runs are never mixed in. Every further line is one reply with the readable parts of
+its key and the verdict that was read from it. The file is locked while a run writes it. A line at
+the end that a crash left incomplete is cut off, and its question is asked again. A line elsewhere
+that cannot be read is set aside: it is moved to a separate file next to the store, blanks replace
+it, and its question is asked again.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from gecjury.textfiles import file_name, parse_json, read_bytes
 
 STORE_FORMAT = "gecjury-judgments/1"
 ASIDE = ".set-aside"
-"""Ending of the file with a store's lines that could not be read."""
-# Control characters, and halves of characters, which no text has.
+"""Suffix of the file with a store's lines that could not be read."""
+# Control characters and lone surrogates, which a text never contains.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -45,23 +46,23 @@ class Identity:
 
     @classmethod
     def of(cls, request: Request) -> Identity:
-        """The identity of a request's store."""
+        """Return the identity of a request's store."""
         return cls(request.backend, request.model, request.base_url, request.prompt)
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """The identity as it stands in the first line of the file."""
+        """The identity as written in the first line of the file."""
         return asdict(self)
 
 
 def store_path(folder: Path, identity: Identity) -> Path:
-    """The file of a store: prompt and model for people, a hash for uniqueness."""
+    """Return the file of a store: prompt and model for people, a hash for uniqueness."""
     prompt = identity.prompt.partition(":")[0]
     return folder / file_name(prompt, identity.model, key_of(identity.parts)[:12], ending=".jsonl")
 
 
 def is_store(path: Path) -> bool:
-    """Return True if a file begins as a store of replies does."""
+    """Return True if a file begins like a store of replies."""
     if not path.is_file():
         return False
     head = _line({"format": STORE_FORMAT})[: len(STORE_FORMAT) + 10]
@@ -72,8 +73,8 @@ def is_store(path: Path) -> bool:
 def content_key(record: Mapping[str, Any]) -> str:
     """Return the key of a record's question.
 
-    Earlier versions kept the number of the permutation (`order`) among the key parts, although the
-    prompt says all of it: the same prompt under another number is the same question.
+    Earlier versions included the number of the permutation (`order`) in the key parts, although the
+    prompt determines it: the same prompt with another number is the same question.
     """
     parts: Mapping[str, Any] = record["parts"]
     if "order" not in parts:
@@ -83,7 +84,7 @@ def content_key(record: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Damage:
-    """A line that cannot be read, with sound ones behind it.
+    """A line that cannot be read.
 
     Attributes:
         line: its number, from 1.
@@ -106,7 +107,7 @@ class StoredLine:
         line: its number, from 1.
         start: its first byte.
         end: where the next line begins.
-        identity: of its store.
+        identity: identity of its store.
         record: a reply with the parts of its key; None for the head of a store.
     """
 
@@ -123,9 +124,9 @@ class StoredLines:
 
     Attributes:
         stores: each store's identity and records.
-        sound: bytes from the start to the end of the last sound line; what follows is a tail that
-            a crash left.
-        damaged: lines before that which cannot be read.
+        sound: bytes from the start to the end of the last sound line; the rest is a tail that a
+            crash left.
+        damaged: lines before that tail that cannot be read.
     """
 
     stores: list[tuple[Identity, list[dict[str, Any]]]]
@@ -144,24 +145,24 @@ class StoredLines:
 
 
 def read_store(path: Path) -> StoredLines:
-    """Read a store without changing it, and say which of its lines cannot be read.
+    """Read a store without changing it, and find the lines that cannot be read.
 
     Raises:
-        InputError: not a store, or several; names the line.
+        InputError: the file is not a store, or contains several; names the line.
     """
     lines = read_stores(path)
     if len(lines.stores) > 1:
         raise InputError(
-            f"{path}: holds several stores; bring them in with `gecjury judgments import`"
+            f"{path}: contains several stores; import them with `gecjury judgments import`"
         )
     return lines
 
 
 def read_stores(path: Path) -> StoredLines:
-    """Read a file of stores, whose lines may be damaged anywhere but before the first head.
+    """Read a file of stores, whose lines may be damaged anywhere except before the first head.
 
     Raises:
-        InputError: it holds no store; names the line.
+        InputError: it contains no store; names the line.
     """
     stores: list[tuple[Identity, list[dict[str, Any]]]] = []
     lines = StoredLines(stores, 0, [])
@@ -174,7 +175,7 @@ def read_stores(path: Path) -> StoredLines:
             stores.append((line.identity, []))
         else:
             stores[-1][1].append(line.record)
-        # What is bad is no tail once a sound line stands behind it.
+        # Damaged lines are not part of the tail if a sound line follows them.
         lines.sound = line.end
         lines.damaged += bad
         bad = []
@@ -182,32 +183,31 @@ def read_stores(path: Path) -> StoredLines:
 
 
 def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
-    """Read a file of stores line by line, in the memory of one line.
+    """Read a file of stores line by line, with one line in memory at a time.
 
     Args:
-        path: the file; what is no plain file (gzip, a pipe) is read whole first.
+        path: the file; one that is not a plain file (gzip, a pipe) is read whole first.
 
     Yields:
-        Heads and records, and what cannot be read. Blank lines, which stand where a line was set
-        aside, are passed over. A damaged line that no sound one follows may be the tail that a
-        crash left.
+        Heads, records and damaged lines. Blank lines, which replace lines that were set aside, are
+        skipped. A damaged line that no sound line follows may be the tail that a crash left.
 
     Raises:
-        InputError: it holds no store, or one is not sound; names the line.
+        InputError: the file contains no store, or a store is not sound; names the line.
     """
     identity: Identity | None = None
     first_bad = start = 0
     for number, line in enumerate(_lines(path), 1):
         end = start + len(line)
-        # A line without its end is a tail, whatever it holds.
+        # A line without a line break is a tail, whatever its content.
         record = _record(line[:-1]) if line.endswith(b"\n") else None
         reason = "damaged (its checksum is wrong)"
         if record is not None and (identity is None or "format" in record):
             identity = _identity(path, number, record)
             if first_bad:
                 raise InputError(
-                    f"{path}, line {first_bad}: damaged before the head of the store, so it is "
-                    "left as it is; restore the file, or move it away to ask everything anew"
+                    f"{path}, line {first_bad}: damaged before the head of the store, so the file "
+                    "is not changed; restore it, or move it away to ask everything again"
                 )
             yield StoredLine(number, start, end, identity, None)
         elif record is not None and identity is not None:
@@ -224,7 +224,7 @@ def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file with their ends."""
+    """Yield the lines of a file with their line breaks."""
     if is_plain(path):
         with path.open("rb") as file:
             yield from file
@@ -236,13 +236,13 @@ def record_at(path: Path, line: int, start: int, end: int) -> dict[str, Any]:
     """Return the record of a line that `stored_lines` has read.
 
     Args:
-        path: the file, a plain one; see `is_plain`.
+        path: a plain file; see `is_plain`.
         line: number of the line.
         start: its first byte.
         end: where the next line begins.
 
     Raises:
-        InputError: the file is gone, or the line is another one now.
+        InputError: the file is gone, or the line has changed.
     """
     try:
         with path.open("rb") as file:
@@ -251,12 +251,12 @@ def record_at(path: Path, line: int, start: int, end: int) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if record is None or "reply" not in record:
-        raise InputError(f"{path}, line {line}: has been changed since it was read; start anew")
+        raise InputError(f"{path}, line {line}: has been changed since it was read; start again")
     return record
 
 
 def is_plain(path: Path) -> bool:
-    """Return whether a file can be read from any byte on: not packed, no pipe, and readable."""
+    """Return whether a file can be read from any byte on: readable, no pipe, not compressed."""
     try:
         if not path.is_file():
             return False
@@ -267,11 +267,11 @@ def is_plain(path: Path) -> bool:
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """One line's record; None unless it is whole and unchanged."""
+    """Return a line's record; None unless it is complete and unchanged."""
     if not line.strip():
         return None
     try:
-        # Halves of surrogate pairs pass: stores of old have them where a model wrote them.
+        # Lone surrogates are allowed: old stores contain them if a model wrote them.
         record = parse_json(line.decode(), "the line", "a reply", halves=True)
     except ValueError:
         return None
@@ -284,15 +284,15 @@ def _identity(path: Path, number: int, record: Mapping[str, Any]) -> Identity:
     """Return the identity in the head of a store.
 
     Raises:
-        InputError: it is no head; names file, line and value.
+        InputError: it is not a head; names file, line and value.
     """
     where = f"{path}, line {number}: not the head of a store of judgments ({STORE_FORMAT})"
     version = record.get("format")
     if version != STORE_FORMAT:
         if isinstance(version, str) and version.startswith(STORE_FORMAT.partition("/")[0]):
             where = (
-                f"{path}, line {number}: a store of the version {_shown(version)}; expected "
-                f"{STORE_FORMAT}, so take the gecjury that wrote it, or a later one"
+                f"{path}, line {number}: a store of version {_shown(version)}; expected "
+                f"{STORE_FORMAT}, so use the version of gecjury that wrote it, or a later one"
             )
         raise InputError(where)
     try:
@@ -302,7 +302,7 @@ def _identity(path: Path, number: int, record: Mapping[str, Any]) -> Identity:
     for name, value in identity.parts.items():
         if _CONTROLS.search(value):
             raise InputError(
-                f"{where}: {name} is {_shown(value)}; expected a text of one line without control "
+                f"{where}: {name} is {_shown(value)}; expected one line of text without control "
                 "characters"
             )
     return identity
@@ -314,10 +314,10 @@ def _shown(value: object) -> str:
 
 
 def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> str:
-    """Return what makes a record no judgment; empty for a sound one.
+    """Return why a record is not a judgment; empty for a sound one.
 
     Raises:
-        InputError: it is a judgment of another store.
+        InputError: it is a judgment for another store.
     """
     try:
         parts = record["parts"]
@@ -328,8 +328,8 @@ def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any
         return f"not a judgment ({_shown(error)})"
     if mine != identity.parts or not sound:
         raise InputError(
-            f"{path}, line {number}: a judgment of another model or prompt stands in this store; "
-            "stores are never mixed: take the line out or move the file away"
+            f"{path}, line {number}: a judgment of another model or prompt; stores are never "
+            "mixed: remove the line or move the file away"
         )
     return ""
 
@@ -351,11 +351,11 @@ def _head(identity: Identity) -> bytes:
 
 
 class Replies:
-    """The replies to a model's questions in memory, and what each was read as.
+    """The replies to a model's questions in memory, with the verdict read from each.
 
     Attributes:
-        file: the name of the store; empty where replies are kept in none.
-        cut: bytes of a damaged tail that were cut away on opening.
+        file: the name of the store; empty if replies are not stored.
+        cut: bytes of a damaged tail that were cut off on opening.
         aside: lines that could not be read and were set aside on opening.
     """
 
@@ -364,7 +364,7 @@ class Replies:
     aside: tuple[int, ...] = ()
 
     def __init__(self, records: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Take records over, e.g. those of `read_store`."""
+        """Add records, e.g. those of `read_store`."""
         self._replies: dict[str, list[Reply]] = {}
         self._read: dict[str, Any] = {}
         for record in records:
@@ -378,34 +378,34 @@ class Replies:
         return (reply for replies in self._replies.values() for reply in replies)
 
     def replies(self, key: str) -> list[Reply]:
-        """Return the replies to one request, the last one last."""
+        """Return the replies to one request, in the order in which they were added."""
         return list(self._replies.get(key, ()))
 
     def read_as(self, key: str) -> Any:
-        """Return what the last reply to a request was read as, where that was stored before.
+        """Return the stored verdict on the last reply to a request, if there is one.
 
-        None for a reply of this run: whoever appended it holds its verdict.
+        It is None for a reply of this run: the caller that appended the reply has its verdict.
         """
         return self._read.get(key)
 
     def append(self, request: Request, reply: Reply, read: Mapping[str, Any] | None = None) -> None:
-        """Keep a reply and what it was read as; in a store, both are then on the disk.
+        """Add a reply and the verdict read from it; a store writes both to disk before it returns.
 
         Raises:
-            OutputError: it could not be written whole; what was there before is intact.
+            OutputError: the reply could not be written whole; earlier replies are intact.
         """
         record = {"key": request.key, "parts": request.parts, "reply": reply.to_json()}
         self._keep(record if read is None else {**record, "read": read}, reply)
-        # A verdict of an earlier reply holds no longer, and the new one is the caller's: a copy of
-        # it takes 240 bytes a question.
+        # The verdict on an earlier reply no longer applies, and the caller has the new one: a copy
+        # would take 240 bytes per question.
         del self._read[request.key]
 
     def append_record(self, record: Mapping[str, Any]) -> None:
-        """Keep a record of another store of the same identity; see `append`."""
+        """Add a record from another store of the same identity; see `append`."""
         self._keep(record, Reply.from_json(record["reply"]))
 
     def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
-        """Keep a record whose reply is at hand."""
+        """Add a record, given its parsed reply."""
         key = content_key(record)
         self._replies.setdefault(key, []).append(reply)
         self._read[key] = record.get("read")
@@ -419,11 +419,11 @@ class Store(Replies, AbstractContextManager["Store"]):
     """
 
     def __init__(self, path: Path, identity: Identity) -> None:
-        """Open or make a store and lock it.
+        """Open or create a store and lock it.
 
         Raises:
-            InputError: another run holds it, it belongs to another identity, or it is damaged.
-            OutputError: it cannot be made or written.
+            InputError: another run is writing it, it belongs to another identity, or it is damaged.
+            OutputError: it cannot be created or written.
         """
         super().__init__()
         self.path, self.identity, self.file = path, identity, path.name
@@ -440,29 +440,29 @@ class Store(Replies, AbstractContextManager["Store"]):
             raise
 
     def __exit__(self, *error: object) -> None:
-        """Close the file, which frees the lock; a store without a reply is not left behind."""
+        """Close the file, which releases the lock, and delete a store without replies."""
         self._file.close(remove=self._file.size == len(_head(self.identity)))
 
     def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
-        """Keep a record whose reply is at hand, on the disk first."""
+        """Add a record, given its parsed reply, and write it to disk first."""
         if wrong := _fault(self.path, 0, self.identity, record):
-            raise InputError(f"{self.path}: {wrong} was to be kept here")
+            raise InputError(f"{self.path}: a record cannot be stored here: {wrong}")
         self._file.append(_line(record))
         super()._keep(record, reply)
 
     def _load(self) -> None:
-        """Read the store; cut off what a crash left, and set aside what cannot be read."""
+        """Read the store; cut off the tail of a crash, and set aside lines that cannot be read."""
         size = self._file.size
         if size and not self._headless(size):
             lines = read_store(self.path)
             if (theirs := lines.identity) != (ours := self.identity):
                 raise InputError(
-                    f"{self.path}: holds replies of {theirs.model} to {theirs.prompt}, not of "
+                    f"{self.path}: contains replies of {theirs.model} to {theirs.prompt}, not of "
                     f"{ours.model} to {ours.prompt}; move it away"
                 )
             if lines.sound < size:
                 tail = self.path.read_bytes()[lines.sound :]
-                # Whole lines are no remains of a crash.
+                # Whole lines were not left by a crash.
                 if (whole := tail[: tail.rfind(b"\n") + 1]).strip(b"\0 \n"):
                     append(self.path.with_suffix(ASIDE), whole)
                 self._file.cut(lines.sound)
@@ -475,11 +475,11 @@ class Store(Replies, AbstractContextManager["Store"]):
         self._file.append(_head(self.identity))
 
     def _set_aside(self, damaged: list[Damage]) -> None:
-        """Keep lines that cannot be read in a file of their own, and leave blanks for them."""
+        """Move lines that cannot be read to a separate file, and replace them by blanks."""
         side = self.path.with_suffix(ASIDE)
         data = self.path.read_bytes()
         try:
-            # The lines are on the disk there before they are gone from the store.
+            # The lines are on disk in that file before they are removed from the store.
             append(side, b"".join(data[line.start : line.end] for line in damaged))
             with self.path.open("r+b") as store:
                 for line in damaged:
@@ -495,7 +495,7 @@ class Store(Replies, AbstractContextManager["Store"]):
         self.aside = tuple(line.line for line in damaged)
 
     def _headless(self, size: int) -> bool:
-        """Cut off less than a whole head line, which a crash left; return whether there was one."""
+        """Cut off an incomplete head line that a crash left; return whether there was one."""
         data = self.path.read_bytes()
         if b"\n" in data or not _line({"format": STORE_FORMAT})[:12].startswith(data[:12]):
             return False

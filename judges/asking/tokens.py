@@ -1,7 +1,7 @@
-"""Token counts of requests: by the model's own tokenizer, else estimated.
+"""Token counts of requests, by the model's own tokenizer or else estimated.
 
-A tokenizer brings a chat template, which is a program: it may loop without end or fill the memory.
-It therefore runs in a process of its own, which has a limited processor time for each prompt.
+A tokenizer comes with a chat template, which is a program: it may loop forever or fill the memory.
+It therefore runs in a separate process with limited processor time for each prompt.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from gecjury.judges.asking.exchange import Message, Request
 from gecjury.models.checkpoints import at_hand
 from gecjury.processes import SpawnedProcess, WorkerDied
 
-# English prose in the tokenizers of current models takes 4 to 4.6 characters a token; tokenised
-# text, with blanks around punctuation, is at the lower end. The lower bound errs upwards.
+# English prose has 4 to 4.6 characters per token in the tokenizers of current models; tokenised
+# text, with blanks around punctuation, is at the lower end. The lower bound overestimates tokens.
 _CHARACTERS_A_TOKEN = 4.0
-# What a chat format adds to every message (role, begin and end marks).
+# Tokens that a chat format adds to every message (role, begin and end marks).
 _MESSAGE_TOKENS = 4
 
 
@@ -30,7 +30,7 @@ class TokenCounter:
     """Counts tokens.
 
     Attributes:
-        how: for the user: with what was counted.
+        how: how tokens were counted, for the user.
         exact: whether the counts are the model's own.
         prompt: tokens of the rendered messages.
         text: tokens of an answer.
@@ -52,24 +52,24 @@ class TokenCounter:
 
 _LOADING_SECONDS = 120.0  # of processor time
 _PROMPT_SECONDS = 10.0
-# Seconds on the clock for one of processor time, of a machine with much else to do. They also end
-# what sleeps, and on Windows, which limits no processor time, what does not end.
+# Wall-clock seconds allowed for each second of processor time, since a machine may be busy. They
+# also end a process that sleeps and, on Windows, which cannot limit processor time, one that loops.
 _CLOCK = 10.0
-_MOST_MEMORY = 4 * 1024**3  # bytes that the process of a tokenizer may take
+_MOST_MEMORY = 4 * 1024**3  # bytes that the process of a tokenizer may use
 
 
 @functools.lru_cache(maxsize=8)
 def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
-    """Return the best counter at hand; never asks a network.
+    """Return the best counter available on this machine; never use the network.
 
     Args:
         model: a folder or a name; a tokenizer in that folder or in the local Hub cache is used.
         thinking: the chat template's switch, where the model has one.
 
     Raises:
-        InputError: the tokenizer is not loaded within two minutes of processor time. Its counter
-            raises it as well, where the chat template cannot render a prompt within ten seconds of
-            it and 4 GB.
+        InputError: the tokenizer does not load within two minutes of processor time. The counter
+            raises it too, if the chat template cannot render a prompt within ten seconds of
+            processor time and 4 GB.
     """
     tokenizer = _Tokenizer(model) if at_hand(model) else None
     if tokenizer is None or not tokenizer.has_template:
@@ -89,10 +89,10 @@ def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
 
 
 class _Tokenizer:
-    """A model's tokenizer in a process of its own.
+    """A model's tokenizer in a separate process.
 
     Attributes:
-        has_template: whether there is such a tokenizer, with a chat template.
+        has_template: whether the model has a tokenizer with a chat template.
     """
 
     def __init__(self, model: str) -> None:
@@ -103,7 +103,7 @@ class _Tokenizer:
         )
         self._lock = threading.Lock()
         atexit.register(self.close)
-        late = "the tokenizer is not loaded"
+        late = "the tokenizer did not load"
         self.has_template = bool(self._answer([None, {}], _LOADING_SECONDS, late))
         if not self.has_template:
             self.close()
@@ -114,15 +114,16 @@ class _Tokenizer:
         Raises:
             InputError: the template fails, or takes too long or too much memory.
         """
-        return int(self._answer([text, options], _PROMPT_SECONDS, "its chat template does not end"))
+        late = "its chat template did not finish"
+        return int(self._answer([text, options], _PROMPT_SECONDS, late))
 
     def _answer(self, question: Sequence[object], seconds: float, late: str) -> Any:
-        """Return an answer of the process, which is ended where there is none in time.
+        """Return the process's answer; end the process if there is none in time.
 
         Args:
             question: a text or messages, and the template's options.
-            seconds: of processor time.
-            late: what is said of a process that was ended.
+            seconds: limit on processor time.
+            late: beginning of the error message if the process was ended.
         """
         with self._lock:
             timer = threading.Timer(_CLOCK * seconds, self._process.kill)
@@ -137,7 +138,7 @@ class _Tokenizer:
                         f"{_MOST_MEMORY // 1024**3} GB"
                     )
                 raise InputError(
-                    f"{self._model}: {why}; copy the model's tokenizer files anew"
+                    f"{self._model}: {why}; copy the model's tokenizer files again"
                 ) from None
             finally:
                 timer.cancel()

@@ -1,7 +1,7 @@
-"""Moving stores of judgments: several stores as one file, and back, bit for bit.
+"""Export of stores of judgments to one file, and import from it, bit for bit.
 
-The file is the stores' own lines, one store after the other, each with its head; so a store that
-is exported alone is its own copy, and what is imported replays without any server.
+The file contains the stores' own lines, one store after another, each with its head. So the export
+of a single store is a copy of it, and imported replies can be used without any server.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def list_stores(folder: Path) -> list[dict[str, Any]]:
 
 
 def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
-    """Return the files that names of stores stand for; their heads are checked.
+    """Return the files of the named stores, after checking their heads.
 
     Args:
         names: files, folders of stores, names as `list_stores` gives them, models, or prompts
@@ -52,13 +52,13 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
         folder: where names are looked up.
 
     Raises:
-        InputError: there is no such store, or none at all, or a file is no store.
+        InputError: there is no such store, or none at all, or a file is not a store.
     """
     paths: list[Path] = []
     for name in names or (str(folder),):
         path = Path(name)
         if path.is_dir():
-            # A cache folder holds other things as well.
+            # A cache folder contains other things as well.
             below = path / "judgments" if (path / "judgments").is_dir() else path
             inside = sorted(below.glob("*.jsonl"))
             if not inside:
@@ -70,7 +70,9 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
             paths += _named_stores(name, folder)
     for path in paths:
         if not is_plain(path):
-            raise InputError(f"{path}: cannot be read, is packed, or is no file; unpack it first")
+            raise InputError(
+                f"{path}: cannot be read, is compressed, or is not a file; decompress it first"
+            )
         _first_identity(path)
     return list(dict.fromkeys(paths))
 
@@ -82,11 +84,11 @@ def _named_stores(name: str, folder: Path) -> list[Path]:
         prompt = identity.prompt.partition(":")[0]
         names[path] = (path.stem, identity.model, prompt, prompt.partition(".")[0])
     if not names:
-        raise InputError(f"{name}: no such file or folder, and {folder} holds no store")
+        raise InputError(f"{name}: no such file or folder, and {folder} contains no store")
     if chosen := [path for path in names if name in names[path]]:
         return chosen
-    every = sorted({one for some in names.values() for one in some})
-    raise InputError(f"no file, folder or store {name!r} in {folder}: {nearest(name, every)}")
+    accepted = sorted({alias for aliases in names.values() for alias in aliases})
+    raise InputError(f"no file, folder or store {name!r} in {folder}: {nearest(name, accepted)}")
 
 
 def _first_identity(path: Path) -> Identity:
@@ -98,11 +100,11 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
 
     Args:
         folder: the stores' folder.
-        file: to be written, whole or not at all.
-        names: of the stores; all by default.
+        file: the file to write, whole or not at all.
+        names: names of the stores; all by default.
 
     Returns:
-        How many replies it holds.
+        How many replies the file contains.
 
     Raises:
         InputError: there is no such store, or none at all, or a line of one cannot be read.
@@ -120,11 +122,11 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
         if store.damaged:
             first = store.damaged[0]
             raise InputError(
-                f"{path}, line {first.line}: {first.reason}; score with its judge once more, which "
-                "sets such lines aside and asks again, then export it"
+                f"{path}, line {first.line}: {first.reason}; score with its judge again, which "
+                "sets such lines aside and repeats their questions, then export it"
             )
         lines = path.read_bytes()[: store.sound].split(b"\n")
-        # Blanks stand where a line was set aside.
+        # A line that was set aside is replaced by blanks.
         parts += [line + b"\n" for line in lines if line.strip()]
         count += len(store.records)
     write_text(file, b"".join(parts).decode("ascii"))
@@ -135,7 +137,7 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     """Add a file's replies to the stores of a folder.
 
     Returns:
-        How many replies were added, and how many were known already.
+        How many replies were added, and how many were there already.
 
     Raises:
         InputError: the file is damaged anywhere, or a store is in use.
@@ -144,7 +146,7 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     lines = read_stores(file)
     for damage in lines.damaged:
         raise InputError(
-            f"{file}, line {damage.line}: {damage.reason}; nothing was taken from the file: "
+            f"{file}, line {damage.line}: {damage.reason}; nothing was imported from the file: "
             "export it again"
         )
     if lines.sound < len(read_bytes(file).rstrip(b" \n")):
@@ -152,7 +154,7 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     added = total = 0
     for identity, records in lines.stores:
         with Store(store_path(folder, identity), identity) as store:
-            # Of each key those are new that stand beyond the store's own replies.
+            # For each key, the replies beyond the number that the store already has are new.
             have = {key: len(store.replies(key)) for key in map(content_key, records)}
             seen: Counter[str] = Counter()
             for record in records:

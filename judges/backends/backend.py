@@ -1,6 +1,6 @@
-"""The one small interface of all backends, and choosing one by name.
+"""The common interface of all backends, and the choice of a backend by name.
 
-A backend answers requests in any order and hands each reply to `deliver`, which keeps it and may
+A backend answers requests in any order and hands each reply to `deliver`, which stores it and may
 return a follow-up request (a retry of a reply that could not be read). Nothing else about a model
 or a server is known outside the backends.
 """
@@ -25,8 +25,9 @@ class Assignment:
 
     Attributes:
         attempts: what to ask; items of one source are adjacent.
-        deliver: called once a reply, in any order, never from two threads at once.
-        may_send: asked before each attempt; False leaves it and all further ones unsent.
+        deliver: called once per reply, in any order, never from two threads at once.
+        may_send: called before each attempt; if it is False, this and all further attempts are not
+            sent.
         price: of the model, for the replies' cost; None where unknown.
         runtime: concurrency, progress.
     """
@@ -39,7 +40,7 @@ class Assignment:
 
 
 class Backend(Protocol):
-    """A way to a model, which answers requests."""
+    """A connection to a model, which answers requests."""
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts and the follow-ups that `deliver` returns.
@@ -53,7 +54,7 @@ def connect(model: Model, *, batch: bool = False) -> Backend:
     """Return the backend of a model; nothing is opened before the first request.
 
     Raises:
-        OptionError: a batch was asked of a backend that has none.
+        OptionError: batches were requested from a backend that has none.
     """
     if model.backend == "openai" and batch:
         from gecjury.judges.backends.openai_batch import BatchBackend
@@ -71,7 +72,7 @@ def connect(model: Model, *, batch: bool = False) -> Backend:
 
 
 def no_template(model: str) -> str:
-    """Return what to say of a model that cannot chat."""
+    """Return the error message for a model that cannot chat."""
     return (
         f"{model} has no chat template, so it cannot be asked; choose an instruction-tuned model, "
         "or start the server with --chat-template FILE"

@@ -1,9 +1,8 @@
-"""The HTTP clients that ask servers, within bounds of size, time and place.
+"""HTTP clients for servers, with limits on size, time and address.
 
-A server may send what it likes, and for as long as it likes. Here a reply is read piece by piece
-and left once it is larger than any reply can be, counted as it unpacks; one that has not come to
-its end in time is left too; and one that sends on to another place is not followed, since keys and
-sentences go to the address that was named and to no other.
+A server may send anything, for any length of time. So a reply is read piece by piece and dropped
+when its decompressed size exceeds that of any valid reply, or when it does not end in time. A
+redirect is not followed, since keys and sentences go only to the address that was named.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what a server may take.
+    """Limits on a server's replies.
 
     Attributes:
-        reply_bytes: of one reply, unpacked.
-        file_bytes: of a batch's file, which holds thousands of replies.
+        reply_bytes: size of one reply, decompressed.
+        file_bytes: size of a batch's file, which contains thousands of replies.
         seconds: from sending a request to having its whole reply.
         wait: seconds that a server may ask to wait; one that asks for more ends the run.
     """
@@ -42,18 +41,18 @@ class Limits:
 
 
 class Unusable(Exception):
-    """A reply that is too large, or packed as it must not be; says so."""
+    """A reply that is too large, or compressed in a way that is not supported."""
 
 
 class Moved(Exception):
-    """A reply that sends the request elsewhere; holds the place."""
+    """A reply that redirects the request; the message is the new address."""
 
 
 def bounded_client(limits: Limits) -> Any:
-    """Return a client of the HTTP library for OpenAI's, proxies of the environment included.
+    """Return an HTTP client for OpenAI's client; it uses the proxies of the environment.
 
     Raises:
-        OptionError: the environment names a proxy that is none.
+        OptionError: the environment names an invalid proxy.
     """
     import httpx
     import openai
@@ -66,7 +65,7 @@ def bounded_client(limits: Limits) -> Any:
         most = limits.file_bytes if path.endswith("/content") else limits.reply_bytes
         coding = answer.headers.get("content-encoding", "")
         data = await _unpacked(answer.aiter_raw(), coding, most)
-        # Bytes of JSON are UTF-8, whatever else a header says of them.
+        # JSON is UTF-8, whatever a header says.
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         headers = [
             (name, value)
@@ -85,7 +84,7 @@ def bounded_client(limits: Limits) -> Any:
     class Bounded(openai.DefaultAsyncHttpxClient):
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             del stream
-            # No other packing is asked for, so that none has to be undone.
+            # No other compression is requested, so no other has to be supported.
             request.headers["accept-encoding"] = "gzip"
             options["follow_redirects"] = False
             try:
@@ -96,13 +95,13 @@ def bounded_client(limits: Limits) -> Any:
                     finally:
                         await answer.aclose()
             except TimeoutError:
-                said = f"no whole reply within {limits.seconds:g} seconds"
-                raise httpx.ReadTimeout(said, request=request) from None
+                reason = f"no complete reply within {limits.seconds:g} seconds"
+                raise httpx.ReadTimeout(reason, request=request) from None
 
     trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     try:
         return Bounded(verify=trusted)
-    except Exception as error:  # whatever the library's parts say of a proxy's address
+    except Exception as error:  # any error of the library's parts for a proxy's address
         raise OptionError(
             "the proxy that $HTTP_PROXY, $HTTPS_PROXY or $ALL_PROXY names cannot be used "
             f"({type(error).__name__}); set it to http://HOST:PORT, or unset it"
@@ -111,11 +110,11 @@ def bounded_client(limits: Limits) -> Any:
 
 @functools.cache
 def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Return the certificates that clients trust, read once: that takes longer than a request.
+    """Return the certificates that clients trust; they are read once, as that is slow.
 
     Args:
-        file: of certificates that the environment names; the HTTP library reads it itself.
-        folder: of certificates, likewise.
+        file: certificate file in the environment; the HTTP library reads it itself.
+        folder: certificate folder in the environment, also read by the library.
     """
     import httpx
 
@@ -123,15 +122,15 @@ def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> bytes:
-    """Return what a reply holds, with its one layer of gzip undone.
+    """Return the content of a reply, with one layer of gzip decompressed.
 
     Raises:
-        Unusable: more than `most` bytes, damaged, or packed otherwise.
+        Unusable: more than `most` bytes, damaged, or compressed in another way.
     """
     coding = coding.strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip"):
         shown = visible(coding[:40])
-        raise Unusable(f"a reply packed as {shown!r}, which was not asked for")
+        raise Unusable(f"a reply compressed as {shown!r}, which was not requested")
     packed = zlib.decompressobj(16 + zlib.MAX_WBITS) if coding not in ("", "identity") else None
     kept: list[bytes] = []
     size = received = 0
@@ -146,17 +145,17 @@ async def _unpacked(pieces: AsyncIterator[bytes], coding: str, most: int) -> byt
         size += len(part)
         if max(size, received) > most:
             raise Unusable(
-                f"a reply of more than {most / 1e6:g} MB, which no answer has; the connection "
-                "was closed"
+                f"a reply of more than {most / 1e6:g} MB, which is too large for an answer; the "
+                "connection was closed"
             )
         kept.append(part)
     if packed is not None and received and not packed.eof:
-        raise Unusable("a reply whose gzip data breaks off")
+        raise Unusable("a reply whose gzip data is cut off")
     return b"".join(kept)
 
 
 def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine from ordinary code, inside a notebook's event loop as well."""
+    """Run a coroutine from synchronous code, even inside a notebook's event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

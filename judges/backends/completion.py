@@ -1,4 +1,4 @@
-"""Server completions read as replies, whatever their parts look like."""
+"""Conversion of server completions to replies, whatever the shape of their parts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gecjury.judges.asking.exchange import (
 from gecjury.judges.asking.models import Price
 
 MALFORMED = "malformed"
-"""How a reply ended whose parts have another shape; its text says which."""
+"""The finish reason of a reply whose parts have an unexpected shape; its text says which part."""
 
-# No context is longer, and no bill is.
+# More tokens than any context or bill has.
 _MOST_TOKENS = 1_000_000_000
 
 
 class _Malformed(Exception):
-    """A part of a completion has another shape; says which."""
+    """A part of a completion has an unexpected shape; the message says which."""
 
 
 def read_completion(
@@ -34,22 +34,22 @@ def read_completion(
     latency: float = 0.0,
     **sent: Any,
 ) -> Reply:
-    """Return a server's completion as a reply that may be kept.
+    """Return a server's completion as a reply that may be stored.
 
-    Whatever is missing in a completion is empty, never an error. A server that repeats what it was
-    sent may repeat the key, which is masked.
+    Missing parts of a completion are empty, never an error. A server that echoes the request may
+    repeat the key, which is masked.
 
     Args:
         record: the completion.
-        attempt: what was asked.
-        price: of the model's tokens.
-        secrets: what must not be kept.
-        latency: seconds that it took.
-        sent: what departed from the request beside the attempt's own settings.
+        attempt: the attempt that it answers.
+        price: price of the model's tokens.
+        secrets: texts that must not be stored.
+        latency: seconds until the reply.
+        sent: settings that differed from the request, in addition to the attempt's own.
 
     Returns:
-        The reply. One whose choices, message or probabilities have another shape ends as
-        `MALFORMED` and cannot be read; counts of tokens that are no counts are 0.
+        The reply. If its choices, message or probabilities have an unexpected shape, its finish
+        reason is `MALFORMED` and it cannot be read; invalid counts of tokens are 0.
     """
     usage = record.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
@@ -57,7 +57,7 @@ def read_completion(
     thoughts = _count(_details(usage, "completion_tokens_details").get("reasoning_tokens"))
     cached = _count(_details(usage, "prompt_tokens_details").get("cached_tokens"))
     cached = min(read, cached or _count(usage.get("prompt_cache_hit_tokens")))
-    # Some servers (Gemini, xAI) count thoughts, which they bill, in the total alone.
+    # Some servers (Gemini, xAI) count thoughts, which they bill, only in the total.
     total = _count(usage.get("total_tokens"))
     if thoughts and total == read + written + thoughts:
         written += thoughts
@@ -67,9 +67,9 @@ def read_completion(
     except _Malformed as error:
         text, finish, top, hidden = str(error), MALFORMED, None, False
     if hidden and not text.strip():
-        thoughts = written  # where no answer followed, all tokens are thoughts
+        thoughts = written  # if no answer followed, all tokens are thoughts
     text, finish = _whole(text), _whole(finish)
-    kept, ended = (masked(said, secrets, addresses=False) for said in (text, finish))
+    kept, ended = (masked(part, secrets, addresses=False) for part in (text, finish))
     if (kept, ended) != (text, finish):
         top = None  # the tokens would spell the key
     settings = {**attempt.overrides, **sent} or NOTHING
@@ -85,12 +85,12 @@ def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _said(
     record: Mapping[str, Any], logprobs: bool
 ) -> tuple[str, str, tuple[TokenLogprob, ...] | None, bool]:
-    """Return text, finish reason, probabilities, and whether thoughts stand beside the text."""
+    """Return text, finish reason, probabilities, and whether there are separate thoughts."""
     choices = record.get("choices")
     if not choices:
         return "", "empty", None, False
     if not isinstance(choices, list):
-        raise _Malformed("choices is no list")
+        raise _Malformed("choices is not a list")
     choice = _mapping(choices[0], "choices[0]")
     message = _mapping(choice.get("message") or {}, "message")
     if message.get("refusal"):
@@ -98,8 +98,8 @@ def _said(
     text = _content(message.get("content"))
     finish = str(choice.get("finish_reason") or "stop")
     hidden = _content(message.get("reasoning_content") or message.get("reasoning"))
-    # Some servers put the whole answer where the thinking belongs. What broke off there holds
-    # thoughts, in which scores may be weighed.
+    # Some servers put the whole answer in the field for thinking. If that was cut off, it contains
+    # thoughts, in which scores may be discussed.
     if not text.strip() and "{" in hidden and finish != "length":
         text = hidden
     return text, finish, _logprobs(choice) if logprobs else None, bool(hidden.strip())
@@ -107,12 +107,12 @@ def _said(
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise _Malformed(f"{name} is no object")
+        raise _Malformed(f"{name} is not an object")
     return value
 
 
 def _count(value: Any) -> int:
-    """Return a number of tokens; 0 where what stands there is none."""
+    """Return a number of tokens; 0 if the value is not such a number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -121,7 +121,7 @@ def _count(value: Any) -> int:
 
 
 def _whole(text: str) -> str:
-    """Return a text with halves of surrogate pairs replaced, as no file can hold them."""
+    """Return a text with lone surrogates replaced, because files cannot contain them."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -151,4 +151,4 @@ def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
         check_logprobs(tokens)
         return tokens
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
-        raise _Malformed("logprobs are no probabilities of tokens") from None
+        raise _Malformed("logprobs are not probabilities of tokens") from None

@@ -1,10 +1,11 @@
 """The OpenAI backend: the official client against OpenAI or any server that speaks its protocol.
 
-Retries are this module's own, so that one place decides what is worth asking again: a rate limit,
-a server's fault, a broken connection and a body that is no JSON are; a wrong key, an unknown
-model and a request that the server calls invalid are not. The loop is not tenacity's: a complaint
-slows all requests down before its own place is free, waits are kept at the common entrance, and how
-often is tried depends on whether the server ever answered, so that every part of it would be ours.
+This module implements its own retries, so that one place decides which requests are sent again:
+those that end in a rate limit, a server error, a broken connection or a body that is not JSON, but
+not those with a wrong key, an unknown model or an error that calls the request invalid. It does not
+use tenacity: a complaint slows all requests down before its own place is free, all requests wait at
+a common entrance, and the number of tries depends on whether the server ever answered, so that
+every part of the loop would be custom code.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from gecjury.wording import visible
 _TRIES = 8
 # A server that has never answered is probably not there: say so soon.
 _FIRST_TRIES = 3
-# Settings that some servers refuse and an answer can do without.
+# Settings that some servers refuse and that an answer does not need.
 _OPTIONAL = (
     "temperature",
     "seed",
@@ -69,22 +70,22 @@ _OPTIONAL = (
     "max_tokens",
 )
 _DEEPSEEK = "://api.deepseek.com"
-# How OpenAI's protocol names a schema; llama-cpp-python wants it beside "json_object".
+# The name of a schema in OpenAI's protocol; llama-cpp-python expects it next to "json_object".
 _SCHEMA = "json_schema"
-# The bound on the text of a reason in a schema.
+# The limit on the length of a reason in a schema.
 _BOUND = "maxLength"
-# Other words with which servers refuse a setting: Gemini and Ollama for the last.
+# Other words with which servers refuse a setting; those of the last are Gemini's and Ollama's.
 _WORDS = {
     "response_format": (_SCHEMA,),
     "reasoning_effort": ("thinking level", "does not support thinking"),
 }
-# Bytes that a server takes to write the probabilities of one token and of its alternatives.
+# Bytes that a server needs to write the probabilities of one token and of its alternatives.
 _TOKEN_BYTES = 5_000
 _MOST_MESSAGE = 4_000
 # How servers that do not answer 404 say that they do not know a model.
 _UNKNOWN_CODES = ("model_not_found", "invalid_model")
 _UNKNOWN = re.compile(r"model.{0,80}(not found|not exist|not a valid model)|invalid model")
-# Of the models that an error lists, and the characters of a name.
+# Limits on the models that an error lists, and on the characters of each name.
 _MOST_LISTED, _MOST_NAME = 40, 100
 
 
@@ -105,7 +106,7 @@ class _TooLong(Exception):
 
 
 class _Unknown(Exception):
-    """The server does not know the model; says what it answered."""
+    """The server does not know the model; the message is the server's answer."""
 
 
 class _Refused(Exception):
@@ -113,7 +114,7 @@ class _Refused(Exception):
 
 
 class ServerBackend:
-    """Base of the ways to ask a server: its clients, and what may be shown of its answers."""
+    """Base of the backends that ask a server: its clients, and messages that are safe to show."""
 
     def __init__(self, model: Model, limits: Limits | None = None) -> None:
         self.model, self.limits = model, limits or Limits()
@@ -130,30 +131,30 @@ class ServerBackend:
     def _wrong_key(self) -> OptionError:
         """Return the error for a server that answers 401."""
         variable = key_variable(self.model.base_url, self._named)
-        said = f"refuses the key in ${variable} (401); set a valid one"
+        fault = f"refuses the key in ${variable} (401); set a valid one"
         if variable is None:
-            said = (
-                "wants a key (401), and none was sent: keys go only where they were given for. "
-                f"Name the variable of its key, e.g. --api-key-env {KEY_VARIABLE}"
+            fault = (
+                "requires a key (401), and none was sent: a key is sent only to the server that it "
+                f"was given for. Name the variable of its key, e.g. --api-key-env {KEY_VARIABLE}"
             )
-        return OptionError(f"{self._server()} {said}")
+        return OptionError(f"{self._server()} {fault}")
 
     def _sent_on(self, moved: Moved) -> OptionError:
-        """Return the error for a server that names another address."""
+        """Return the error for a server that redirects to another address."""
         shown = public_address(self._clean(str(moved)))
         return OptionError(
-            f"{self._server()} sends requests on to {shown!r}, which is not followed: sentences "
-            "and keys go to the address that was named alone. If it is to be trusted, name it "
+            f"{self._server()} redirects requests to {shown!r}, which is not followed: sentences "
+            "and keys go only to the address that was named. If you trust the other one, name it "
             "with base_url"
         )
 
     def _broken(self, error: Exception) -> str:
-        """Return why a server's reply did not come whole.
+        """Return why a server's reply did not arrive completely.
 
         Raises:
-            OptionError: the server names another address.
+            OptionError: the server redirects to another address.
         """
-        # Newer versions of the client pass on as it is what older ones name as the cause.
+        # Newer versions of the client raise directly what older ones set as the cause.
         reason = error.__cause__ or error
         if isinstance(reason, Moved):
             raise self._sent_on(reason) from None
@@ -165,9 +166,9 @@ class ServerBackend:
 
     def _clean(self, text: str) -> str:
         """Return a server's message on one line of at most 300 characters, without the key."""
-        # Masked first: what is cut off or closed up would not be known for a key any more.
-        # Addresses are looked for in the beginning alone, as that takes the square of a hostile
-        # text's length.
+        # Keys are masked first, because a key that was cut or lost its blanks would not be
+        # recognized any more. Addresses are searched only in the beginning, because that takes
+        # quadratic time on a hostile text.
         text = masked(text, self._secrets, addresses=False)[:_MOST_MESSAGE]
         return visible(" ".join(masked(text, self._secrets).split())[:300])
 
@@ -192,8 +193,8 @@ class OpenAIBackend(ServerBackend):
 
     async def _all(self, work: Assignment) -> None:
         attempts = work.attempts
-        # Where probabilities are asked for, the first question goes alone: a server that gives none
-        # is left before the others are paid for.
+        # If probabilities are requested, the first question is sent alone: if the server returns
+        # none, the run ends before the others are paid for.
         first = 1 if attempts and attempts[0].sampling.get("logprobs") else len(attempts)
         waiting = deque(attempts[:first])
         self.pace = Pace(work.runtime.concurrency)
@@ -212,8 +213,8 @@ class OpenAIBackend(ServerBackend):
                     attempt = None if reply is None else work.deliver(attempt, reply)
 
         async def guarded(number: int) -> None:
-            # One failure ends the run, but what others have under way is paid for: it is awaited
-            # and kept.
+            # One failure ends the run, but the other requests in progress are paid for, so their
+            # replies are awaited and stored.
             try:
                 await answer(number)
             except Exception as error:
@@ -235,7 +236,7 @@ class OpenAIBackend(ServerBackend):
             raise self._stop
 
     async def _answer(self, client: Any, attempt: Attempt, price: Price | None) -> Reply | None:
-        """Return a reply, tried as often as it is worth; None if another request ended the run."""
+        """Return a reply, after retries if necessary; None if another request ended the run."""
         tries = 0
         while True:
             await self.pace.enter()
@@ -251,7 +252,7 @@ class OpenAIBackend(ServerBackend):
             except _Refused:
                 continue  # at once, without the setting that was refused
             except _TooLong as error:
-                # A refusal is an answer: the server is there, and need not be spared.
+                # A refusal is an answer: the server is there, and no slowdown is needed.
                 answered = True
                 self._answered += 1
                 window = error.window or listed_window(await self._listed(client), self.model.name)
@@ -264,13 +265,12 @@ class OpenAIBackend(ServerBackend):
                 raise await self._unknown(client, error) from None
             except _Transient as error:
                 tries += 1
-                # Hours of waiting are for the user to decide about.
+                # The user decides whether to wait for hours.
                 if error.wait is not None and error.wait > self.limits.wait:
                     raise IncompleteError(
                         f"{self._server()} asks to wait {_time(error.wait)} ({error}), which is "
-                        f"longer than the {_time(self.limits.wait)} that are waited: the run "
-                        "stops here. Replies so far are kept; run the same command again later "
-                        "to continue"
+                        f"longer than the limit of {_time(self.limits.wait)}: the run stops here. "
+                        "Replies so far are kept; run the same command again later to continue"
                     ) from None
                 if tries >= (_TRIES if self._answered else _FIRST_TRIES) and not (
                     error.limited and tries < 2 * _TRIES
@@ -284,14 +284,14 @@ class OpenAIBackend(ServerBackend):
                     self.pace.slow_down(wait)
             finally:
                 await self.pace.leave(answered=answered)
-            if not limited:  # a pause for all is kept at the entrance
+            if not limited:  # `Pace.enter` waits for the end of a pause for all requests
                 await self.pace.rest(wait)
 
     def _watch_schema(self, attempt: Attempt, reply: Reply) -> None:
-        """Send no schema any more, if the first replies show that the server ignores it.
+        """Stop sending schemas if the first replies show that the server ignores them.
 
-        Such servers refuse nothing. Replies are read tolerantly, and the prompt asks for the form
-        in its own words.
+        Such servers do not refuse a schema. Replies are read tolerantly, and the prompt asks for
+        the form in its own words.
         """
         ignored = ignores_schema(attempt.request, reply)
         self._obeys |= ignored is False
@@ -299,16 +299,16 @@ class OpenAIBackend(ServerBackend):
             self.left_out.add("response_format")
 
     async def _listed(self, client: Any) -> Any:
-        """Return the server's list of models (`/v1/models`), asked for once; None without one."""
+        """Return the server's list of models (`/v1/models`), requested once; None without one."""
 
-        async def asked() -> Any:
-            # An answer that tells nothing is as good as none: the refusal stands without it.
+        async def requested() -> Any:
+            # An unusable answer is treated as none: the error can be reported without it.
             with suppress(Exception):
                 raw = await client.models.with_raw_response.list()
                 return parse_json(raw.http_response.text, "the list", "an object", halves=True)
 
-        # Requests that are refused at once wait for one answer.
-        self._listing = self._listing or asyncio.create_task(asked())
+        # Requests that are refused at the same time wait for one answer.
+        self._listing = self._listing or asyncio.create_task(requested())
         return await self._listing
 
     async def _unknown(self, client: Any, error: _Unknown) -> OptionError:
@@ -316,23 +316,23 @@ class OpenAIBackend(ServerBackend):
         names = [
             self._clean(name)[:_MOST_NAME] for name in listed_models(await self._listed(client))
         ]
-        said = f"{self._server()} knows no model {self.model.name!r} {error}"
+        fault = f"{self._server()} has no model {self.model.name!r} {error}"
         if not names:
             return OptionError(
-                f"{said}; check model=..., and that base_url ends as the server wants it "
+                f"{fault}; check model=..., and that base_url ends as the server expects it "
                 "(usually /v1)"
             )
         meant = nearest(self.model.name, names)
-        # A hosted service lists a hundred.
+        # A hosted service may list a hundred models.
         more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
         shown = f"it has: {', '.join(names[:_MOST_LISTED])}{more}"
-        return OptionError(f"{said}; {f'{meant} ' if meant.startswith('did') else ''}{shown}")
+        return OptionError(f"{fault}; {f'{meant} ' if meant.startswith('did') else ''}{shown}")
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
 
         body = request_body(self.model, attempt, self.left_out)
-        # As it is now: other requests may be refused while this one is under way.
+        # A copy, since other requests may be refused while this one is in progress.
         left_out = {"left_out": sorted(self.left_out)} if self.left_out else {}
         start = time.perf_counter()
         try:
@@ -344,14 +344,14 @@ class OpenAIBackend(ServerBackend):
             self._raise_status(error, body)
             raise
         except openai.APITimeoutError:
-            # Servers on a desk take one request at a time, and the others wait in line.
+            # Desktop servers process one request at a time, and the others wait in a queue.
             self.pace.slow_down(0.0)
-            raise _Transient("the time for an answer ran out") from None
+            raise _Transient("the request timed out") from None
         except (openai.APIConnectionError, Unusable, Moved) as error:
             raise _Transient(self._broken(error)) from None
         except openai.OpenAIError as error:
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
-        except Exception as error:  # whatever the client's own reading of an odd answer ends in
+        except Exception as error:  # any error of the client while it reads an odd answer
             raise _Transient(f"an answer that cannot be read ({type(error).__name__})") from None
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         try:
@@ -376,14 +376,14 @@ class OpenAIBackend(ServerBackend):
             raise _Transient(f"rate limit (429): {text}", wait, limited=True) from None
         if says_too_long(status, body_said, text):
             raise _TooLong(said_window(body_said, text)) from None
-        # Some servers call a setting that they do not know a fault of their own.
+        # Some servers report an unknown setting as an internal error.
         if status == 500:
             self._drop_refused(error, lowered, body, ("response_format",))
         if status in (400, 500) and "logprobs" in body and "logprobs" in lowered:
             raise OptionError(
-                f"{self._server()} gives no probabilities of tokens ({text}), which "
+                f"{self._server()} returns no token probabilities ({text}), which "
                 "scoring=expected needs: start it so that it does (llama-cpp-python: --logits_all "
-                "true), or take scoring=argmax"
+                "true), or use scoring=argmax"
             ) from None
         unknown = error.code in _UNKNOWN_CODES or _UNKNOWN.search(lowered)
         if status == 404 or (status in (400, 422) and unknown):
@@ -406,13 +406,13 @@ class OpenAIBackend(ServerBackend):
     def _drop_refused(
         self, error: Any, text: str, body: Mapping[str, Any], names: Sequence[str]
     ) -> None:
-        """Leave out, from now on, a setting that a request was refused for.
+        """Leave out, from now on, the setting for which a request was refused.
 
         Raises:
-            _Refused: there is such a setting, without which the request is to be sent again.
+            _Refused: there is such a setting, and the request should be sent again without it.
         """
         sent = {**body, **body.get("extra_body", {})}
-        # Some servers know no bound on a text; a schema without it is better than none.
+        # Some servers do not know limits on length; a schema without them is better than none.
         if _BOUND.lower() in text and "response_format" in sent and _BOUND not in self.left_out:
             self.left_out.add(_BOUND)
             raise _Refused
@@ -421,27 +421,27 @@ class OpenAIBackend(ServerBackend):
             if name not in sent or not (name == error.param or any(w in text for w in words)):
                 continue
             if name == "reasoning_effort" and self.model.effort != "auto":
-                # Scores without the effort that was asked for would bear its name.
+                # Otherwise scores would be labelled with an effort that was not used.
                 raise OptionError(
                     f"{self._server()} refuses effort={self.model.effort} for {self.model.name} "
-                    f"({error.status_code}): {self._clean(text)}; take another effort, or leave it "
+                    f"({error.status_code}): {self._clean(text)}; use another effort, or leave it "
                     "out"
                 ) from None
             if name != "response_format":
                 self.left_out.add(name)
             elif sent[name]["type"] == _SCHEMA and name not in self.left_out:
-                # Another way to ask for the same schema, which is all that some servers know.
+                # Some servers know only another way to ask for the same schema.
                 self.left_out.add(_SCHEMA)
             elif self.model.structured != "schema":
                 self.left_out.add(name)
-                self.left_out.discard(_SCHEMA)  # which is a form of it
+                self.left_out.discard(_SCHEMA)  # it is a form of the setting that was left out
             else:
                 continue
             raise _Refused from None
 
 
 def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
-    """Return the limits, with room for the probabilities of tokens where these are asked for."""
+    """Return the limits, with room for the probabilities of tokens if these are requested."""
     tokens = [a.sampling["max_tokens"] for a in attempts if a.sampling.get("logprobs")]
     # A question is asked again with twice the tokens, up to the number of tries.
     more = 4 * _TOKEN_BYTES * max(tokens, default=0)
@@ -449,22 +449,22 @@ def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
 
 
 def _time(seconds: float) -> str:
-    """Return a time for people."""
+    """Return a time in words."""
     if not seconds < 172_800:
         return "more than two days"
     return f"{seconds / 60:.0f} minutes" if seconds < 7_200 else f"{seconds / 3600:.0f} hours"
 
 
 def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> Any:
-    """Return the official client for a server; the key comes from the environment alone.
+    """Return the official client for a server; the key comes only from the environment.
 
     Args:
-        url: of the server; empty for OpenAI.
+        url: address of the server; empty for OpenAI.
         named: see `gecjury.addresses.key_variable`.
-        limits: of what the server may send.
+        limits: limits on the server's replies.
 
     Raises:
-        OptionError: there is no key where one belongs, or it or the address cannot be one.
+        OptionError: a key is needed and missing, or the key or the address is invalid.
         MissingExtraError: the client is not installed.
     """
     try:
@@ -492,16 +492,16 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
     try:
         return openai.AsyncOpenAI(
             api_key=key,
-            # Named here too: the client would read the environment, which the request's key and
-            # its store know nothing of.
+            # Named even for OpenAI: otherwise the client would read it from the environment, which
+            # is not part of the request's key and its store.
             base_url=place or OPENAI_ADDRESS,
-            # The client would hang its paths on behind a query.
+            # The client would append its paths after a query.
             default_query=dict(urllib.parse.parse_qsl(query)) or None,
             max_retries=0,
             timeout=openai.Timeout(600.0, connect=10.0),
             http_client=bounded,
         )
-    except Exception as error:  # the HTTP library's own error for an address that is none
+    except Exception as error:  # the HTTP library's own error for an invalid address
         raise _no_address(url, masked(str(error), [url])) from None
 
 
@@ -512,7 +512,7 @@ def _no_address(url: str, why: str) -> OptionError:
 
 
 def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, Any]:
-    """Return the settings of `chat.completions.create`, less what the server refused."""
+    """Return the settings of `chat.completions.create`, except those that the server refused."""
     able, sampling = capabilities(model), attempt.sampling
     cap = "max_completion_tokens" if "max_tokens" in left_out else able.cap
     body: dict[str, Any] = {
@@ -540,7 +540,7 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
         options = {"enable_thinking": sampling["thinking"]}
         if "chat_template_kwargs" not in left_out:
             body["extra_body"] = {"chat_template_kwargs": options}
-        # DeepSeek turns reasoning off by a setting of its own; its efforts begin at low.
+        # DeepSeek turns reasoning off with a separate setting; its efforts begin at low.
         if model.effort != "auto" and _DEEPSEEK in model.base_url:
             kind = "enabled" if sampling["thinking"] else "disabled"
             body.setdefault("extra_body", {})["thinking"] = {"type": kind}

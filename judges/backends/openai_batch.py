@@ -1,9 +1,9 @@
 """The OpenAI Batch API: submit, poll, collect; half the price, up to a day.
 
-Nothing has to be remembered here: every batch carries the run's mark in its metadata and every
-line the request's key as `custom_id`, so that a run that was killed finds its batches again. What
-an expired or partial batch leaves unanswered is submitted anew; lines may come in any order, and
-of several answers to one request the first counts.
+No state is kept here: every batch carries the run's mark in its metadata and every line the
+request's key as `custom_id`, so that the next run finds the batches of a run that was killed.
+Requests that an expired or partial batch leaves unanswered are submitted again. Lines may come in
+any order, and the first of several answers to one request counts.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ _MARK = "gecjury"
 _MOST_LINES = 50_000
 _MOST_BYTES = 150_000_000
 _DONE = ("completed", "failed", "expired", "cancelled")
-# How often what batches leave unanswered is submitted again.
+# How often requests that batches leave unanswered are submitted again.
 _ROUNDS = 4
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 120.0
-# A batch's window is a day; what is under way after that is never done.
+# A batch's window is a day; one that is still running after that never completes.
 _LONGEST_WAIT = 26 * 3600.0
-# An account has fewer; a server that has ever more would be listed for ever.
+# An account has fewer; without a limit, a server could extend its list forever.
 _MOST_BATCHES = 5_000
 
 
 class BatchBackend(ServerBackend):
-    """Asks by batches; see `gecjury.judges.backends.backend.Backend`."""
+    """Asks in batches; see `gecjury.judges.backends.backend.Backend`."""
 
     def __init__(
         self, model: Model, pause: float = _FIRST_PAUSE, limits: Limits | None = None
     ) -> None:
         if "+" in model.base_url:
-            raise OptionError("--batch takes one base_url: a batch lies on one server")
+            raise OptionError("--batch accepts one base_url: a batch is on one server")
         super().__init__(model, limits)
         self._pause, self._refused = pause, ""
 
     def run(self, work: Assignment) -> None:
-        """Answer all attempts by batches; see `Backend.run`."""
+        """Answer all attempts in batches; see `Backend.run`."""
         (client,) = self._connect(work, self.limits)
         run_to_end(self._all(client, work))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Turn whatever a call of the client ends in, but an answer, into an error of ours."""
+        """Turn every error of a call of the client into one of ours."""
         import openai
 
         try:
@@ -69,12 +69,12 @@ class BatchBackend(ServerBackend):
             raise self._failed(str(error)) from None
         except GecjuryError:
             raise
-        except Exception as error:  # whatever the client's own reading of an odd answer ends in
+        except Exception as error:  # any error of the client while it reads an odd answer
             raise self._failed(f"an answer that cannot be read ({type(error).__name__})") from None
 
     def _failed(self, reason: str) -> InputError:
         return InputError(
-            f"batch: {self._clean(reason)[:200]}. Batches go on by themselves; run the "
+            f"batch: {self._clean(reason)[:200]}. Batches continue on the server; run the "
             "same command again to collect them"
         )
 
@@ -117,7 +117,7 @@ class BatchBackend(ServerBackend):
         with self._asking():
             file = await client.files.create(file=("gecjury.jsonl", data), purpose="batch")
             if not _name(file, "id"):
-                raise self._failed("the server names no file for the requests sent")
+                raise self._failed("the server returned no file id for the requests")
             await client.batches.create(
                 input_file_id=file.id,
                 endpoint="/v1/chat/completions",
@@ -136,7 +136,7 @@ class BatchBackend(ServerBackend):
         return [b for b in listed if _mapping(getattr(b, "metadata", None)).get(_MARK) == mark]
 
     async def _wait(self, client: Any, mark: str) -> None:
-        """Wait until no batch of ours is under way."""
+        """Wait until none of our batches is running."""
         pause = self._pause
         end = time.monotonic() + _LONGEST_WAIT
         while any(_name(b, "status") not in _DONE for b in await self._batches(client, mark)):
@@ -151,12 +151,12 @@ class BatchBackend(ServerBackend):
     async def _collect(
         self, client: Any, mark: str, waiting: dict[str, Attempt], work: Assignment
     ) -> set[str]:
-        """Deliver what finished batches answered, and name what others still work on."""
+        """Deliver the answers of finished batches, and return the names of running requests."""
         running: set[str] = set()
         for batch in await self._batches(client, mark):
             if _name(batch, "status") not in _DONE:
-                if asked := _name(batch, "input_file_id"):
-                    lines = await self._lines(client, asked)
+                if sent_file := _name(batch, "input_file_id"):
+                    lines = await self._lines(client, sent_file)
                     running |= {str(line.get("custom_id")) for line in lines}
                 continue
             # Why the server failed the batch as a whole, e.g. an unknown model.
@@ -179,8 +179,8 @@ class BatchBackend(ServerBackend):
         if response.get("status_code") != 200 or not isinstance(response.get("body"), Mapping):
             body = _mapping(response.get("body"))
             error = _mapping(line.get("error") or body.get("error"))
-            said = str(error.get("message") or error.get("code") or "")
-            self._refused = self._clean(said)[:120]
+            reason = str(error.get("message") or error.get("code") or "")
+            self._refused = self._clean(reason)[:120]
             return
         attempt = waiting.pop(name)
         reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
@@ -189,11 +189,11 @@ class BatchBackend(ServerBackend):
             waiting[following.name] = following
 
     async def _lines(self, client: Any, file: str) -> list[dict[str, Any]]:
-        """Return the JSON objects of a file; a line cut off in transfer is no answer."""
+        """Return the JSON objects of a file; a line that was cut off in transfer is skipped."""
         with self._asking():
             data = (await client.files.content(file)).content
         records = []
-        # Not splitlines, for which a line also ends at characters that JSON leaves as they are.
+        # `splitlines` would also split at characters that JSON does not escape.
         for number, line in enumerate(data.split(b"\n"), 1):
             try:
                 text = line.decode("utf-8", "replace")
@@ -206,7 +206,7 @@ class BatchBackend(ServerBackend):
 
 
 def _name(thing: Any, attribute: str) -> str:
-    """Return a name among what a server tells of something; empty where it is none."""
+    """Return an attribute of a server's object if it is a string; else an empty string."""
     value = getattr(thing, attribute, None)
     return value if isinstance(value, str) else ""
 
@@ -216,7 +216,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _parts(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield lines in portions that one batch may hold."""
+    """Yield lines in portions that fit one batch."""
     part: list[str] = []
     size = 0
     for line in lines:

@@ -1,7 +1,7 @@
-"""How many requests are under way at once, learnt from the server's answers, and when to retry.
+"""Limits on concurrent requests, adapted to the server's answers, and waits before retries.
 
-Not aiolimiter, whose rate is set beforehand: here one limit, shared by all requests, follows what
-the server says.
+This module does not use aiolimiter, whose rate is fixed in advance. Here one limit, shared by all
+requests, follows the server's answers.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _LONGEST_WAIT = 120.0
 
 
 class Pace:
-    """A limit on requests under way: halved when the server complains, raised when it does not.
+    """A limit on concurrent requests: halved when the server complains, raised when it does not.
 
-    Additive increase, multiplicative decrease. A Retry-After holds everything back, since it
-    speaks for the account, not for one request.
+    It works by additive increase and multiplicative decrease. A Retry-After delays all requests,
+    since it applies to the account, not to one request.
 
     Attributes:
         limit: requests allowed at once now.
@@ -48,13 +48,13 @@ class Pace:
             await self.rest(self.pause)
 
     async def rest(self, seconds: float) -> None:
-        """Wait, unless the run ends before."""
+        """Wait, or return earlier if the run ends."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._over.wait()
 
     def end(self) -> None:
-        """Wake everybody who waits: the run is over."""
+        """Wake all waiting requests: the run is over."""
         self._over.set()
 
     @property
@@ -63,7 +63,7 @@ class Pace:
         return self._not_before - time.monotonic()
 
     async def leave(self, *, answered: bool) -> None:
-        """Free the place; a good answer raises the limit by one in a limit's worth of answers."""
+        """Free the place; as many good answers as the limit raise it by about one."""
         async with self._changed:
             self._under_way -= 1
             if answered:
@@ -71,7 +71,7 @@ class Pace:
             self._changed.notify_all()
 
     def slow_down(self, wait: float) -> None:
-        """Ask for less, as the server wants it, and for nothing at all for `wait` seconds."""
+        """Lower the limit, as the server wants it, and send nothing for `wait` seconds."""
         now = time.monotonic()
         self.complaints += 1
         self._not_before = max(self._not_before, now + wait)
@@ -83,13 +83,13 @@ class Pace:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds a server asks to wait; None where its headers do not say it."""
+    """Return how many seconds a server asks to wait; None if its headers do not say."""
     with suppress(KeyError, ValueError):
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
     value = headers.get("retry-after", "")
     with suppress(ValueError):
         return max(0.0, float(value))
-    # What is neither a number nor a day that there is says nothing.
+    # A value that is neither a number nor a valid date is ignored.
     with suppress(ValueError, TypeError, OverflowError, OSError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     return None
@@ -100,8 +100,8 @@ def backoff(attempt: int, asked: float | None, source: random.Random) -> float:
 
     Args:
         attempt: 0 for the first retry.
-        asked: what the server asked for, which is honoured in full, plus up to a tenth.
-        source: of the jitter.
+        asked: the wait that the server asked for, which is honoured in full, plus up to a tenth.
+        source: random source of the jitter.
     """
     if asked is not None:
         return asked * (1 + 0.1 * source.random())

@@ -1,9 +1,10 @@
 """The vLLM backend: a model in this process, all requests at once.
 
-Prompts open with examples and the shared instructions, and those of one source are adjacent. The
-prefix cache serves the former, and the source only in the published prompts: ours begin its section
-with a line that is made of all their texts. Answers are held to compact JSON by a grammar without
-free white space, since a grammar that allows it lets a model fill the token budget with blanks.
+Prompts begin with examples and the shared instructions, and those of one source are adjacent. The
+prefix cache covers the examples and instructions. It covers the source only in the published
+prompts: in ours, the section of the source begins with a line that is computed from all texts of
+the prompt. A grammar without free white space restricts answers to compact JSON, since a grammar
+that allows it lets a model fill the token budget with blanks.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from gecjury.textfiles import parse_json
 OPTIONS_VARIABLE = "GECJURY_VLLM"
 """Environment variable with more arguments of `vllm.LLM`, as a JSON object."""
 
-# Tokens for what a template does to a message besides showing it.
+# Tokens that a template may need besides those of the messages.
 _ROOM = 64
 # One engine at a time: two models seldom fit into one machine's memory.
 _loaded: dict[tuple[Any, ...], _Engine] = {}
 
 
 class VLLMBackend:
-    """Asks a model in process; see `gecjury.judges.backends.backend.Backend`."""
+    """Asks a model in this process; see `gecjury.judges.backends.backend.Backend`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
     def run(self, work: Assignment) -> None:
-        """Answer all attempts in one call, and what has to be asked again in further ones."""
+        """Answer all attempts in one call, and retries in further calls."""
         waiting = [attempt for attempt in work.attempts if work.may_send(attempt)]
         if not waiting:
             return
@@ -54,21 +55,21 @@ def _engine(model: Model) -> _Engine:
     if key not in _loaded:
         _unload()
         _loaded[key] = _Engine(model)
-        # vLLM's engine is a process that Python waits for at its end; vLLM's own way of stopping it
-        # may come after that. What is registered last, once vLLM is imported, comes before both.
+        # vLLM's engine is a process for which Python waits at exit, and vLLM may stop it only after
+        # that. A function that is registered last, after vLLM is imported, runs before both.
         atexit.unregister(_unload)
         atexit.register(_unload)
     return _loaded[key]
 
 
 def _unload() -> None:
-    """Stop the engine that is loaded, and give its memory back."""
+    """Stop the loaded engine, and free its memory."""
     while _loaded:
         _loaded.popitem()[1].stop()
 
 
 class _Engine:
-    """A loaded model, and what differs between versions of vLLM."""
+    """A loaded model; handles the differences between versions of vLLM."""
 
     def __init__(self, model: Model) -> None:
         # Results go to stdout, so vLLM's log must not.
@@ -86,45 +87,45 @@ class _Engine:
             "model": model.name,
             "enable_prefix_caching": True,
             "trust_remote_code": False,
-            # For the engine as well as for each request: xgrammar alone heeds both.
+            # Set for the engine as well as for each request; only xgrammar respects both.
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
             **dict(model.options),
             **_more_arguments(),
         }
         try:
             self.llm = vllm.LLM(**arguments)
-        except Exception as error:  # vLLM raises whatever its parts raise
-            said = _first_line(error) + _memory_hint(str(error), arguments)
-            raise InputError(f"vLLM cannot load {model.name}: {said}") from None
+        except Exception as error:  # vLLM raises any error of its parts
+            reason = _first_line(error) + _memory_hint(str(error), arguments)
+            raise InputError(f"vLLM cannot load {model.name}: {reason}") from None
         tokenizer = self.llm.get_tokenizer()
         if not getattr(tokenizer, "chat_template", None):
             raise InputError(no_template(model.name))
         self.tokenizer = tokenizer
         ends = tokenizer.encode("</think>", add_special_tokens=False)
-        # Models that think end their thoughts by a token of its own.
+        # Models that think end their thoughts with a special token.
         self.thoughts_end: int | None = ends[0] if len(ends) == 1 else None
         config = getattr(getattr(self.llm, "llm_engine", None), "model_config", None)
         window = getattr(config, "max_model_len", None)
         self.window: int | None = window if isinstance(window, int) else None
 
     def stop(self) -> None:
-        """End the engine's process, as far as this version of vLLM has one."""
+        """End the engine's process, if this version of vLLM has one."""
         core = getattr(getattr(self.llm, "llm_engine", None), "engine_core", None)
         shutdown = getattr(core, "shutdown", None)
         if callable(shutdown):
             shutdown()
 
     def fit(self, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
-        """Return the attempts as the window has room for them, and those that do not fit.
+        """Return the attempts that fit the window, cut if necessary, and those that do not fit.
 
-        A prompt that is too long would end the whole batch, so that they are counted beforehand.
+        A prompt that is too long would end the whole batch, so tokens are counted first.
         """
         if self.window is None:
             return list(attempts), []
         fitting, unfit = [], []
         around = self._tokens(attempts[0], empty=True) + _ROOM
         for attempt in attempts:
-            # A token is a byte at least, so that most prompts need not be counted.
+            # A token has at least one byte, so most prompts need not be counted.
             most = sum(len(m["content"].encode()) for m in attempt.messages)
             if around + most + attempt.sampling["max_tokens"] <= self.window:
                 fitting.append(attempt)
@@ -153,7 +154,7 @@ class _Engine:
         """Answer all attempts in one batch, each as soon as it is done.
 
         Raises:
-            InputError: vLLM takes a prompt for some reason not at all.
+            InputError: vLLM rejects a prompt.
         """
         if not attempts:
             return
@@ -161,14 +162,14 @@ class _Engine:
         params = [self._params(attempt.sampling, attempt.request.schema) for attempt in attempts]
         template = _template(attempts[0].sampling)
         start = time.perf_counter()
-        # What LLM.chat does, but where it can be done in two steps, replies are kept as they come.
+        # Like `LLM.chat`, but in two steps if possible, so that replies are stored as they arrive.
         stepwise = hasattr(self.llm, "enqueue_chat")
         begin = self.llm.enqueue_chat if stepwise else self.llm.chat
         try:
             begun = begin(conversations, params, use_tqdm=False, **template)
         except Exception as error:  # vLLM's own classes differ between versions
             raise InputError(
-                f"{self.model.name} cannot take a prompt: {_first_line(error)}"
+                f"{self.model.name} cannot process a prompt: {_first_line(error)}"
             ) from None
         if not stepwise:
             seconds = time.perf_counter() - start
@@ -177,12 +178,12 @@ class _Engine:
             return
         by_id: dict[str, Attempt] = {}
         for name, attempt in zip(map(str, begun), attempts, strict=True):
-            # Newer versions add random letters inside the engine, and outputs lack them.
+            # Newer versions add random letters to the names, which the outputs lack.
             by_id |= {name: attempt, name.rpartition("-")[0] or name: attempt}
         engine = self.llm.llm_engine
         while engine.has_unfinished_requests():
             for output in engine.step():
-                # What is left over from a call that failed is not ours.
+                # Outputs that are left over from a failed call are skipped.
                 if output.finished and (asked := by_id.get(str(output.request_id))):
                     seconds = time.perf_counter() - start
                     yield asked, _reply(output, seconds, asked, self.thoughts_end)
@@ -205,7 +206,7 @@ class _Engine:
 
 
 def _template(sampling: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the chat template is told of reasoning; templates leave out what they lack."""
+    """Return the chat template's options on reasoning; templates ignore unknown options."""
     options = {"enable_thinking": bool(sampling.get("thinking"))}
     if effort := sampling.get("reasoning_effort"):
         return {"chat_template_kwargs": {**options, "reasoning_effort": effort}}
@@ -221,7 +222,7 @@ def _more_arguments() -> dict[str, Any]:
     except InputError as error:
         raise OptionError(str(error)) from None
     if not isinstance(record, dict):
-        raise OptionError(f"${OPTIONS_VARIABLE} must be a JSON object of arguments of vllm.LLM")
+        raise OptionError(f"${OPTIONS_VARIABLE} must be a JSON object with arguments of vllm.LLM")
     return record
 
 
@@ -251,26 +252,26 @@ def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | No
         seconds,
         attempt.overrides,
         thoughts,
-        # Of the prefix cache; older versions do not say.
+        # Tokens from the prefix cache; older versions do not report them.
         getattr(output, "num_cached_tokens", None) or 0,
     )
 
 
 def _memory_hint(error: str, arguments: Mapping[str, Any]) -> str:
-    """Return the remedy for an engine that finds too little memory; empty for other errors.
+    """Return the remedy for an engine that has too little memory; empty for other errors.
 
-    By default vLLM wants nine tenths of a GPU's memory, or of the machine's on a CPU.
+    By default vLLM uses nine tenths of a GPU's memory, or of the machine's on a CPU.
 
     Args:
-        error: what vLLM says; the cause may stand in the log of the engine's process alone.
-        arguments: of `vllm.LLM`.
+        error: vLLM's message; the cause may be only in the log of the engine's process.
+        arguments: arguments of `vllm.LLM`.
     """
     if "memory" not in error.lower() and "Engine core initialization failed" not in error:
         return ""
     share = arguments.get("gpu_memory_utilization", 1)
     less = 0.3 if share > 0.3 else round(share / 2, 3)
     return (
-        f"; if memory is short, take a smaller share of it: gpu_memory={less} (also on a CPU), or "
+        f"; if memory is short, use a smaller share of it: gpu_memory={less} (also on a CPU), or "
         "a shorter context: max_model_len=4096"
     )
 

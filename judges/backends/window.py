@@ -1,8 +1,8 @@
-"""Prompts and a model's window: what is cut when a prompt does not fit, and how that is kept.
+"""Prompts and a model's window: what is cut when a prompt does not fit, and how that is recorded.
 
-First the token cap is lowered to what an answer of the form that was asked for can take, then the
-context of the source is cut, a step at a time. What a model has to judge is never cut: a prompt
-that does not fit without any context is not asked, and its question is missing in this run alone.
+First the token cap is lowered to what an answer of the requested form can need, then the context of
+the source is cut step by step. The texts to be judged are never cut: a prompt that does not fit
+without any context is not sent, and the verdict on its question is missing only in this run.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Attempt, Reply
 
-# Words on each side to which the context is cut, one after the other, until a prompt fits.
+# Numbers of words on each side to which the context is cut, in turn, until a prompt fits.
 _CONTEXT_WORDS = (32, 16, 8, 0)
-# Without these a model that thinks would be cut off in the middle of it.
+# With fewer tokens a model that thinks would be cut off in the middle of its thoughts.
 _LEAST_THINKING = 1024
-# What servers say of a prompt that is longer than their window: OpenAI and what follows its
-# wording, vLLM, llama.cpp, LM Studio, text-generation-inference.
+# What servers say about a prompt that is longer than their window: OpenAI and servers that follow
+# its wording, vLLM, llama.cpp, LM Studio, text-generation-inference.
 _TOO_LONG = re.compile(
     r"context[\s_-]*(length|size|window)|maximum model length|max_model_len|prompt is too long"
     r"|longer than the (model's )?context|initial prompt is greater|max_new_tokens` must be"
-    # llama-cpp-python, where its window is no multiple of 256.
+    # llama-cpp-python, if its window is not a multiple of 256.
     r"|could not broadcast input array from shape \(\d+,\) into shape \(\d+,\)"
 )
 _CODES = ("context_length_exceeded", "exceed_context_size_error")
@@ -31,13 +31,13 @@ _SAID_WINDOW = re.compile(
     r"(?:context (?:length|window|size)|model length)(?: is only| is| of only| of)? \(?(\d{2,9})"
 )
 _MOST_ENTRIES = 1_000
-# Where listings of models name the window: vLLM, hosted services, llama.cpp as it was started.
+# Keys of the window in listings of models: vLLM, hosted services, llama.cpp (as it was started).
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 
 
 def least_tokens(attempt: Attempt) -> int:
-    """Return the token cap below which an answer might not be whole."""
-    # A token is a character at least.
+    """Return the token cap below which an answer might be incomplete."""
+    # A token has at least one character.
     least = len(attempt.request.expect) + 8
     sampling = attempt.request.sampling
     if sampling.get("thinking") or sampling.get("reasoning_effort", "none") != "none":
@@ -46,10 +46,10 @@ def least_tokens(attempt: Attempt) -> int:
 
 
 def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
-    """Return an attempt whose prompt has so many tokens, its cap lowered if need be.
+    """Return an attempt whose prompt has `tokens` tokens, with its cap lowered if necessary.
 
     Returns:
-        None where it does not fit into the window.
+        None if the prompt does not fit into the window.
     """
     room = window - tokens
     if room >= int(attempt.sampling["max_tokens"]):
@@ -60,9 +60,9 @@ def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
 
 
 def narrower(attempt: Attempt, window: int | None) -> Attempt | None:
-    """Return what to send in place of a refused attempt; None where nothing can be cut.
+    """Return what to send instead of a refused attempt; None if nothing can be cut.
 
-    How many tokens it has is not known here, so that the cap goes down at once.
+    The number of its tokens is not known here, so the cap is lowered to its minimum at once.
     """
     least = least_tokens(attempt)
     if attempt.sampling["max_tokens"] > least:
@@ -71,25 +71,25 @@ def narrower(attempt: Attempt, window: int | None) -> Attempt | None:
 
 
 def less_context(attempt: Attempt, window: int | None) -> Attempt | None:
-    """Return an attempt with less context; None where nothing is left to cut.
+    """Return an attempt with less context; None if nothing is left to cut.
 
     Args:
-        attempt: what did not fit.
-        window: tokens, where that is known; kept with the reply.
+        attempt: the attempt that did not fit.
+        window: tokens, if known; stored with the reply.
     """
     now = attempt.overrides.get(CUT)
     kept = {} if window is None else {WINDOW: window}
     for words in _CONTEXT_WORDS:
         if attempt.request.cut is not None and (now is None or words < now):
             less = replace(attempt, overrides={**attempt.overrides, CUT: words, **kept})
-            # A context that is shorter than that is not cut by it.
+            # This does not cut a context that is shorter already.
             if less.messages != attempt.messages:
                 return less
     return None
 
 
 def too_long(attempt: Attempt, window: int | None) -> Reply:
-    """Return what stands for the reply to a prompt that cannot be asked."""
+    """Return the reply that is used for a prompt that cannot be sent."""
     shown = "the model's window" if window is None else f"the window of {window} tokens"
     context = "without any context" if attempt.overrides.get(CUT) == 0 else "as it is"
     return Reply(f"the prompt does not fit {shown} {context}", TOO_LONG)
@@ -99,9 +99,9 @@ def says_too_long(status: int, error: Mapping[str, Any], text: str) -> bool:
     """Return whether a refusal says that prompt and cap do not fit the server's window.
 
     Args:
-        status: of HTTP.
-        error: the error as the server sent it; empty if it was no object.
-        text: what it says.
+        status: HTTP status.
+        error: the error as the server sent it; empty if it was not an object.
+        text: message of the error.
     """
     if status not in (400, 413, 422, 500):
         return False
@@ -111,7 +111,7 @@ def says_too_long(status: int, error: Mapping[str, Any], text: str) -> bool:
 
 
 def said_window(error: Mapping[str, Any], text: str) -> int | None:
-    """Return the window that a refusal names; None where it names none."""
+    """Return the window that a refusal names; None if it names none."""
     if (count := _count(error.get("n_ctx"))) is not None:
         return count
     said = _SAID_WINDOW.search(text.lower())
@@ -128,7 +128,7 @@ def listed_window(listing: Any, model: str) -> int | None:
     """Return the window that a list of models (`/v1/models`) names for a model, if any."""
     entries = _entries(listing)
     named = [entry for entry in entries if entry.get("id") == model]
-    # A server of one model answers whatever name it is asked under.
+    # A server with one model answers under any name.
     chosen = named or (entries if len(entries) == 1 else [])
     places = [place for entry in chosen for place in (entry, entry.get("meta"))]
     tables = [place for place in places if isinstance(place, Mapping)]

@@ -1,1 +1,1 @@
-"""Replies of models, read without trust."""
+"""Readers of models' replies, which are untrusted input."""

@@ -1,10 +1,10 @@
-"""The forms of answers: what a judge asks for, and how replies are read, as written or expected.
+"""Forms of answers: what a judge asks for, and how its replies are read, as written or expected.
 
-An expected score is the probability-weighted mean over the tokens that could stand for the score.
-At the place where a reply's score stands, the model gave every score token a probability; their
-mean, with the probabilities scaled to sum to 1 over the score tokens, tells more than the most
-likely one alone (as in G-Eval, Liu et al. 2023). Whether a server reports probabilities before or
-after its grammar mask makes no difference after that scaling.
+An expected score is the probability-weighted mean over the tokens that could be the score. Where
+a reply gives its score, the model assigned a probability to every score token. The mean, with the
+probabilities scaled to sum to 1 over the score tokens, is more informative than the most likely
+score alone (as in G-Eval, Liu et al. 2023). After that scaling it makes no difference whether a
+server reports probabilities before or after its grammar mask.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TYPICAL_REASON = (
     "The first error is corrected, but the second one is left, and a word that the source does "
     "not have changes the meaning of the sentence."
 )
-# The reason of an answer, as a tolerant reader takes it: its key, and a string behind a colon.
+# The reason in an answer, as a tolerant reader accepts it: its key, a colon and a string.
 _REASON_TEXT = re.compile(
     rf"""(["']?){REASON}\1\s*+:\s*+("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')""",
     re.IGNORECASE | re.DOTALL,
@@ -60,12 +60,13 @@ class Form:
 
     Attributes:
         fields: JSON schema of the value under each key.
-        typical: such an answer, from which the length of others is estimated.
-        read: gives the verdict of a reply's text.
-        places: for each score of the verdict a regular expression of its key, and what the words
-            there stand for, in small letters.
-        words: by the scores of a verdict the value of the one key; empty where scores are numbers.
-        reasoned: whether a reason stands in front of the verdict; see `with_reason`.
+        typical: a typical answer, from which the length of other answers is estimated.
+        read: returns the verdict in a reply's text.
+        places: for each score of the verdict, a regular expression for its key, and the numbers
+            that the words after it mean, the words in lower case.
+        words: the value of the only key, by the scores of the verdict; empty where scores are
+            numbers.
+        reasoned: whether a reason precedes the verdict; see `with_reason`.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
@@ -104,14 +105,14 @@ class Form:
         return {REASON: reason, **verdict} if self.reasoned else verdict
 
     def read_plain(self, reply: Reply) -> Verdict:
-        """Return the verdict as a reply has it written."""
+        """Return the verdict as written in a reply."""
         return self.read(reply.text, reasoned=self.reasoned)
 
     def read_expected(self, reply: Reply) -> Verdict:
-        """Return the expected scores of a reply; as written where a score has no token.
+        """Return the expected scores of a reply; a score without a token is returned as written.
 
         Raises:
-            OptionError: the backend gave no probabilities.
+            OptionError: the backend returned no probabilities.
         """
         plain = self.read_plain(reply)
         if isinstance(plain, Failure):
@@ -122,7 +123,7 @@ class Form:
 
 _POINTS = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
 SCORE = Form({"score": _POINTS}, {"score": 3}, read_score, (("score", _DIGITS),))
-"""One score of 1 to 5."""
+"""One score from 1 to 5."""
 CHOICE = Form(
     {"better": {"type": "string", "enum": ["A", "B", "tie"]}},
     {"better": "A"},
@@ -130,7 +131,7 @@ CHOICE = Form(
     (("better", _FIRST), ("better", _SECOND)),
     {(1.0, 0.0): "A", (0.0, 1.0): "B", (0.5, 0.5): "tie"},
 )
-"""The better one of two corrections, or a tie; expected points are P(win) + ½ P(tie)."""
+"""The better of two corrections, or a tie; expected points are P(win) + ½ P(tie)."""
 VALIDITY = Form(
     {"valid": {"type": "boolean"}},
     {"valid": True},
@@ -143,7 +144,7 @@ VALIDITY = Form(
 
 @functools.cache
 def scores_form(count: int) -> Form:
-    """Return the form of the scores of `count` targets shown together, 1 to 5 each."""
+    """Return the form for scores of `count` targets shown together, 1 to 5 each."""
     numbers = range(1, count + 1)
     keys = [target_key(number) for number in numbers]
     return Form(
@@ -155,30 +156,30 @@ def scores_form(count: int) -> Form:
 
 
 def _at(reply: Reply, key: str, values: Mapping[str, float], reasoned: bool) -> float | None:
-    """Return the expected value at the last place where one follows a key; None if none does.
+    """Return the expected value at the last place where a value follows a key; None without one.
 
     Args:
-        reply: with the probabilities of its tokens.
+        reply: a reply with the probabilities of its tokens.
         key: a regular expression.
-        values: what the tokens stand for.
-        reasoned: the answer has a reason, in which and behind which no value is looked for.
+        values: the numbers that the tokens mean.
+        reasoned: the answer has a reason; values inside it and after the answer are ignored.
     """
     if not reply.logprobs or not any(top for _, top in reply.logprobs):
         raise OptionError(
-            "scoring=expected needs the probabilities of tokens, and the backend gave none; "
-            "take another model or server, or scoring=argmax"
+            "scoring=expected needs token probabilities, and the backend returned none; "
+            "use another model or server, or scoring=argmax"
         )
     text = "".join(token for token, _ in reply.logprobs)
     if reasoned:
-        # Blanks take its place, so that all else stays where it is.
+        # Blanks replace the reason, so that all other positions stay the same.
         text = _REASON_TEXT.sub(lambda match: " " * len(match[0]), text[: text.rfind("}") + 1])
     place = _last_value(text, key, "|".join(values))
     if place is None:
         return None
-    # The token that holds the first character of the value; it may begin before that.
+    # Find the token that contains the first character of the value; it may begin before that.
     start = 0
     for token, top in reply.logprobs:
-        # What is left of the value in that token decides among its alternatives.
+        # Only alternatives with the same text before the value are compared.
         if place < start + len(token):
             return _mean(top, token[: place - start], values)
         start += len(token)
@@ -186,9 +187,9 @@ def _at(reply: Reply, key: str, values: Mapping[str, float], reasoned: bool) -> 
 
 
 def _last_value(text: str, key: str, value: str) -> int | None:
-    """Return where the last value begins that stands behind a key, its line's rest and a colon."""
-    # The tail may be missing, and nothing is given back (`*+`): a search for all of it would go
-    # over the rest of the line anew from every key.
+    """Return the start of the last value that follows a key and, on the same line, a colon."""
+    # The tail is optional and the quantifiers are possessive (`*+`): a search for the whole
+    # pattern would scan the rest of the line again from every key.
     behind = re.compile(rf"(?:{key})[^:\n]*+(:\s*+\"?(?={value}))?", re.IGNORECASE)
     places = [match.end() for match in behind.finditer(text) if match[1]]
     return places[-1] if places else None
@@ -197,15 +198,15 @@ def _last_value(text: str, key: str, value: str) -> int | None:
 def _mean(
     top: Sequence[tuple[str, float]], before: str, values: Mapping[str, float]
 ) -> float | None:
-    """Return the mean of the values of a token's alternatives; `before` stands in front of them."""
+    """Return the weighted mean of the values of a token's alternatives that begin with `before`."""
     weights: dict[str, float] = {}
     for text, logprob in top:
         if not text.startswith(before):
             continue
         rest = text[len(before) :].lower()
-        # A token may hold the first letters of a word only, and more than the value.
+        # A token may contain only the first letters of a word, or more than the value.
         name = next((v for v in values if rest and (rest.startswith(v) or v.startswith(rest))), "")
-        # What goes on is another word or number: "10" is no 1, and "Answer" is no A.
+        # A longer word or number is a different one: "10" is not 1, and "Answer" is not A.
         after = rest[len(name) : len(name) + 1] if rest.startswith(name) else ""
         if name and not (after.isdigit() or (name.isalpha() and after.isalpha())):
             weights[name] = weights.get(name, 0.0) + math.exp(logprob)

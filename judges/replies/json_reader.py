@@ -1,14 +1,15 @@
 """A tolerant reader of JSON objects inside prose: comments, trailing commas, loose quotes.
 
-Unlike a JSON parser it keeps every value of a repeated key, because a reply that gives a score
-twice must not have one of them chosen for it, and it says whether the text ends inside an object.
+Unlike a JSON parser, it keeps every value of a repeated key, because it must not choose between two
+scores that a reply gives, and it reports whether the text ends inside an object.
 
-Its time grows linearly with the length of the text, whatever the text is: an object at one brace is
-read once, however many objects surround it, and what is read again in spite of this (braces inside
-strings, strings and comments without an end) has a limit.
+Its running time is linear in the length of the text, whatever the text is. The object at a brace is
+read once, however many objects surround it, and there is a limit on text that is read again
+nevertheless (braces inside strings, strings and comments without an end).
 
-Not json-repair, which keeps the last value of a repeated key and the last of objects with the same
-keys, and completes what was cut off: a score of 1 that was to be 15 would count.
+It does not use json-repair, which keeps the last value of a repeated key and the last of several
+objects with the same keys, and completes truncated text: a 15 cut off after its 1 would count as a
+score of 1.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from dataclasses import dataclass
 
 Value = str | float | int | bool | None | list["Value"] | Mapping[str, list["Value"]]
 
-# Blanks, and comments that end with their line. What is skipped or quoted is never tried anew
-# (`+`), as a hostile text would make that take for ever.
+# Blanks, and comments that end with their line. The quantifiers for skipped and quoted text are
+# possessive (`+`), because backtracking on a hostile text would take forever.
 _SKIPPED = re.compile(r"(?:\s|(?:#|//)[^\n]*+)*+")
 _STRINGS = {
     '"': re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL),
@@ -32,14 +33,14 @@ _BARE = re.compile(r"[^\s,:{}\[\]\"'`]+")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _DEEPEST = 20  # levels of objects and lists that a reply may nest
-# How often each character of a text may be read, on average. Objects inside each other are read
-# once; a brace inside a string of an object that proves to be none is read again on its own.
+# How often each character of a text may be read, on average. Nested objects are read once; a brace
+# inside a string is read again if what surrounds it turns out not to be an object.
 _READINGS = 8
 _FEWEST = 10_000
 
 
 class TooTangled(Exception):
-    """So many braces and quotes lead nowhere that a text is not read to its end."""
+    """A text has so many unmatched braces and quotes that it is not read to its end."""
 
 
 class _Failure(Exception):
@@ -61,16 +62,15 @@ def read_objects(
 
     Args:
         text: a reply.
-        strict: there are no objects in a text in which a brace opens or closes none. An object
-            whose text holds quotation marks that are not escaped is then never read from its
-            middle.
+        strict: return no objects if any brace in the text does not open or close one. An object
+            that contains unescaped quotation marks is then never read from its middle.
 
     Returns:
-        Each object as key → all values given for it, in order; braces that open no object (in
-        prose, say) are passed over.
+        Each object as a mapping from key to all values given for it, in order; braces that do not
+        open an object, e.g. in prose, are skipped.
 
     Raises:
-        TooTangled: see there; no text of a few thousand characters is.
+        TooTangled: too much of the text would have to be read again.
     """
     objects: list[Mapping[str, list[Value]]] = []
     reader = _Reader(text)
@@ -93,14 +93,14 @@ def read_objects(
 
 @dataclass(slots=True)
 class _Container:
-    """An object or a list that is being read, or was.
+    """An object or a list that is being read or has been read.
 
     Attributes:
         start: position of its opening bracket.
-        end: position behind the closing one.
-        value: what it holds.
-        levels: of nesting, with its own.
-        key: of an object, the one that was read last.
+        end: position after the closing bracket.
+        value: its content.
+        levels: levels of nesting, including its own.
+        key: the key of an object that was read last.
     """
 
     start: int
@@ -110,7 +110,7 @@ class _Container:
     key: str = ""
 
     def add(self, value: Value) -> None:
-        """Add the next value; of an object, that of the key read last."""
+        """Add the next value; in an object, under the key read last."""
         if isinstance(self.value, dict):
             self.value.setdefault(self.key, []).append(value)
         else:
@@ -118,19 +118,19 @@ class _Container:
 
 
 class _Reader:
-    """Reads one object after the other."""
+    """Reads one object after another."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         self._left = max(_READINGS * len(text), _FEWEST)
-        # By the position of its brace: what reading an object came to.
+        # The outcome of reading each object, by the position of its brace.
         self._read: dict[int, _Container | type[_Failure]] = {}
 
     def read(self, at: int) -> Mapping[str, list[Value]]:
-        """Return the object that begins at a brace; `at` stands behind it then.
+        """Return the object that begins at a brace, and move `self.at` past it.
 
         Raises:
-            _Odd: there is none, or it has more than `_DEEPEST` levels.
+            _Odd: there is no object, or it has more than `_DEEPEST` levels.
             _Cut: the text ends before it does.
         """
         if at not in self._read:
@@ -145,10 +145,10 @@ class _Reader:
         return outcome.value
 
     def _read_nested(self, start: int) -> None:
-        """Read an object and all objects in it, and note what each came to.
+        """Read an object and all objects in it, and record the outcome of each.
 
-        What an object comes to depends on the text behind its brace alone. So an object that was
-        read already is not read again, and one that fails fails for all objects around it.
+        The outcome depends only on the text after the object's brace. So an object that was
+        already read is not read again, and one that fails makes all objects around it fail.
         """
         self.at = start + 1
         around = [_Container(start, {})]  # the containers that are open, the innermost last

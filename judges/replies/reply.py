@@ -1,13 +1,13 @@
-"""Replies to scores: pure functions from a model's text to verdicts or a named failure.
+"""Pure functions that turn the text of a model's reply into scores or a named failure.
 
 A reply may be bare or fenced JSON, with prose around it, comments, trailing commas, single quotes,
-scores as strings or floats, keys in any order, or a thinking block in front. Whatever can be read
-in one way only is read; everything else is a `Failure` that says what is wrong. Nothing is ever
-guessed, clipped into range or filled in.
+scores as strings or floats, keys in any order, or a thinking block before it. A reply is read if
+it can be read in only one way; everything else is a `Failure` that says what is wrong. Nothing is
+ever guessed, clipped into range or filled in.
 
-Where a reason stands before the scores (`reasoned`), the reply may quote texts that try to look
-like an answer. A score is then read from the outermost object's own keys alone, and a reply in
-which any brace is not part of such an object is a failure.
+Where a reason precedes the scores (`reasoned`), the reply may quote texts that try to look like an
+answer. A score is then read only from the outermost object's own keys, and a reply in which any
+brace is not part of such an object is a failure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TARGET = re.compile(
 REASON = "reason"
 """The key of the reason for a verdict."""
 REASON_CHARACTERS = 300
-"""The most characters that are asked for, and shown, of a reason."""
+"""The maximum length of a reason, both requested and shown."""
 
 _OBJECT_FIRST = re.compile(r"\s*(?:```(?:json)?\s*)?\{")
 _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*5(?:\.0)?\s*)?(?:points?\s*)?")
@@ -49,7 +49,7 @@ class Failure:
 
     Attributes:
         kind: what went wrong, for counting.
-        detail: the same for a person.
+        detail: what went wrong, for people to read.
     """
 
     kind: FailureKind
@@ -57,14 +57,14 @@ class Failure:
 
 
 Verdict = list[float] | Failure
-"""A score for each correction that a question is about, or what is wrong with its reply."""
+"""A score for each correction in a question, or what is wrong with its reply."""
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict in the form in which it is kept beside its reply.
+    """Return a verdict in the form in which it is stored with its reply.
 
-    A later run takes the verdict as it stands: it reads nothing again, and a later version's
-    reader, which may be stricter or more tolerant, does not change what was already judged.
+    A later run uses the stored verdict and does not read the reply again. So a later version's
+    reader, which may be stricter or more tolerant, does not change existing verdicts.
     """
     if isinstance(verdict, Failure):
         return {"failure": verdict.kind, "detail": verdict.detail}
@@ -79,11 +79,11 @@ class _KeptVerdict:
 
 
 def verdict_from_json(record: object, count: int) -> Verdict | None:
-    """Return a verdict that was kept; None where there is none of that form.
+    """Return a stored verdict; None if the record is not such a verdict.
 
     Args:
-        record: what stands in the store.
-        count: how many scores the verdict has to have.
+        record: the value in the store.
+        count: how many scores the verdict must have.
     """
     try:
         kept = from_record(_KeptVerdict, record)
@@ -101,11 +101,11 @@ def target_key(number: int) -> str:
 
 
 def answer_text(text: str) -> str | Failure:
-    """Return a reply without its thinking.
+    """Return a reply without its thinking block.
 
     Some chat templates open the block in the prompt, so that only its end is in the reply.
     """
-    # Not by a regular expression, whose time grows with the square of many openings.
+    # A regular expression would take quadratic time on many opening tags.
     parts, at = [], 0
     while (start := text.find("<think>", at)) >= 0 and (end := text.find("</think>", start)) >= 0:
         parts.append(text[at:start])
@@ -121,10 +121,10 @@ def answer_text(text: str) -> str | Failure:
 def ignores_schema(request: Request, reply: Reply) -> bool | None:
     """Return whether a reply shows that the schema of its request was ignored.
 
-    What obeys a schema ends no reply of another form.
+    A model that obeys the schema cannot complete a reply of another form.
 
     Returns:
-        None where nothing is shown: there was no schema, or the reply was broken off.
+        None if this cannot be decided: there was no schema, or the reply was cut off.
     """
     if request.schema is None or "response_format" in reply.left_out:
         return None
@@ -137,11 +137,11 @@ _TYPES: Mapping[str, type] = {"boolean": bool, "integer": int, "string": str}
 
 
 def has_form(text: str, schema: Mapping[str, Any]) -> bool:
-    """Return whether a reply is, behind its thinking, just the object that a schema of ours allows.
+    """Return whether a reply, after its thinking, is only an object that one of our schemas allows.
 
     Args:
         text: the reply.
-        schema: of an object whose fields all have a `type` and maybe an `enum`.
+        schema: the schema of an object whose fields all have a `type` and possibly an `enum`.
     """
     answer = answer_text(text)
     if isinstance(answer, Failure):
@@ -154,7 +154,7 @@ def has_form(text: str, schema: Mapping[str, Any]) -> bool:
     return (
         isinstance(record, dict)
         and record.keys() == fields.keys()
-        # A bool is an int to Python, but not in JSON.
+        # A bool is an int in Python, but not in JSON.
         and all(type(record[name]) is _TYPES[field["type"]] for name, field in fields.items())
         and all(record[n] in field["enum"] for n, field in fields.items() if "enum" in field)
     )
@@ -204,8 +204,8 @@ def read_validity(text: str, *, reasoned: bool = False) -> Verdict:
 
 
 def read_reason(text: str, most: int = REASON_CHARACTERS) -> str:
-    """Return the reason that a reply gives, cut to so many characters; empty without any."""
-    # Most stores hold no reason, and a page reads a hundred thousand replies.
+    """Return the reason in a reply, cut to `most` characters; empty if it has none."""
+    # Most stores contain no reasons, and a page reads a hundred thousand replies.
     if REASON not in text.lower():
         return ""
     values = _find(text, lambda record: _values(record, REASON), reasoned=True)
@@ -228,7 +228,7 @@ _VALIDITIES = {
 def _worded(
     text: str, key: str, scores: Mapping[str, tuple[float, ...]], reasoned: bool
 ) -> Verdict:
-    """Return the scores that the word at a key stands for."""
+    """Return the scores that the word at a key means."""
     values = _find(text, lambda record: _values(record, key), reasoned)
     if isinstance(values, Failure):
         return values
@@ -244,8 +244,9 @@ def _worded(
 def _find(
     text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None], reasoned: bool = False
 ) -> _T | Failure:
-    """Return what `wanted` gives for the one object that has it; several must agree."""
-    # A reason may quote the mark that ends a thinking block; what begins with an object has none.
+    """Return what `wanted` returns for the object that has it; several objects must agree."""
+    # A reason may quote the end tag of a thinking block; a reply that begins with an object has no
+    # such block.
     whole = reasoned and _OBJECT_FIRST.match(text)
     answer = text if whole else answer_text(text)
     if isinstance(answer, Failure):
@@ -253,8 +254,8 @@ def _find(
     try:
         objects, cut = read_objects(answer, strict=reasoned)
     except TooTangled:
-        return Failure("no-json", "too many braces that lead nowhere")
-    # An object in the place of the reason's text is no answer either.
+        return Failure("no-json", "too many unmatched braces")
+    # An object where the reason's text should be is not an answer either.
     skip = REASON if reasoned else ""
     hits = [hit for record in objects for hit in _nested(record, wanted, skip)]
     if not hits:
@@ -266,7 +267,7 @@ def _find(
     if any(hit != hits[0] for hit in hits[1:]):
         return Failure("conflict", f"{len(hits)} objects that differ")
     if cut:
-        return Failure("truncated", "a further JSON object never ends")
+        return Failure("truncated", "another JSON object never ends")
     return hits[0]
 
 
@@ -275,12 +276,12 @@ def _nested(
     wanted: Callable[[Mapping[str, list[Value]]], _T | None],
     skip: str = "",
 ) -> list[_T]:
-    """Return what `wanted` gives for an object or, where that is nothing, for those inside it.
+    """Return what `wanted` returns for an object or, if that is None, for the objects inside it.
 
     Args:
         record: the object.
-        wanted: gives None for nothing.
-        skip: a key whose values are passed over.
+        wanted: returns None for an object without the keys asked for.
+        skip: a key whose values are skipped.
     """
     hit = wanted(record)
     if hit is not None:
@@ -300,12 +301,12 @@ def _targets(record: Mapping[str, list[Value]]) -> dict[int, list[Value]]:
     for key, values in record.items():
         match = _TARGET.fullmatch(key.strip())
         if match is not None:
-            # A number of more digits is no target of ours, and thousands would be no number.
+            # No target has a number of more digits, and Python refuses to convert thousands.
             number = match[match.lastindex or 1].lstrip("0")[:6] or "0"
             targets.setdefault(int(number), []).extend(values)
-    # The output format repeated, `"target1_score": int`, is no answer.
-    said = [value for values in targets.values() for value in values]
-    return {} if all(value == "int" for value in said) else targets
+    # A copy of the output format, `"target1_score": int`, is not an answer.
+    scores = [value for values in targets.values() for value in values]
+    return {} if all(value == "int" for value in scores) else targets
 
 
 def _values(record: Mapping[str, list[Value]], key: str) -> list[Value] | None:
@@ -315,7 +316,7 @@ def _values(record: Mapping[str, list[Value]], key: str) -> list[Value] | None:
 
 
 def _agreed(values: Sequence[Value], what: str) -> float | Failure:
-    """Return the one score that all values at a key are."""
+    """Return the score on which all values at a key agree."""
     numbers = [_number(value) for value in values]
     for number in numbers:
         if isinstance(number, Failure):

@@ -83,10 +83,10 @@ def test_an_effort_is_sent_with_room_for_it(
     ("name", "message"),
     [
         ("llm-s:model=gpt-4o,effort=low", r"effort=low: gpt-4o never reasons; leave effort out"),
-        ("llm-s:model=gpt-5,effort=none", r"effort=none: gpt-5 always reasons; take effort=low"),
+        ("llm-s:model=gpt-5,effort=none", r"effort=none: gpt-5 always reasons; use effort=low"),
         ("llm-s:model=gpt-6-luna,effort=low,scoring=expected",
-         "gives no probabilities of tokens while it reasons"),
-        (f"{OWN},effort=none,thinking=true", "effort=none and thinking=true exclude each other"),
+         "returns no token probabilities while it reasons"),
+        (f"{OWN},effort=none,thinking=true", "effort=none and thinking=true cannot be combined"),
         (f"{OWN},effort=max", "effort"),
     ],
 )  # fmt: skip
@@ -248,7 +248,7 @@ def test_a_dry_run_shows_the_range_of_reasoning(corpus: Corpus, runtime: Runtime
     assert plan.cost["least"] == pytest.approx(amount + 768 * 2e-6)
     assert plan.cost["most"] == pytest.approx(amount + 12_288 * 2e-6)
     (note,) = [n for n in plan.details["notes"] if "hidden tokens" in n]
-    assert "256 to 4,096 of them an answer" in note
+    assert "256 to 4,096 of them per answer" in note
     # What does not reason has no range, and costs its amount in a sum.
     usual = load("llm-s:model=gpt-4o").plan(corpus, priced)
     assert usual is not None

@@ -121,7 +121,9 @@ def test_an_edit_verdict_is_about_one_edit(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
     path = write(tmp_path, VALID + VALID.replace("He goes .", "He go ."))
-    with pytest.raises(InputError, match="line 2: the correction has 0 edits; expected one"):
+    with pytest.raises(
+        InputError, match="line 2: the correction has 0 edits; expected exactly one"
+    ):
         model.load("edit-verdict", examples=path).score_corpus(corpus, runtime)
 
 
@@ -136,7 +138,7 @@ def test_examples_are_none_of_the_texts_that_are_judged(
     assert changed not in str(error.value)
     # A drawn part hides nothing of the whole.
     part = replace(corpus.take([0]), drawn=(corpus, (0,)))
-    with pytest.raises(InputError, match="take these out"):
+    with pytest.raises(InputError, match="remove these"):
         judge.check(part)
     judge.check(Corpus(("Else .",), {"x": Version(("Else .",))}))
     assert not model.attempts
@@ -167,7 +169,9 @@ def test_a_criterion_in_words_or_in_a_file(
 
 @pytest.mark.parametrize("value", ["natural", "my criterion.txt"])
 def test_a_slip_in_a_name_is_no_criterion(model: FakeModel, value: str) -> None:
-    with pytest.raises(OptionError, match='or a file, or a sentence such as "Judge how natural'):
+    with pytest.raises(
+        OptionError, match='or give a file, or a sentence such as "Judge how natural'
+    ):
         model.load("edit-verdict", criterion=value)
 
 

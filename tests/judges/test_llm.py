@@ -116,8 +116,8 @@ def test_a_criterion_is_in_every_prompt(
         ("llm-e:criterion=fluency", "unknown criterion of llm-e 'fluency'.*difficulty, impact"),
         ("llm-s:criterion=fluancy", "did you mean fluency"),
         ("llm-s:orders=0", "orders=0 is out of range"),
-        ("llm-s:protocol=pairwise,orders=3", "takes 1 to 2"),
-        ("llm-s:protocol=pointwise,orders=2", "takes 1 to 1"),
+        ("llm-s:protocol=pairwise,orders=3", "accepts 1 to 2"),
+        ("llm-s:protocol=pointwise,orders=2", "accepts 1 to 1"),
         ("llm-s:repeats=0", "repeats=0"),
         ("llm-s:temperature=3", "temperature=3.0"),
         ("llm-s:max_tokens=0", "max_tokens=0"),
@@ -544,9 +544,9 @@ def test_expected_pairwise_averages_both_orders(model: FakeModel, runtime: Runti
 def test_expected_scores_without_probabilities_are_refused(
     model: FakeModel, corpus: Corpus, runtime: Runtime
 ) -> None:
-    with pytest.raises(OptionError, match="the backend gave none"):
+    with pytest.raises(OptionError, match="the backend returned none"):
         model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
-    with pytest.raises(OptionError, match="gives no probabilities of tokens"):
+    with pytest.raises(OptionError, match="returns no token probabilities"):
         model.load("llm-s:scoring=expected,model=gpt-5").plan(corpus, runtime)
 
 

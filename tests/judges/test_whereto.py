@@ -152,7 +152,7 @@ def test_a_server_gets_the_key_that_was_named_for_it_and_no_other(
 
 def test_a_server_that_wants_a_key(serve: Serve, corpus: Corpus, runtime: Runtime) -> None:
     server = serve(lambda number, body: Said(401, {"error": {"message": "no"}}))
-    with pytest.raises(OptionError, match=r"wants a key \(401\).*--api-key-env"):
+    with pytest.raises(OptionError, match=r"requires a key \(401\).*--api-key-env"):
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, runtime)
     refused = replace(runtime, api_key_env="OPENAI_API_KEY")
     with pytest.raises(OptionError, match=r"refuses the key in \$OPENAI_API_KEY \(401\)"):
@@ -189,7 +189,7 @@ def test_a_judge_needs_the_word_and_then_asks_the_server_named(
         ("llm-s:model=tiny", f"llm-s:model=tiny,base_url={hostile.url}")
     ):
         file = str(jury(tmp_path / f"{number}.json", metric))
-        with pytest.raises(OptionError, match=r"need your word: llm-s.*--allow-judges"):
+        with pytest.raises(OptionError, match=r"need your consent: llm-s.*--allow-judges"):
             load("jury", file=file, base_url=named.url)
         scorer = load("jury", file=file, allow_judges=True, base_url=named.url)
         scorer.score_corpus(corpus, runtime)
@@ -208,7 +208,7 @@ def test_the_word_on_the_command_line(
     argv = ["score", str(source), str(source), "--cache", str(tmp_path / "cache")]
     argv += ["-m", f"jury:file={file}"]
     assert main(argv) == 2
-    assert "need your word" in capsys.readouterr().err
+    assert "need your consent" in capsys.readouterr().err
     assert not server.bodies
     assert main([*argv, "--allow-judges", "--base-url", server.url]) == 0
     assert len(server.bodies) == 1
@@ -223,7 +223,7 @@ def test_the_word_on_the_command_line(
 )
 def test_a_model_of_the_hub_needs_the_word(tmp_path: Path, metric: str) -> None:
     file = jury(tmp_path / "x.json", metric)
-    with pytest.raises(OptionError, match=r"need your word: .*fetches nobody"):
+    with pytest.raises(OptionError, match=r"need your consent: .*fetches nobody"):
         load("jury", file=str(file))
     assert load("jury", file=str(file), allow_judges=True).name == "jury"
 
@@ -252,7 +252,7 @@ def test_so_does_a_model_that_the_file_need_not_name(
         manifest["kernel"] = {"aspects": ["fluency"], "paired": False, **encoders}
         (folder / "gecjury.json").write_text(json.dumps(manifest))
     file = jury(tmp_path / "x.json", metric.replace("FOLDER", str(folder)))
-    with pytest.raises(OptionError, match=rf"need your word: .*fetches {model} where"):
+    with pytest.raises(OptionError, match=rf"need your consent: .*fetches {model} if"):
         load("jury", file=str(file))
 
 
@@ -260,7 +260,7 @@ def test_so_does_a_model_that_the_file_need_not_name(
 def test_a_spacy_pipeline_that_is_a_package_needs_the_word(tmp_path: Path, tagger: str) -> None:
     file = jury(tmp_path / "x.json", f"errant:tagger={tagger}")
     with pytest.raises(
-        OptionError, match=r"need your word: .*runs the installed package a_package"
+        OptionError, match=r"need your consent: .*runs the installed package a_package"
     ):
         load("jury", file=str(file))
 
@@ -273,7 +273,7 @@ def test_scores_elsewhere_need_the_word_and_no_error_quotes_them(
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "near.txt").write_text(private.read_text())
     file = str(jury(tmp_path / "shared" / "x.json", f"scores:file={private}"))
-    with pytest.raises(OptionError, match=r"need your word: .*reads .*private\.txt, outside"):
+    with pytest.raises(OptionError, match=r"need your consent: .*reads .*private\.txt, outside"):
         load("jury", file=file)
     near = str(jury(tmp_path / "shared" / "y.json", f"scores:file={tmp_path}/shared/near.txt"))
     for found in (load("jury", file=near), load("jury", file=file, allow_judges=True)):
@@ -330,7 +330,7 @@ def test_tuning_a_jury_needs_the_word(
     file = jury(tmp_path / "x.json", "llm-s:model=tiny")
     argv = ["tune", f"jury:file={file},bogus=0:1:1", "sample", "--base-url", server.url]
     assert main(argv) == 2
-    assert "need your word" in capsys.readouterr().err
+    assert "need your consent" in capsys.readouterr().err
     assert main([*argv, "--allow-judges"]) == 2
     assert "bogus" in capsys.readouterr().err
     assert not server.bodies

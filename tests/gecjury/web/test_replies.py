@@ -123,9 +123,9 @@ def test_pages_follow_each_other_and_keep_the_filters(sample: TestClient) -> Non
         ("/?position=-1", 400, "is no number"),
         ("/?page=" + "9" * 50, 400, "is no number"),
         ("/?sort=nothing&show=" + "x" * 500, 200, "0 of 51"),
-        ("/reply?line=1", 422, "line 1: no reply stands there"),
-        ("/reply?line=999", 422, "no reply stands there"),
-        ("/reply", 422, "no reply stands there"),
+        ("/reply?line=1", 422, "line 1: there is no reply on this line"),
+        ("/reply?line=999", 422, "there is no reply on this line"),
+        ("/reply", 422, "there is no reply on this line"),
     ],
 )
 def test_addresses_that_lead_nowhere(

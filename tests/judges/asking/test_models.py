@@ -61,8 +61,8 @@ def test_a_table_is_old_after_120_days(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(models, "today", lambda day=day: day)
         assert [note for note in table.notes(["gpt-6-luna"]) if "2026-11-05" in note] == (
             [
-                "prices and shut-down dates of models are of 2026-11-05, 121 days ago: check them, "
-                "or name a newer table with --prices FILE"
+                "prices and shut-down dates of models are from 2026-11-05, 121 days ago: check "
+                "them, or name a newer table with --prices FILE"
             ]
             if told
             else []

@@ -225,7 +225,9 @@ def test_a_reply_is_named_by_its_file_and_line(tmp_path: Path) -> None:
     assert [review.reply(n).file for n in range(3)] == ["one.jsonl", "two.jsonl", "two.jsonl"]
     assert [store.prompt[:5] for store in review.stores] == ["sente", "point"]
     for line in (1, 4, 0):
-        with pytest.raises(InputError, match=f"two.jsonl, line {line}: no reply stands there"):
+        with pytest.raises(
+            InputError, match=f"two.jsonl, line {line}: there is no reply on this line"
+        ):
             review.at("two.jsonl", line)
 
 
@@ -290,7 +292,7 @@ def test_stores_are_found_by_file_folder_and_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"blank.jsonl: not a store of judgments"):
         find_stores([str(tmp_path / "blank.jsonl")], folder)
     (tmp_path / "packed.jsonl").write_bytes(b"\x1f\x8b\x08")
-    with pytest.raises(InputError, match=r"packed.jsonl: .* unpack it first"):
+    with pytest.raises(InputError, match=r"packed.jsonl: .* decompress it first"):
         find_stores([str(tmp_path / "packed.jsonl")], folder)
 
 
@@ -300,7 +302,7 @@ def test_a_store_of_another_version_is_named(
     with monkeypatch.context() as patch:
         patch.setattr("gecjury.judges.asking.store.STORE_FORMAT", "gecjury-judgments/9")
         file = stored(tmp_path / "s.jsonl", single(A, 3))
-    with pytest.raises(InputError, match=r"line 1: a store of the version 'gecjury-judgments/9'"):
+    with pytest.raises(InputError, match=r"line 1: a store of version 'gecjury-judgments/9'"):
         find_stores([str(file)], tmp_path)
 
 
@@ -315,7 +317,9 @@ def test_lines_that_are_no_questions_are_counted_as_damaged(tmp_path: Path) -> N
     review = reviewed(file)
     assert review.damaged == ["s.jsonl, line 2", "s.jsonl, line 3"]
     assert review.select() == [0]
-    with pytest.raises(InputError, match=r"s.jsonl, line 2: no question of a judge; expected mess"):
+    with pytest.raises(
+        InputError, match=r"s.jsonl, line 2: not a question of a judge; expected mess"
+    ):
         list(judged_items(file))
 
 

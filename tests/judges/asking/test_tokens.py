@@ -91,7 +91,7 @@ def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
         return counter.prompt([{"role": "user", "content": content}])
 
     for asked, said in (
-        ("code", r"cannot be used \(SecurityError: .*anew"),
+        ("code", r"cannot be used \(SecurityError: .*files again"),
         ("role", r"cannot be used \(TemplateError: no such role\)"),
         ("memory", r"cannot be used \(MemoryError"),
     ):
@@ -100,5 +100,5 @@ def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
     assert tokens("other") == 2
     monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
     for _ in range(2):
-        with pytest.raises(InputError, match=r"template does not end within 0\.5 seconds of"):
+        with pytest.raises(InputError, match=r"template did not finish within 0\.5 seconds of"):
             tokens("time")

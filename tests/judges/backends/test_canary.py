@@ -126,7 +126,7 @@ def test_missing_probabilities_are_told_before_more_is_paid(
 ) -> None:
     server = serve(latency=0.05)
     for _ in range(2):
-        with pytest.raises(OptionError, match="needs the probabilities of tokens"):
+        with pytest.raises(OptionError, match="needs token probabilities"):
             judge(server, scoring="expected").score_corpus(corpus, runtime)
         assert len(server.bodies) == 1
 
@@ -139,7 +139,7 @@ def test_seeds_without_effect_are_told(serve: Serve, judge: Make, runtime: Runti
     )
     assert audit_of(table)["settings"] == {"seeds": {"compared": 20, "same_text": 20}}
     (note,) = table.statistics.notes
-    assert "gives every seed the same text (20 repetitions)" in note
+    assert "returns the same text for every seed (20 repetitions)" in note
     # One text that differs is enough to show that seeds have an effect.
     server = serve(lambda n, body: completion(body, "{}") if body["seed"] == 1 else None)
     other = judge(server, temperature=0.7, repeats=2, tries=1).score_corpus(

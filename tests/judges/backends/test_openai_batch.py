@@ -154,7 +154,7 @@ def test_where_there_is_no_batch(corpus: Corpus, batched: Runtime) -> None:
     with pytest.raises(OptionError, match="--batch is for backend=openai"):
         load("llm-s:backend=vllm,model=m").score_corpus(corpus, batched)
     pytest.importorskip("openai")
-    with pytest.raises(OptionError, match="--batch takes one base_url"):
+    with pytest.raises(OptionError, match="--batch accepts one base_url"):
         load("llm-s:model=m,base_url=http://a/v1+http://b/v1").score_corpus(corpus, batched)
 
 

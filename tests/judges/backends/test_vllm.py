@@ -155,7 +155,7 @@ def test_three_families_in_one_table(
 
 def test_an_unknown_model_on_a_server(served: str, tmp_path: Path) -> None:
     corpus = Corpus(("S .",), {"x": Version(("T .",))})
-    with pytest.raises(ValueError, match=r"knows no model 'nobody/nothing' \(404\)") as caught:
+    with pytest.raises(ValueError, match=r"has no model 'nobody/nothing' \(404\)") as caught:
         load("llm-s", base_url=served, model="nobody/nothing").score_corpus(
             corpus, Runtime(cache=tmp_path)
         )

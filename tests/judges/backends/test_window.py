@@ -145,7 +145,7 @@ def test_what_cannot_fit_is_left_out_alone_and_asked_again_with_a_longer_window(
     (note,) = table.statistics.notes
     assert "1 prompts do not fit the model, even without context (lines 2)" in note
     assert "the window of 500 tokens without any context" in note
-    assert "start the model with a longer window" in note
+    assert "Start the model with a longer window" in note
     # the two others are kept, and the third is not held to have failed for good
     count = len(server.bodies)
     server.behave = small(10_000)
@@ -205,7 +205,7 @@ def test_a_server_without_probabilities(
 ) -> None:
     said = "logprobs is not supported for models created with logits_all=False"
     server = serve(lambda n, body: Said(500, {"error": {"message": said}}))
-    with pytest.raises(OptionError, match=r"gives no probabilities.*--logits_all true"):
+    with pytest.raises(OptionError, match=r"returns no token probabilities.*--logits_all true"):
         judge(server, scoring="expected").score_corpus(corpus, replace(runtime, concurrency=1))
     assert len(server.bodies) == 1
 
