@@ -1,11 +1,12 @@
-"""The wording of the LLM judges, as versioned text files, and the one place where it is rendered.
+"""The prompts of the LLM judges, as versioned text files, and the code that renders them.
 
-A file `NAME.vN.txt` opens with a head (`name`, `version`, `source`, `placeholders`) and holds the
-wording below a line `---`. Changed wording takes a new number; a published version never changes.
-Where a wording names the texts' language, version 1 is for English and version 2 for all others,
-whose name fills `{{language}}`. Placeholders are `{{word}}`. What the head declares, what the text
-holds (tests see to these two) and what a caller fills must be the same set, so that a criterion or
-a context cannot get lost on the way. A user's own file has the same form; the judges check it.
+A file `NAME.vN.txt` begins with a head (`name`, `version`, `source`, `placeholders`), followed by a
+line `---` and the wording. Changed wording gets a new number; a published version never changes. If
+a wording names the texts' language, version 1 is for English and version 2 for all others, whose
+name fills `{{language}}`. Placeholders are written `{{word}}`. The placeholders that the head
+declares, those in the text (tests compare these two) and those that a caller fills must be the same
+set, so that a criterion or a context cannot get lost on the way. A user's own file has the same
+form; the judges check it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = [
 
 _FOLDER = Path(__file__).resolve().parent
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
-# A placeholder that is all of its line, with the line break before it; or any other.
+# A placeholder that fills its line, with the line break before it; or any other placeholder.
 _SLOT = re.compile(r"\n\{\{([a-z_]+)\}\}(?=\n)|\{\{([a-z_]+)\}\}")
 _ID = re.compile(r"([a-z]+(?:-[a-z]+)*)\.v([0-9]{1,6}):([0-9a-f]{16})")
 
@@ -51,13 +52,13 @@ class Prompt:
         version: number of the wording.
         text: the wording with its placeholders.
         placeholders: their names.
-        head: what stands above the wording, such as its `source`.
+        head: the fields above the wording, such as its `source`.
         digest: SHA-256 of the whole file, 16 hexadecimal digits.
         added: the sentence of a criterion, for a prompt that has a place for it.
-        language: the texts' in English, for a prompt that names it.
-        reason: the request for a reason, which ends the prompt; None where none is asked for.
+        language: English name of the texts' language, for a prompt that names it.
+        reason: the request for a reason, which ends the prompt; None if none is requested.
         examples: digest of the judged corrections that are shown before it; empty for none.
-        sections: the order of its sections, such as `2+1+3`; empty for that of the file.
+        sections: the order of its sections, such as `2+1+3`; empty for the order in the file.
     """
 
     name: str
@@ -76,8 +77,8 @@ class Prompt:
     def id(self) -> str:
         """Name, version and digest: `sentence.v1:0123456789abcdef`.
 
-        Those of the criterion, of the request for a reason and of the examples follow, and the
-        order of the sections, if any.
+        If present, the ids of the criterion and of the request for a reason, the digest of the
+        examples and the order of the sections follow.
         """
         names = [f"{self.name}.v{self.version}:{self.digest}"]
         names += [part.id for part in (self.added, self.reason) if part]
@@ -90,10 +91,10 @@ class Prompt:
 
         Args:
             sections: their present numbers from 1, joined by `+`. A section begins with a line
-                `# …`; what stands before the first one stays there.
+                `# …`; text before the first section stays there.
 
         Raises:
-            ValueError: it does not name each section once; says what the sections are.
+            ValueError: the order does not name each section once; lists the sections.
         """
         first, *parts = (part.strip("\n") for part in re.split(r"\n(?=# )", self.text))
         numbers = [str(number) for number in range(1, len(parts) + 1)]
@@ -110,9 +111,9 @@ class Prompt:
         return replace(self, text=text, sections=sections)
 
     def render(self, **values: str) -> str:
-        """Fill every placeholder; a line that holds an empty placeholder alone is dropped.
+        """Fill every placeholder; a line with nothing but an empty placeholder is dropped.
 
-        Criterion and language come from the prompt itself. What is filled in is never searched for
+        Criterion and language come from the prompt itself. Filled-in values are never searched for
         placeholders.
 
         Raises:
@@ -131,29 +132,29 @@ class Prompt:
     def unrender(self, text: str) -> dict[str, str]:
         """Return the values that `render` filled in.
 
-        The words between placeholders are looked up from the left, so that the time grows linearly
-        with the text. A value that fills a line may hold anything that leaves one way to read the
-        text; one within a line has no line break.
+        The words between placeholders are searched from the left, so that the time grows linearly
+        with the text. A value that fills a line may contain anything, as long as there is only one
+        way to read the text; a value within a line has no line break.
 
         Args:
             text: a rendered prompt.
 
         Returns:
-            A value for every placeholder, those of criterion and language included; `render`
-            makes the same text of them.
+            A value for every placeholder, including those of criterion and language; `render`
+            turns them into the same text.
 
         Raises:
             ValueError: the text is not this prompt, or can be read in several ways.
         """
         strange = f"not the prompt {self.name}.v{self.version}"
-        # Every line begins with a line break, which a line that `render` drops takes along.
+        # Every line begins with a line break, which is dropped with a line that `render` drops.
         wording, whole = self._lines, f"\n{text}\n"
         slots = list(_SLOT.finditer(wording))
         names = [slot[1] or slot[2] for slot in slots]
         values: dict[str, str] = {}
         at = done = 0  # how far text and wording are read
-        words = ""  # of the wording, behind the value that is open
-        opened = -1  # its slot; none at the beginning and behind a value that is known already
+        words = ""  # words of the wording after the open value
+        opened = -1  # its slot; none at the beginning and after a value that is known already
         last: tuple[str, int, int] | None = None  # the words before it, and where they may begin
         for number, slot in enumerate((*slots, None)):
             words += wording[done : slot.start() if slot else len(wording)]
@@ -168,15 +169,15 @@ class Prompt:
                 raise ValueError(strange)
             if opened >= 0:
                 value, fills_line = whole[at:start], slots[opened][1] is not None
-                # In another reading of the text, the words before this value begin later in it.
+                # In another reading of the text, the words before this value would begin later.
                 if last and whole.find(last[0], last[1] + 1, min(start + fills_line, last[2])) >= 0:
                     raise ValueError(f"{self.name}.v{self.version} can be read in several ways")
                 values[names[opened]] = value[1:] if fills_line else value
-                # A value within a line ends there. One that stands twice fits no other reading.
+                # A value within a line ends with it. One that occurs twice fits no other reading.
                 reach = len(whole) if fills_line else whole.find("\n", at) + len(closing)
                 last = (closing, start, reach) if names.count(names[opened]) == 1 else None
             at, words, opened = start + len(words), "", number
-            if slot and names[number] in values:  # the value just read stands here once more
+            if slot and names[number] in values:  # the value just read occurs here again
                 words, opened, last = _in_slot(slot, values[names[number]]), -1, None
         if set(values) != self.placeholders or self._filled(values) != text:
             raise ValueError(strange)
@@ -192,7 +193,7 @@ class Prompt:
 
 
 def _in_slot(slot: re.Match[str], value: str) -> str:
-    """Return a value with the line break of its line, which falls away with an empty one."""
+    """Return a value with the line break of its line, which is dropped with an empty value."""
     return f"\n{value}" if slot[1] and value else value
 
 
@@ -212,7 +213,7 @@ def prompt_text(name: str, version: int = 1) -> str:
 
 
 def parse(name: str, version: int, text: str) -> Prompt:
-    """Return the prompt that a file's text holds."""
+    """Return the prompt in a file's text."""
     top, _, body = text.partition("\n---\n")
     head = {}
     for line in top.split("\n"):
@@ -241,7 +242,7 @@ def packaged(prompt_id: str) -> Prompt | None:
     """Return the packaged prompt of an `id`, with its criterion if that is packaged, too.
 
     Args:
-        prompt_id: as `Prompt.id` gives it; what other parts follow a `+` are passed over.
+        prompt_id: an id as in `Prompt.id`; other parts after a `+` are skipped.
 
     Returns:
         None if no prompt of that name, version and digest is packaged.
@@ -258,7 +259,7 @@ def packaged(prompt_id: str) -> Prompt | None:
         elif added and added.name == "reason":
             prompt = replace(prompt, reason=added)
         elif kind == "sections":
-            # Stores come from elsewhere, and may name sections that there are not.
+            # Stores come from elsewhere, and may name sections that do not exist.
             with suppress(ValueError):
                 prompt = prompt.reordered(rest.replace("-", "+"))
     return prompt
