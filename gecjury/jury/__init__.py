@@ -1,1 +1,1 @@
-"""The metric made of metrics, as human pairs teach."""
+"""A metric that combines other metrics, as learnt from human preferences."""

@@ -1,9 +1,9 @@
-"""How like the pairs that people judged are to the pairs of outputs that are to be judged.
+"""Similarity of the pairs that people judged to the pairs of outputs that are to be judged.
 
-A combination learnt where systems are weak need not hold where they are strong. Weighing each
-training pair by the ratio of the two densities makes the loss one over pairs like those to come
-(covariate shift: Shimodaira 2000); the ratio comes from a logistic model that tells the two kinds
-of pairs apart (Bickel et al. 2007). Only texts are looked at, never judgments.
+A combination learnt from weak systems may not work for strong ones. Weighting each training pair by
+the ratio of the two densities makes the loss an average over pairs like those to be judged
+(covariate shift: Shimodaira 2000); the ratio comes from a logistic model that distinguishes the two
+kinds of pairs (Bickel et al. 2007). Only texts are used, never judgments.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _CUT = 0.99
 
 
 def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
-    """Return each two systems' corrections of each source that some member tells apart.
+    """Return every two systems' corrections of each source to which a member gives other scores.
 
     Args:
         scores: members × systems × sentences.
-        seed: of the choice among more than 10,000 pairs.
+        seed: seed of the choice among more than 10,000 pairs.
 
     Raises:
-        InputError: no such pair.
+        InputError: there is no such pair.
     """
     _, systems, sentences = scores.shape
     rng = np.random.default_rng(seed)
     pairs = np.array(list(itertools.combinations(range(systems), 2)), dtype=np.int64)
     pairs = pairs.reshape(-1, 2)
     every = len(pairs) * sentences
-    # Of very many, only some are looked at: the scores of all need not fit into memory.
+    # Only some of very many pairs are used: the scores of all need not fit into memory.
     looked = np.arange(every) if every <= _MOST_SEEN else rng.integers(every, size=_MOST_SEEN)
     which, place = np.divmod(np.unique(looked), max(sentences, 1))
     first, second = pairs[which].T
@@ -48,24 +48,24 @@ def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
     with np.errstate(invalid="ignore"):
         apart = np.flatnonzero((np.abs(left - right) > 1e-9).any(axis=1))
     if not len(apart):
-        raise InputError("the outputs to be like hold no two corrections that differ")
+        raise InputError("the outputs to resemble contain no two corrections that differ")
     if len(apart) > _MOST_PAIRS:
         apart = rng.choice(apart, _MOST_PAIRS, replace=False)
     return left[apart], right[apart]
 
 
 def likeness_weights(judged: Sides, wanted: Sides) -> FloatArray:
-    """Return weights of the judged pairs under which they look like the wanted ones.
+    """Return weights of the judged pairs under which they resemble the wanted ones.
 
     A pair is described by the sum and the absolute difference of each member's scores, so that
-    neither its order nor who was preferred enters.
+    neither its order nor the preference matters.
 
     Args:
-        judged: pairs to weigh.
-        wanted: pairs to be like; every member has a score in both.
+        judged: pairs to weight.
+        wanted: pairs to resemble; every member has a score in both.
 
     Returns:
-        Shape (judged pairs,), above 0, mean 1; what exceeds the 99th percentile is cut to it.
+        Shape (judged pairs,), above 0, mean 1; weights are clipped at the 99th percentile.
     """
     inputs = np.concatenate([_described(judged), _described(wanted)])
     deviation = inputs.std(axis=0)
@@ -82,7 +82,7 @@ def likeness_weights(judged: Sides, wanted: Sides) -> FloatArray:
 
 
 def effective_size(weights: FloatArray) -> float:
-    """Return how many equally weighted pairs say as much: (Σ w)² / Σ w² (Kish 1965)."""
+    """Return how many equally weighted pairs are as informative: (Σ w)² / Σ w² (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 

@@ -1,4 +1,4 @@
-"""The metric `jury`: many scorers' sentence scores, weighed as human preferences taught."""
+"""The metric `jury`: many scorers' sentence scores, weighted by learnt human preferences."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from gecjury.wording import listed
 class Jury(MeanScorer):
     """A combination of metrics of any family: trained (`gecjury train jury`), or a plain sum.
 
-    Trained: 0 to 1, higher is better: the probability with which people would prefer the
-    correction to one that is average for all members. The plain sum is that of the members'
-    z-scores over all systems and sentences of the corpus, higher is better: it knows no human
-    judgment, and is what a trained jury has to pass. The corpus score is the mean. A sentence that
-    a member could not score is not scored. The jury needs what its members need; members that name
-    a set of references (`gleu@10refs`) read that set, the others the references given.
+    A trained jury's score is 0 to 1, higher is better: the probability that people would prefer the
+    correction to one that is average for all members. The plain sum adds the members' z-scores over
+    all systems and sentences of the corpus, higher is better: it uses no human judgments, and is
+    the baseline that a trained jury has to beat. The corpus score is the mean. A sentence that a
+    member could not score is not scored. The jury needs what its members need; members that name a
+    set of references (`gleu@10refs`) read that set, the others read the given references.
 
     Attributes:
         file: the JSON file that `gecjury train jury` wrote.
         equal: instead of a file, members of a plain sum: `gleu@10refs+changes`, or the name of a
-            text file with one member a line, which may have options.
-        allow_judges: use members that ask a server, fetch a model, run a spaCy pipeline or read a
-            file elsewhere, which the jury's file alone cannot decide.
-        base_url: the server for members that are judges; the file never says it.
+            text file with one member per line, which may have options.
+        allow_judges: allow members that ask a server, fetch a model, run a spaCy pipeline or read a
+            file elsewhere; the jury's file alone cannot allow them.
+        base_url: the server for members that are judges; the file never names one.
     """
 
     name: ClassVar[str] = "jury"
@@ -67,7 +67,7 @@ class Jury(MeanScorer):
 
     file: str = ""
     equal: str = ""
-    # Where and whether, never what: they are no part of the settings.
+    # These decide where and whether members run, never their scores, so they are not settings.
     allow_judges: bool = False
     base_url: str | None = field(default=None, repr=False)
 
@@ -79,26 +79,26 @@ class Jury(MeanScorer):
         if not self.members:
             return
         self._check_members()
-        # What a jury needs, its members decide.
+        # The members decide what a jury needs.
         needs: set[str] = set()
         for member, scorer in self._seats:
             needs |= set(scorer.needs) - ({"references"} if member.references else set())
         scorers = [scorer for _, scorer in self._seats]
         object.__setattr__(self, "needs", frozenset(needs))
-        # A z-score depends on all the scores that it is made over, and a jury of given scores can
-        # score no other texts either.
+        # A z-score depends on all the scores that it is computed over, and a jury of given scores
+        # cannot score other texts either.
         object.__setattr__(self, "joint", bool(self.equal) or any(s.joint for s in scorers))
         object.__setattr__(self, "fixed", any(s.fixed for s in scorers))
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """The metrics; none where neither a file nor a sum is named."""
+        """The metrics; none if neither a file nor a sum is named."""
         if self.equal:
             return _summed(self.equal)
         return self.model.members if self.file else ()
 
     def settings(self) -> dict[str, Setting]:
-        """The file alone, or the members of the sum alone."""
+        """Return only the file, or only the members of the sum."""
         if self.equal:
             return {"equal": "+".join(member.label for member in self.members)}
         return {"file": self.file}
@@ -110,18 +110,19 @@ class Jury(MeanScorer):
 
     @property
     def _typed(self) -> bool:
-        """True where the members stand on the command line and in no file."""
+        """True if the members are given on the command line and not in a file."""
         return bool(self.equal) and not Path(self.equal).is_file()
 
     def _check_members(self) -> None:
-        """Refuse members that would send or fetch something without the user's word.
+        """Refuse members that would send or fetch something without the user's consent.
 
         Raises:
             OptionError: there are such members, all of which it lists: judges, models that would
-                be fetched, spaCy pipelines that are packages, and files beyond the jury's folder;
-                or one names a server or a file of sentences, which no file may choose.
+                be fetched, spaCy pipelines that are packages, and files outside the jury's folder;
+                or a member names a server or a file of sentences, which a jury's file must not
+                choose.
         """
-        # What the user typed is the user's word.
+        # A user who typed the members has consented to them.
         if self._typed:
             return
         asking = []
@@ -156,11 +157,11 @@ class Jury(MeanScorer):
             if is_own_file(name):
                 asking.append(f"{member.label} runs the code of that file")
                 continue
-            # With the defaults, of which the file need not speak.
+            # Loaded with the defaults, which the file need not name.
             scorer = _loaded(member, self.base_url)
             models = [m for m in scorer.loaded_models if m and not _is_at_hand(m)]
             if models:
-                asking.append(f"{member.label} fetches {', '.join(models)} where it is not at hand")
+                asking.append(f"{member.label} fetches {', '.join(models)} if it is not cached")
             tagger = options.get("tagger", "none").removeprefix("spacy:")
             if tagger not in ("embedded", "none") and not _is_at_hand(tagger):
                 asking.append(f"{member.label} runs the installed package {tagger}")
@@ -174,8 +175,8 @@ class Jury(MeanScorer):
                 asking.append(f"{member.label} reads {listed(elsewhere)}, outside {home}")
         if asking and not self.allow_judges:
             raise OptionError(
-                f"{name_of_file} has members that need your word: {'; '.join(asking)}. If that is "
-                "wanted, say so with --allow-judges (in Python allow_judges=True)"
+                f"{name_of_file} has members that need your consent: {'; '.join(asking)}. To allow "
+                "them, add --allow-judges (in Python allow_judges=True)"
             )
 
     def _folder_notes(self) -> list[str]:
@@ -199,13 +200,13 @@ class Jury(MeanScorer):
             raise OptionError(
                 "jury: no file is named, and none is distributed. Train one, e.g. `gecjury train "
                 "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
-                "-m jury:file=my-jury.json; or take a plain sum, -m jury:equal=gleu+changes"
+                "-m jury:file=my-jury.json; or use a plain sum, -m jury:equal=gleu+changes"
             )
         path = Path(self.file)
         return _model(self.file, path.stat().st_mtime_ns if path.is_file() else 0)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of members and weights; of a sum, of all that its members' scores rest on."""
+        """Return the hash of members and weights, or of what the scores of a sum depend on."""
         if not self.equal:
             return {"jury": self.model.print} if self.file else {}
         identities = []
@@ -224,7 +225,7 @@ class Jury(MeanScorer):
             with _naming(member, quoting=self._typed):
                 part = scorer.signature(member.corpus(corpus), runtime)
             packages |= part.packages
-            # A set of references that a member names is told apart from those given.
+            # A set of references that a member names is distinguished from the given ones.
             marks = {k: v for k, v in part.data.items() if k not in data or data[k] != v}
             data |= {f"{k}@{member.references}" if member.references else k: v
                      for k, v in marks.items()}  # fmt: skip
@@ -252,7 +253,7 @@ class Jury(MeanScorer):
             scorer = _loaded(member, self.base_url)
             with _naming(member, quoting=self._typed):
                 scorer.check(member.corpus(corpus))
-            # What is extra needs the models, which `statistics` loads.
+            # The part `extra` needs the models, which `statistics` loads.
             trained = placeless(member.identity) if isinstance(member, TrainedMember) else {}
             recorded = {part: value for part, value in trained.items() if part != "extra"}
             self._refuse_changed(member, "version", changed_parts(recorded, identity(scorer, {})))
@@ -262,11 +263,11 @@ class Jury(MeanScorer):
         if changed:
             raise OptionError(
                 f"jury member {member.label}: {self.file} was trained with another {what} of it "
-                f"({', '.join(changed)} changed): train the jury anew"
+                f"({', '.join(changed)} changed): train the jury again"
             )
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """The members' sentence scores, systems × sentences × members."""
+        """Return the members' sentence scores, systems × sentences × members."""
         values = np.empty((len(corpus.systems), len(corpus), len(self.members)))
         notes = []
         if not self.equal:
@@ -281,13 +282,13 @@ class Jury(MeanScorer):
             self._refuse_changed(member, "model", changed)
             with _naming(member, quoting=self._typed):
                 table = member_scores(member, scorer, corpus, runtime)
-            # As the member gives them: weights or z-scores bring them to one scale.
+            # Stored unscaled: weights or z-scores bring them to one scale later.
             values[:, :, k] = table.sentences
             notes += [f"{member.label}: {note}" for note in table.statistics.notes]
         return Statistics(values, notes=tuple(notes))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Logistic function of the weighted sums, or plain sums; systems × sentences."""
+        """Return the logistic function of the weighted sums, or plain sums; systems × sentences."""
         return Scores(self._combined(statistics.values))
 
     def _combined(self, values: FloatArray) -> FloatArray:
@@ -300,9 +301,9 @@ class Jury(MeanScorer):
         return total
 
     def needs_all(self, systems: int) -> str:
-        """A plain sum needs the corpus for its z-scores, a trained jury what its members need."""
+        """Return why all sentences are needed: for the z-scores of a plain sum, or by a member."""
         if self.equal:
-            return "z-scores of a plain sum are made over all sentences of the corpus"
+            return "z-scores of a plain sum are computed over all sentences of the corpus"
         for member, scorer in self._seats:
             if member.references:
                 return f"its member {member.label} names a set of references; rows have one set"
@@ -312,30 +313,30 @@ class Jury(MeanScorer):
 
 
 def member_scores(member: Member, scorer: Scorer, corpus: Corpus, runtime: Runtime) -> ScoreTable:
-    """A member's score table, from score files where the runtime has a folder of them."""
+    """Return a member's score table, from score files if the runtime has a folder of them."""
     return score_with_files(scorer, member.corpus(corpus), runtime.scores, runtime)
 
 
 def _is_at_hand(name: str) -> bool:
-    """Return whether a model is a folder of this machine, or the packaged encoder."""
+    """Return whether a model is a folder on this machine, or the packaged encoder."""
     return name == EMBEDDED or Path(name).expanduser().is_dir()
 
 
 @contextmanager
 def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
-    """Say of which member an error tells.
+    """Add the name of the member to an error.
 
     Args:
-        member: whose scores are computed.
+        member: the member whose scores are computed.
         quoting: whether the error may quote the files that the member reads. A jury's file may
-            name any file as one of scores, and errors are shown and logged.
+            name any file as a file of scores, and errors are shown and logged.
     """
     try:
         yield
     except GecjuryError as error:
         reason = str(error)
         if not quoting and parse(member.metric)[0] == "scores":
-            reason = f"these scores cannot be used here; -m {member.label} by itself tells why"
+            reason = f"these scores cannot be used here; -m {member.label} alone shows why"
         raise type(error)(f"jury member {member.label}: {reason}") from None
 
 
@@ -346,7 +347,7 @@ def _loaded(member: Member, base_url: str | None) -> Scorer:
 
 
 def _summed(text: str) -> tuple[Member, ...]:
-    """Members of a plain sum, from `a+b@SET` or from a file of one member a line."""
+    """Return the members of a plain sum, from `a+b@SET` or a file with one member per line."""
     if Path(text).is_file():
         parts = [line.strip() for line in read_lines(text)]
         parts = [line for line in parts if line and not line.startswith("#")]
@@ -355,16 +356,16 @@ def _summed(text: str) -> tuple[Member, ...]:
     if not parts or not all(parts):
         raise OptionError(
             f"jury:equal={text}: expected members joined by `+`, e.g. gleu@10refs+changes, or a "
-            "file with one member a line"
+            "file with one member per line"
         )
     members = tuple(Member.parse(part) for part in parts)
     if len(set(members)) < len(members):
         twice = next(m.label for m in members if members.count(m) > 1)
-        raise OptionError(f"jury:equal={text}: {twice} stands in it twice")
+        raise OptionError(f"jury:equal={text}: {twice} is named twice")
     return members
 
 
 @lru_cache(maxsize=8)
 def _model(file: str, changed: int) -> JuryModel:
-    del changed  # Part of the key: a file written anew is read anew.
+    del changed  # Part of the cache key: a file that has changed is read again.
     return read_jury(file)

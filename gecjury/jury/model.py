@@ -1,7 +1,7 @@
-"""A trained jury: its members, how their scores are weighed, and the one file it lives in.
+"""A trained jury: its members, the weights of their scores, and its file.
 
-A jury is a JSON file of the format `gecjury-jury/1`; it holds no text of anybody, only hashes of
-the sources that it was trained on.
+A jury is a JSON file of the format `gecjury-jury/1`; it contains no texts, only hashes of the
+sources that it was trained on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gecjury.wording import listed
 
 _MOST_MEMBERS = 1_000
 _LONGEST = 10_000  # characters of a metric with its options
-_LARGEST = 1e100  # of a number whose products have to be numbers as well
+_LARGEST = 1e100  # limit on numbers, so that their products are finite
 
 
 @dataclass(frozen=True)
@@ -64,26 +64,26 @@ class Member:
         return f"{name}{'@' * bool(self.references)}{self.references}{':' * bool(options)}{options}"
 
     def scorer(self, base_url: str | None = None) -> Scorer:
-        """The metric itself.
+        """Return the metric itself.
 
         Args:
-            base_url: the server for a judge, instead of what the member says.
+            base_url: the server for a judge, instead of the one that the member names.
 
         Raises:
-            OptionError: an unknown metric or option, or a jury, which cannot sit in another.
+            OptionError: an unknown metric or option, or a jury, which cannot be a member.
             MissingExtraError: a package is not installed.
         """
-        # Before it is loaded: a jury that names itself would be loaded without end.
+        # Checked before loading: a jury that names itself would be loaded forever.
         if parse(self.metric)[0] == "jury":
             raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
-        # Loaded first without it: only a loaded metric says whether it asks a server.
+        # First loaded without a server: only a loaded metric says whether it asks one.
         scorer = load(self.metric)
         if base_url and scorer.family == "judges":
             scorer = load(scorer, base_url=base_url)
         return scorer
 
     def corpus(self, corpus: Corpus) -> Corpus:
-        """The corpus with the references that this member reads.
+        """Return the corpus with the references that this member reads.
 
         Raises:
             InputError: it has no set of that name.
@@ -93,14 +93,14 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedMember(Member):
-    """A member as a jury has learnt to weigh it.
+    """A member with the weight that a jury has learnt for it.
 
     Attributes:
         center: mean of its scores of the training corrections.
         scale: their standard deviation, above 0.
-        weight: on standardised scores.
-        identity: what its scores depend on (settings, version, checkpoints), to notice that
-            another metric goes by the same name now.
+        weight: weight of its standardised scores.
+        identity: what its scores depend on (settings, version, checkpoints), to detect that the
+            name now refers to another metric.
     """
 
     center: float
@@ -108,17 +108,17 @@ class TrainedMember(Member):
     weight: float
     identity: Mapping[str, Any]
 
-    # An identity is a mapping, and equal members load the same scorer.
+    # The identity is a mapping, which has no hash, and equal members load the same scorer.
     __hash__ = Member.__hash__
 
     def __post_init__(self) -> None:
-        """Refuse what nobody could have trained: files of juries are passed on.
+        """Refuse values that no training gives, because files of juries are passed on.
 
         Raises:
-            ValueError: names what cannot be used.
+            ValueError: names the value that cannot be used.
         """
         if any(len(text) > _LONGEST or "\0" in text for text in (self.metric, self.references)):
-            raise ValueError(f"{self.metric!r:.60} with {self.references!r:.60} is no metric")
+            raise ValueError(f"{self.metric!r:.60} with {self.references!r:.60} is not a metric")
         numbers = self.center, self.weight, self.scale, 1 / (self.scale or 1)
         if not all(abs(number) <= _LARGEST for number in numbers) or self.scale <= 0:
             raise ValueError(f"numbers of {self.metric:.60} cannot be used")
@@ -132,12 +132,12 @@ class TrainedMember(Member):
 class JuryModel:
     """A trained jury, and the content of its file.
 
-    A member's score x counts as (x − center)/scale, times its weight; the sum goes through the
-    logistic function, so that a score is the probability with which people would prefer the
-    correction to one whose members' scores are all as the mean of the training corrections.
+    A member's score x counts as (x − center)/scale, times its weight. The logistic function turns
+    the sum into a probability: that people would prefer the correction to one whose members' scores
+    all equal the mean of the training corrections.
 
     Attributes:
-        format: of the file.
+        format: format of the file.
         members: the metrics with their weights.
         record: how the jury was trained and what cross-validation gave, as JSON values.
         sources: hashes of the training sources, sorted; see
@@ -150,7 +150,7 @@ class JuryModel:
     sources: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a jury without members, or with more than anybody combines.
+        """Refuse a jury without members or with too many.
 
         Raises:
             ValueError: says how many there are.
@@ -159,7 +159,7 @@ class JuryModel:
             raise ValueError(f"{len(self.members)} members; expected 1 to {_MOST_MEMBERS}")
 
     def scores(self, values: FloatArray) -> FloatArray:
-        """Scores between 0 and 1, higher is better.
+        """Return scores between 0 and 1, higher is better.
 
         Args:
             values: the members' scores on the last axis; where one is NaN, so is the jury's.
@@ -177,20 +177,20 @@ class JuryModel:
         return result
 
     def leak_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
-        """A warning if the jury was trained on sources of the corpus."""
+        """Return a warning if the jury was trained on sources of the corpus."""
         texts, trained = dict.fromkeys(corpus.sources), frozenset(self.sources)
         shared = [text for text in texts if text.strip() and sentence_key(text) in trained]
         if not shared:
             return []
         return [
             f"leakage: {name} was trained on {len(shared)} of the sources here, e.g. "
-            f"{shared[0][:60]!r}; its scores are not evidence. Train it anew without them: "
+            f"{shared[0][:60]!r}; its scores are not evidence. Train it again without them: "
             "--exclude BENCHMARK"
         ]
 
     def language_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
-        """A remark if the jury was trained on other languages than the corpus'."""
-        # The record is for people: a file that tells nothing sound of it is no worse a jury.
+        """Return a note if the jury was not trained on the language of the corpus."""
+        # The record is for people: a jury can be used even if its record is not sound.
         parts = self.record.get("benchmarks")
         trained = {
             str(part.get("language", "en"))
@@ -201,13 +201,13 @@ class JuryModel:
             return []
         languages = listed([LANGUAGES.get(code, code) for code in sorted(trained)])
         return [
-            f"{name} was trained on {languages}, and these texts are {corpus.language.name}: what "
-            "its members' scores are worth there, it has not learned"
+            f"{name} was trained on {languages}, and these texts are {corpus.language.name}: it "
+            "has not learned what its members' scores are worth there"
         ]
 
     def placeless(self) -> JuryModel:
-        """Return the jury as its file has it: no member says which server is asked."""
-        # Neither the address nor its traces: a file goes to others.
+        """Return the jury as it is written to a file: no member names its server."""
+        # Neither the address nor traces of it are kept, because files are passed on.
         members = (
             replace(m, metric=_without_server(m.metric), identity=placeless(m.identity))
             for m in self.members
@@ -216,7 +216,7 @@ class JuryModel:
 
     @property
     def print(self) -> str:
-        """Fingerprint of all that decides a score: 12 hexadecimal digits."""
+        """Fingerprint of everything that decides a score: 12 hexadecimal digits."""
         text = json.dumps(asdict(self.placeless())["members"], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -225,7 +225,7 @@ def read_jury(path: str | Path) -> JuryModel:
     """Read a jury's file.
 
     Raises:
-        InputError: there is none, or it is not a jury's.
+        InputError: there is no such file, or it is not a jury's.
     """
     return read_record(JuryModel, path, "the file of a jury", "`gecjury train jury` writes one")
 
@@ -234,13 +234,13 @@ def write_jury(path: str | Path, model: JuryModel) -> None:
     """Write a jury's file.
 
     Raises:
-        OutputError: it cannot be written; what stood there before is kept.
+        OutputError: the file cannot be written; an existing one is kept.
     """
     write_text(path, json.dumps(asdict(model.placeless()), indent=1, allow_nan=False) + "\n")
 
 
 def _without_server(metric: str) -> str:
-    """A metric as a jury's file names it: a file does not say which server is asked."""
+    """Return a metric as a jury's file names it, which is without its server."""
     name, options = parse(metric)
     kept = [f"{k}={v}".replace(",", "\\,") for k, v in options.items()
             if k.replace("-", "_") != "base_url"]  # fmt: skip
@@ -248,7 +248,7 @@ def _without_server(metric: str) -> str:
 
 
 def placeless(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """An identity without the server that was asked."""
+    """Return an identity without the server that was asked."""
     settings = identity.get("settings")
     if not isinstance(settings, Mapping) or "base_url" not in settings:
         return dict(identity)
@@ -263,7 +263,7 @@ def identity(scorer: Scorer, extra: Mapping[str, str]) -> dict[str, Any]:
 
 
 def changed_parts(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the parts in which two identities differ; what is not recorded is not compared."""
+    """Return the parts in which two identities differ; only recorded parts are compared."""
     changed = []
     for part, value in recorded.items():
         if not isinstance(value, Mapping):

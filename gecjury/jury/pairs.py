@@ -51,11 +51,11 @@ def collect_pairs(
     excluded: Collection[str],
     runtime: Runtime,
 ) -> TrainingPairs:
-    """Score a benchmark by every member and take what people decided of its systems.
+    """Score a benchmark with every member, and collect people's decisions on its systems.
 
-    Each two distinct corrections that an annotator ranked are one pair; ties are left out. A
-    member for which the benchmark has nothing to read (no references, no set of that name) has
-    no scores there.
+    Every two distinct corrections that an annotator ranked are one pair; ties are left out. A
+    member that needs what the benchmark lacks (references, or a set of that name) has no scores
+    there.
 
     Args:
         benchmark: corpus and judgments.
@@ -71,7 +71,7 @@ def collect_pairs(
     pairs = expand_pairs(benchmark.rankings.get(view, ()), corpus.names, "unexpanded")
     keys = np.array([sentence_key(source) for source in corpus.sources])
     trainable = ~np.isin(keys, list(excluded))
-    # A tie says nothing of which scores are better, which is all that the loss looks at.
+    # A tie does not say which scores are better, and the loss uses nothing else.
     decided = pairs.preference != 0
     used = pairs.select(decided & trainable[pairs.sentence])
     if not len(used):
@@ -80,10 +80,10 @@ def collect_pairs(
             f"({len(pairs)} pairs, {int((~decided).sum())} ties, "
             f"{int((decided & ~trainable[pairs.sentence]).sum())} on excluded sources)"
         )
-    # Scored whole, not pair by pair: a corpus has more pairs than sentences.
+    # The corpus is scored as a whole, not pair by pair: it has more pairs than sentences.
     scores, absent = scores_of(corpus, members, runtime)
     first, second = (scores[:, side, used.sentence].T for side in (used.first, used.second))
-    # Every pair is stored the better one first, so that training needs no labels.
+    # Every pair is stored with the better one first, so that training needs no labels.
     wins = (used.preference > 0)[:, None]
     judged = np.unique(pairs.sentence)
     record: dict[str, Any] = {
@@ -111,7 +111,7 @@ def collect_pairs(
 def scores_of(
     corpus: Corpus, members: Sequence[Member], runtime: Runtime
 ) -> tuple[FloatArray, dict[str, str]]:
-    """The members' sentence scores, members × systems × sentences, and why a member has none.
+    """Return the members' sentence scores, members × systems × sentences, and why one has none.
 
     Args:
         corpus: texts; no judgments are needed.

@@ -1,7 +1,7 @@
 """Training a jury: human pairs of benchmarks, a pairwise logistic model, cross-validation.
 
-Everything is chosen by cross-validation over sources: all pairs of one source, from whatever
-benchmark, are in one fold, so that no figure comes from a sentence that was trained on.
+Everything is chosen by cross-validation over sources: all pairs of one source, from any benchmark,
+are in one fold, so that no figure comes from a sentence that was trained on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gecjury.settings import check, option
 from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
-"""Pulls towards equal weights, from which one is chosen; 0 would be none."""
+"""Strengths of the pull towards equal weights, from which one is chosen; 0 would be no pull."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,17 +32,17 @@ class JuryTraining:
     """The judgments that a jury learns from, and how it learns.
 
     Attributes:
-        exclude: train on no source of these: benchmarks, or files of sentences.
-        like: let training pairs count as they are like the outputs to be judged: a benchmark,
-            whose judgments are not looked at, or files, SOURCE HYPOTHESIS [HYPOTHESIS ...].
-        like_references: what members without @SET read there: a set of that benchmark, or files
-            (default: as --references; none with files).
-        references: what members without @SET read.
+        exclude: do not train on sources in these benchmarks or files of sentences.
+        like: weight training pairs by their similarity to the outputs to be judged: a benchmark,
+            whose judgments are not used, or files, SOURCE HYPOTHESIS [HYPOTHESIS ...].
+        like_references: references of those outputs for members without @SET: a set of that
+            benchmark, or files (default: as --references; none with files).
+        references: references for members without @SET.
         scores: folder of score files to read and add to.
-        folds: folds of cross-validation.
-        strength: pull towards equal weights; of several, cross-validation chooses (default: 1 to
-            10000 by tens).
-        signed: let weights be negative (default: 0 or more).
+        folds: number of folds of the cross-validation.
+        strength: strength of the pull towards equal weights; cross-validation chooses one of
+            several (default: powers of ten from 1 to 10000).
+        signed: allow negative weights (default: 0 or more).
         human: which judgments.
         systems: system set of the benchmark.
         seed: seed of the folds.
@@ -67,7 +67,7 @@ class JuryTraining:
         check(self)
         if self.like_references and not self.like:
             raise OptionError(
-                "--like-references is of the outputs that --like names: name them, too"
+                "--like-references is for the outputs that --like names: give --like, too"
             )
 
 
@@ -75,8 +75,8 @@ class JuryTraining:
 class _Data:
     """All pairs of all benchmarks, side by side.
 
-    `directed` says of each member whether more is meant to be better, `signed` whether weights of
-    those may be below 0, too, `mass` how much a pair counts.
+    `directed` says for each member whether higher is meant to be better, `signed` whether the
+    weights of such members may be below 0 as well, and `mass` how much a pair counts.
     """
 
     preferred: FloatArray
@@ -99,12 +99,12 @@ class _Data:
         )
 
     def mean(self, values: FloatArray, rows: BoolArray | slice = slice(None)) -> float:
-        """Mean of one value a pair, of all pairs or some, by what pairs count."""
+        """Return the mean of one value per pair, over all or some pairs, weighted by mass."""
         return float(np.average(values[rows], weights=self.mass[rows]))
 
     def error(self, values: FloatArray) -> float:
-        """Standard error of the mean, from the means of the folds."""
-        means = [self.mean(values, self.fold == one) for one in np.unique(self.fold)]
+        """Return the standard error of the mean, from the means of the folds."""
+        means = [self.mean(values, self.fold == fold) for fold in np.unique(self.fold)]
         return float(np.std(means, ddof=1) / np.sqrt(len(means)))
 
 
@@ -118,7 +118,7 @@ class _Fit:
 
 
 def _standard(data: _Data, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of each member's scores in some pairs; 1 for a constant."""
+    """Return mean and standard deviation (1 if it is 0) of each member's scores in some pairs."""
     both = np.concatenate([data.preferred[rows], data.other[rows]])
     scored = ~np.isnan(both)
     count = np.maximum(scored.sum(axis=0), 1)
@@ -128,10 +128,10 @@ def _standard(data: _Data, rows: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _fit(data: _Data, rows: IntArray, strength: float) -> _Fit:
-    """A jury from some pairs; its gaps are those of all pairs, filled from what `rows` tells."""
+    """Return a jury fitted to some pairs, and the gaps of all pairs, imputed from `rows`."""
     center, scale = _standard(data, rows)
     raw = (data.preferred - data.other) / scale
-    # Filled from the training pairs alone, lest a fold tells on itself.
+    # Imputed from the training pairs only, so that a fold does not predict itself.
     gaps = impute(raw, raw[rows]) if np.isnan(raw).any() else raw
     mass = data.mass[rows]
     anchor = equal_weights(gaps[rows], data.directed, mass)
@@ -141,7 +141,7 @@ def _fit(data: _Data, rows: IntArray, strength: float) -> _Fit:
 
 
 def _validate(data: _Data, strength: float) -> FloatArray:
-    """For each pair whether a jury trained on the other folds agrees: 1, 0.5 or 0."""
+    """Return for each pair whether a jury trained on the other folds agrees: 1, 0.5 or 0."""
     right = np.empty(len(data.fold))
     for fold in np.unique(data.fold):
         test = data.fold == fold
@@ -160,19 +160,21 @@ def train_jury(
     """Train a jury on the pairs of one or several benchmarks.
 
     The weights are pulled towards the best equal ones, by the strongest pull whose accuracy is
-    below the best by no more than one standard error of the difference: what people of one
-    benchmark prefer is less certain to hold elsewhere than that every member means well.
+    below the best by no more than one standard error of the difference. The reason is that the
+    preferences in one benchmark generalise less surely than the assumption that every member is
+    useful.
 
     Args:
         parts: from `collect_pairs`.
         members: in the same order.
         runtime: for the members' identities and progress.
         settings: pulls to choose from, and the folds by which they are chosen.
-        like: the members' scores of outputs (`scores_of`); pairs then count as they are like
-            those of these outputs, in the loss and in every accuracy, see `likeness_weights`.
+        like: the members' scores of outputs (`scores_of`); pairs are then weighted by their
+            similarity to those of these outputs, in the loss and in every accuracy, see
+            `likeness_weights`.
 
     Raises:
-        InputError: too few sources, or a member that none of the benchmarks lets score.
+        InputError: too few sources, or a member that cannot score any of the benchmarks.
         OptionError: no members, or a member twice.
     """
     settings = settings or JuryTraining()
@@ -222,11 +224,11 @@ def train_jury(
 def _choose(
     data: _Data, strengths: Sequence[float], runtime: Runtime
 ) -> tuple[float, dict[float, FloatArray]]:
-    """The strongest pull that costs no more than a standard error, and what every pull gives."""
+    """Return the strongest pull that costs at most one standard error, and each pull's results."""
     tried = {}
     for strength in runtime.track(sorted(strengths), "jury: strengths", len(strengths)):
         tried[strength] = _validate(data, strength)
-    # The rule of one standard error (Breiman et al. 1984), on paired differences.
+    # The one-standard-error rule (Breiman et al. 1984), on paired differences.
     best = max(tried.values(), key=data.mean)
     allowed = [
         strength
@@ -255,13 +257,13 @@ def _check(parts: Sequence[TrainingPairs], members: Sequence[Member]) -> None:
 def _join(
     parts: Sequence[TrainingPairs], settings: JuryTraining, directed: BoolArray
 ) -> tuple[_Data, list[str]]:
-    # A source that stands in two benchmarks is one, and in one fold.
+    # A source in two benchmarks is one source, in one fold.
     keys = np.concatenate([np.array(part.sources) for part in parts])
     sources, place = np.unique(keys, return_inverse=True)
     if not 2 <= settings.folds <= len(sources):
         raise InputError(
-            f"{len(sources)} sources do not make {settings.folds} folds; expected 2 or more folds "
-            "and as many sources at least"
+            f"{len(sources)} sources cannot be split into {settings.folds} folds; expected 2 or "
+            "more folds and at least as many sources"
         )
     data = _Data(
         np.concatenate([part.preferred for part in parts]),
@@ -279,10 +281,11 @@ def _join(
 def _weighed(
     data: _Data, parts: Sequence[TrainingPairs], members: Sequence[Member], like: FloatArray
 ) -> tuple[_Data, list[dict[str, Any]]]:
-    """Let pairs count as they are like those of other outputs.
+    """Weight pairs by their similarity to those of other outputs.
 
-    Each benchmark is weighed by itself, by the members that score it and the outputs. Where little
-    of it is like them its weights are uneven and say less: it counts by its effective share.
+    Each benchmark is weighted separately, by the members that score both it and the outputs. If few
+    of its pairs resemble them, its weights are uneven and less informative, so the benchmark counts
+    by its effective share.
     """
     mass = np.empty(len(data.part))
     record = []
@@ -291,8 +294,8 @@ def _weighed(
         there: BoolArray = np.all(scored, axis=0) & np.all(~np.isnan(like), axis=(1, 2))
         if not there.any():
             raise InputError(
-                f"no member scores both every pair of {part.name} and every output to be like: "
-                "leave out members or benchmarks, or do without --like"
+                f"no member scores both every pair of {part.name} and every output to resemble: "
+                "leave out members or benchmarks, or leave out --like"
             )
         judged = part.preferred[:, there], part.other[:, there]
         weights = likeness_weights(judged, every_pair(like[there]))
@@ -335,7 +338,7 @@ def _worth(
 def _by_benchmark(
     data: _Data, parts: Sequence[TrainingPairs], right: FloatArray, strength: float
 ) -> list[dict[str, Any]]:
-    """Cross-validated accuracy by benchmark, and of a jury trained on the other ones alone."""
+    """Return the accuracy by benchmark: cross-validated, and of a jury trained on the others."""
     rows = []
     for number, part in enumerate(parts):
         mine = data.part == number

@@ -82,7 +82,7 @@ def test_members_with_options_in_a_file(tmp_path: Path) -> None:
     ("members", "words"),
     [
         ("gleu+", "joined by `\\+`"),
-        ("gleu+gleu", "stands in it twice"),
+        ("gleu+gleu", "is named twice"),
         ("gleu+grene", "green"),
         ("jury", "cannot be a member"),
         ("gleu@", "name a set"),

@@ -113,7 +113,7 @@ def test_wrong_use() -> None:
         train_jury([part], (MEMBERS[0],) * 3, Runtime())
     with pytest.raises(OptionError, match="needs members"):
         train_jury([part], (), Runtime())
-    with pytest.raises(InputError, match="10 sources do not make 11 folds"):
+    with pytest.raises(InputError, match="10 sources cannot be split into 11 folds"):
         train_jury([part], MEMBERS, Runtime(), JuryTraining(folds=11))
 
 
