@@ -1,4 +1,4 @@
-"""Any metric as a reward for training, guarded against what fools metrics."""
+"""Any metric as a reward for training, guarded against texts that fool metrics."""
 
 from gecjury.rewards.guards import GUARDS, Guard
 from gecjury.rewards.reward import Reward, RewardSignature, reward

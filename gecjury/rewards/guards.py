@@ -1,8 +1,8 @@
-"""Rules that take a reward away from texts which fool metrics: one table, a few lines each.
+"""Rules that reduce the reward of texts that fool metrics: one table, a few lines each.
 
 The guards answer the findings of `gecjury attack`: damaged texts that some metric scores higher
 than an honest correction. A rule compares the words and characters of a text with those of its
-source and references; no rule asks a model. Every rule takes nearly linear time.
+source and references; no rule uses a model. Every rule takes nearly linear time.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ import numpy as np
 from gecjury.errors import OptionError, nearest
 
 Rule = Callable[[str, str, Sequence[str]], bool]
-"""Source, text and references (none where there are none): whether the text is to lose."""
+"""From source, text and references (possibly none): whether the text should lose reward."""
 
 # Chosen on the corrections of JFLEG's and GMEG's dev parts: no rule hits 1% of the references.
 _ADDED = 4  # words added at the ends together
 _NEW = 5  # words in a row that neither source nor references have
 _STEM = 4  # first letters that forms of a word share
-_SHORTEST = 4  # words of a source below which little can be told from words shared
+_SHORTEST = 4  # words of a source below which shared words say little
 _KEPT = 0.5  # of the source's words, in order, that a correction keeps
 _RATIO = 2.0  # times as long or as short
 _SLACK = 3  # words more or fewer that are always allowed
 _LETTERS = 20  # letters more or fewer that are always allowed
 _CAPITALS = 4  # more capitals than the source that are always allowed
-_CAPITAL = 0.6  # of a text's letters that may be capitals beyond those
-# More than a score of 1 and the .1 that an unchanged copy may cost: with a range as scale a
-# damaged text lies below the copy.
+_CAPITAL = 0.6  # share of a text's letters that may be such capitals, if that is more
+# More than a score of 1 plus the .1 that an unchanged copy may cost, so that with a range as scale
+# a damaged text is below the copy.
 _OUTWEIGHS = 1.2
 _MOST = 5_000  # words that are compared; `length` sees all
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A rule, and what it costs a text.
+    """A rule and its penalty.
 
     Attributes:
         name: name on the command line.
@@ -83,7 +83,7 @@ def _repeats(text: str) -> int:
     places = {word: number for number, word in enumerate(words)}
     codes = np.array([places[word] for word in words])
     for size in range(len(words) // 2, 0, -1):
-        # Words that differ from the one `size` words on part the stretches that repeat.
+        # A word that differs from the one `size` words later ends a stretch that repeats.
         parts = np.flatnonzero(codes[:-size] != codes[size:])
         if np.diff(parts, prepend=-1, append=len(words) - size).max() > size:
             return size
@@ -92,15 +92,16 @@ def _repeats(text: str) -> int:
 
 @dataclass(frozen=True)
 class _Compared:
-    """A text beside its source and references, words in lower case.
+    """A text compared with its source and references, words in lower case.
 
     Attributes:
         kept: the largest share of the source's or of a reference's words that the text has in
             order.
-        added: words before the first and behind the last stretch that is the source's, more than
-            the source has there.
-        new: most words in a row that are neither the source's nor a reference's: not among theirs
-            in order beside another such word, and no form of any word of theirs.
+        added: number of words before the first and after the last stretch that is shared with the
+            source, less those that the source has there.
+        new: largest number of words in a row that are neither the source's nor a reference's. A
+            word counts as theirs if it is shared in order next to another shared word, or is a form
+            of any of their words.
         size: words of the source.
     """
 
@@ -123,7 +124,7 @@ def _compared(source: str, text: str, references: tuple[str, ...]) -> _Compared:
         added = max(0, start - first) + max(0, (len(words) - end) - (len(original) - last))
     marked = np.zeros(
         len(words) + 2, dtype=bool
-    )  # with a place before the first word, and one behind the last
+    )  # with a place before the first word and one after the last
     for pairs in shared:
         marked[[place + 1 for _, place in pairs]] = True
         marked[0] |= (0, 0) in pairs[:1]
@@ -149,7 +150,7 @@ def _in_order(one: Sequence[str], two: Sequence[str]) -> list[tuple[int, int]]:
     The bits of an integer are the columns of the usual table (Hyyrö 2004), so that the time is
     nearly linear for sentences and a few milliseconds for a thousand words.
     """
-    # What both begin and end with is in every longest subsequence: most of a correction is.
+    # The common beginning and end, which is most of a correction, belongs to a longest subsequence.
     start, stop = 0, 0
     shorter = min(len(one), len(two))
     while start < shorter and one[start] == two[start]:
@@ -170,7 +171,7 @@ def _in_order(one: Sequence[str], two: Sequence[str]) -> list[tuple[int, int]]:
     i, j = len(above), len(beside)
     while i and j:
         if rows[i - 1] >> (j - 1) & 1:
-            j -= 1  # the subsequence does without this word of `two`
+            j -= 1  # the subsequence does not use this word of `two`
             continue
         i -= 1
         if not i or rows[i - 1] >> (j - 1) & 1:
@@ -211,7 +212,7 @@ def _foreign(source: str, text: str, references: Sequence[str]) -> bool:
     return accented > max(sum(map(_is_accented, base)) for base in bases)
 
 
-# Quotation marks, dashes, blanks and currency: what a correction may bring beside ASCII.
+# Quotation marks, dashes, blanks and currency: characters beyond ASCII that a correction may add.
 _USUAL = ("Pi", "Pf", "Ps", "Pe", "Pd", "Zs", "Sc")
 
 
@@ -236,7 +237,7 @@ def _disguised(source: str, text: str, references: Sequence[str]) -> bool:
     return any(_DIGIT_IN_WORD.search(word) and word not in words for word in text.lower().split())
 
 
-_DIGIT_IN_WORD = re.compile(r"[^\W\d_]\d")  # behind a letter; `1st` and `90s` are usual
+_DIGIT_IN_WORD = re.compile(r"[^\W\d_]\d")  # after a letter; `1st` and `90s` are common
 
 
 def _length(source: str, text: str, references: Sequence[str]) -> bool:
@@ -264,7 +265,7 @@ def _longest_word(text: str) -> int:
 
 _TABLE = (
     Guard("empty", "no word at all", _empty),
-    # Dear copies would make any change, for the worse too, better than none.
+    # With a high penalty on copies, any change would be better than none, even a bad one.
     Guard("copied", "the source as it is, though every reference changes it", _copied, 0.1),
     Guard("doubled", "words right after the same words, more of them than in the source", _doubled),
     Guard("appended", f"{_ADDED} words or more added at the two ends together", _appended),
@@ -300,7 +301,7 @@ GUARDS: Mapping[str, Guard] = MappingProxyType({guard.name: guard for guard in _
 """Every guard by name."""
 
 Guards = str | Guard | Sequence[str | Guard] | Mapping[str, float] | None
-"""Guards to apply: `all`, `none` (None), names, rules of one's own, or penalties by name."""
+"""Guards to apply: `all`, `none` (None), names, your own rules, or penalties by name."""
 
 
 def guards_from(asked: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:
@@ -308,10 +309,10 @@ def guards_from(asked: Guards, penalty: float = 1.0) -> tuple[Guard, ...]:
 
     Args:
         asked: a value of `Guards`.
-        penalty: factor of the penalties of the table, where none is named.
+        penalty: factor for the table's penalties, which apply where no penalty is given.
 
     Raises:
-        OptionError: an unknown guard, or a penalty that is no number from 0.
+        OptionError: an unknown guard, or a penalty that is not a number from 0.
     """
     if asked is None or (isinstance(asked, str) and asked == "none"):
         return ()

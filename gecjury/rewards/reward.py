@@ -23,20 +23,19 @@ from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.scorer import Scorer
 
 Scale = Literal["none", "z"] | tuple[float, float] | Callable[[Sequence[float]], Sequence[float]]
-"""How scores become rewards: as they are; as deviations from the batch's mean, in its standard
-deviations; a metric's range, which becomes 0 to 1, what lies beyond being cut off; or a function of
-the batch's scores."""
+"""How scores become rewards: unchanged; as z-scores within the batch; from a metric's range to 0 to
+1, with scores outside it clipped; or by a function of the batch's scores."""
 
 _Row = tuple[str, str, tuple[str, ...]]
 """Source, text and references."""
 
 _VERSION = 2
-_FAR = 3.0  # standard deviations: a penalty beside z-scores
+_FAR = 3.0  # standard deviations: factor of the penalties if scores are z-scores
 
 
 @dataclass(frozen=True)
 class RewardSignature:
-    """The settings that decide a reward besides texts and references.
+    """The settings on which a reward depends besides texts and references.
 
     Attributes:
         metric: name, settings and behaviour version.
@@ -56,7 +55,7 @@ class RewardSignature:
 
 @dataclass(frozen=True)
 class Reward:
-    """A callable that gives one reward for each text; made by `reward`.
+    """A callable that returns one reward for each text; created by `reward`.
 
     Attributes:
         scorer: the metric.
@@ -101,17 +100,17 @@ class Reward:
             sources: N sentences, or the column `source`.
             hypotheses: N corrections: strings, or conversations, whose last message counts.
             references: for each sentence one string or a list of them.
-            prompts: prompts of TRL; not read, since a prompt is more than the sentence.
-            completions: `hypotheses` as TRL gives them.
-            **columns: `source`, and whatever else TRL gives. `log_metric` is called with the
-                share of texts on which every guard took effect.
+            prompts: prompts of TRL; not used, since a prompt is more than the sentence.
+            completions: `hypotheses` as TRL passes them.
+            **columns: `source`, and anything else that TRL passes. `log_metric` is called with the
+                share of texts on which each guard took effect.
 
         Returns:
             N rewards; None where there is no text (a message without content) or no score.
 
         Raises:
-            InputError: no sources or no texts, lists of different lengths, a value that is no
-                text, or references that the metric needs and that are missing.
+            InputError: no sources or no texts, lists of different lengths, a value that is not a
+                text, or missing references that the metric needs.
         """
         # Trainers name the lists by their own columns, loops by position.
         column = sources if sources is not None else columns.get("source")
@@ -126,7 +125,7 @@ class Reward:
                 return []
             raise InputError(
                 "no sources: expected reward(sources, hypotheses), or a data set with a column "
-                "`source` that holds the sentence to correct (a prompt holds more than that)"
+                "`source` that contains the sentence to correct (a prompt contains more than that)"
             )
         lines = [
             _line(f"sources[{row}]", text) for row, text in enumerate(_listed("sources", column))
@@ -135,7 +134,7 @@ class Reward:
         lists = _references(references, len(contents))
         if len(lines) != len(contents):
             raise InputError(
-                f"{len(contents)} texts for {len(lines)} sources: expected one text a source"
+                f"{len(contents)} texts for {len(lines)} sources: expected one text per source"
             )
         # Rows without a text keep their place in the result and are not scored.
         rewards: list[float | None] = [None] * len(contents)
@@ -143,7 +142,7 @@ class Reward:
         rows = [(lines[place], contents[place] or "", lists[place]) for place in places]
         if not rows:
             return rewards
-        # Penalties come after the scale, or z-scores would shrink them with the batch's spread.
+        # Penalties follow the scale, because z-scores would shrink them with the batch's spread.
         scaled = self._scaled(self._scores(rows))
         lost = self._penalties(rows, columns.get("log_metric"))
         for place, value in zip(places, scaled - lost, strict=True):
@@ -164,13 +163,13 @@ class Reward:
         for count in sorted({len(gold) for _, _, gold in rows}):
             places = [place for place, (_, _, gold) in enumerate(rows) if len(gold) == count]
             asked = [rows[place] for place in places]
-            # A policy often writes the same text; what weighs texts together gets them all.
+            # A policy often repeats a text; a metric that scores texts jointly needs all copies.
             once = asked if self.scorer.joint else list(dict.fromkeys(asked))
             sources, texts, references = zip(*once, strict=True)
             versions = list(zip(*references, strict=True))
             corpus = corpus_of_texts(sources, {"policy": texts}, versions)
             values = self.scorer.score_corpus(corpus, self.runtime).sentences[0]
-            # Scores are given back to every row that had the same text.
+            # Every row with the same text gets its score.
             if not self.scorer.joint:
                 by_row = dict(zip(once, values, strict=True))
                 values = np.array([by_row[row] for row in asked])
@@ -183,17 +182,18 @@ class Reward:
         if self.scale == "z":
             scored = scores[~np.isnan(scores)]
             spread = scored.std() if len(scored) else 0.0
-            # Equal scores tell nothing apart.
+            # Equal scores have no information.
             return (scores - scored.mean()) / spread if spread > 1e-12 else scores * 0.0
         if isinstance(self.scale, tuple):
             low, high = self.scale
             return np.asarray(np.clip((scores - low) / (high - low), 0.0, 1.0))
-        made = np.asarray(self.scale(scores.tolist()), dtype=np.float64)
-        if made.shape != scores.shape:
+        scaled = np.asarray(self.scale(scores.tolist()), dtype=np.float64)
+        if scaled.shape != scores.shape:
             raise OptionError(
-                f"the scale gave {made.shape} for {len(scores)} scores: expected as many"
+                f"the scale returned the shape {scaled.shape} for {len(scores)} scores: expected "
+                "one number per score"
             )
-        return made
+        return scaled
 
     def _penalties(
         self, rows: Sequence[_Row], log_metric: Callable[[str, float], None] | None
@@ -217,11 +217,11 @@ def reward(
     """Return a metric as a reward.
 
     Args:
-        metric: by name with options, loaded, or your own; it scores every text by itself.
-        scale: see `Scale`; penalties are taken off after it.
-        guards: `all`, `none`, names, penalties by name, or rules of one's own. Those without a
-            penalty have that of the table `GUARDS` (mostly 1.2), beside z-scores three times it.
-            With a range as scale a penalty of 1.2 outweighs every score.
+        metric: by name with options, loaded, or your own; it must score every text independently.
+        scale: see `Scale`; penalties are subtracted after it.
+        guards: `all`, `none`, names, penalties by name, or your own rules. Guards without a penalty
+            have that of the table `GUARDS` (mostly 1.2), or three times as much with z-scores. With
+            a range as scale a penalty of 1.2 outweighs every score.
         runtime: device, batch size and the like.
 
     Raises:
@@ -263,9 +263,9 @@ def _listed(name: str, values: Any) -> Sequence[Any]:
 
 
 def _line(where: str, text: Any) -> str:
-    """Return a text with single blanks; a line break in it would be another sentence."""
+    """Return a text with single blanks; a line break in it would start another sentence."""
     if not isinstance(text, str):
-        raise InputError(f"{where}: {text!r:.40} is no text")
+        raise InputError(f"{where}: {text!r:.40} is not a text")
     return " ".join(text.split())
 
 
@@ -274,7 +274,7 @@ def _content(row: int, text: Any) -> str | None:
     where = f"hypotheses[{row}]"
     if isinstance(text, list | tuple):
         if not text or not isinstance(text[-1], Mapping):
-            raise InputError(f"{where}: {text!r:.40} is no conversation; expected messages")
+            raise InputError(f"{where}: {text!r:.40} is not a conversation; expected messages")
         text = text[-1].get("content")
         if isinstance(text, list | tuple):
             parts = [part.get("text") or "" for part in text if isinstance(part, Mapping)]

@@ -79,7 +79,7 @@ def test_scales() -> None:
     assert reward("changes", scale=(-1, 1), guards="none")(sources, texts)[1] == 0.5
     double = reward("changes", scale=lambda scores: [2 * s for s in scores], guards="none")
     assert double(sources, texts)[0] == 2.0
-    with pytest.raises(OptionError, match="expected as many"):
+    with pytest.raises(OptionError, match="expected one number per score"):
         reward("changes", scale=lambda scores: [1.0])(sources, texts)
 
 
@@ -214,9 +214,9 @@ def test_nothing_gives_nothing() -> None:
         ({}, "no texts to reward"),
         ({"completions": GOOD, "prompts": GOOD}, "no sources: .*column `source`"),
         ({"sources": SOURCE, "hypotheses": GOOD[:1]}, "1 texts for 2 sources"),
-        ({"sources": [None, "a"], "hypotheses": GOOD}, r"sources\[0\]: None is no text"),
-        ({"sources": SOURCE, "hypotheses": [1, 2]}, r"hypotheses\[0\]: 1 is no text"),
-        ({"sources": SOURCE, "hypotheses": [[], []]}, "is no conversation"),
+        ({"sources": [None, "a"], "hypotheses": GOOD}, r"sources\[0\]: None is not a text"),
+        ({"sources": SOURCE, "hypotheses": [1, 2]}, r"hypotheses\[0\]: 1 is not a text"),
+        ({"sources": SOURCE, "hypotheses": [[], []]}, "is not a conversation"),
         ({"sources": "He go .", "hypotheses": GOOD}, "sources: a str; expected a list"),
         ({"sources": SOURCE, "hypotheses": GOOD}, "green needs references, and row 0 has none"),
         ({"sources": SOURCE, "hypotheses": GOOD, "references": GOOD[:1]}, "1 rows of references"),
