@@ -200,7 +200,7 @@ class Judge(Scorer):
         if self._sentence and "criterion" not in own.placeholders:
             raise OptionError(
                 f"{self.name}: {self.prompt} has no place for a criterion; put {{{{criterion}}}} "
-                "on a line of its own and criterion in its head, or leave the option out"
+                "on its own line and criterion in its head, or leave the option out"
             )
         return replace(own, added=self._sentence, language=language.name)
 

@@ -61,7 +61,7 @@ class Jury(MeanScorer):
 
     name: ClassVar[str] = "jury"
     family: ClassVar[str] = "jury"
-    summary: ClassVar[str] = "scorers of any family, weighed as human preferences taught"
+    summary: ClassVar[str] = "scorers of any family, weighted by learnt human preferences"
     paper: ClassVar[str] = "this package"
     must_name: ClassVar[Mapping[str, str]] = {"file": "model"}
 
@@ -151,7 +151,7 @@ class Jury(MeanScorer):
                     )
             if judge:
                 usual = "" if options.get("backend") == "vllm" else default_server()
-                server = public_address(self.base_url or usual) or "where its backend is"
+                server = public_address(self.base_url or usual) or "where its backend runs"
                 asking.append(f"{member.label} sends the sentences to a language model ({server})")
                 continue
             if is_own_file(name):

@@ -266,8 +266,8 @@ def _longest_word(text: str) -> int:
 _TABLE = (
     Guard("empty", "no word at all", _empty),
     # With a high penalty on copies, any change would be better than none, even a bad one.
-    Guard("copied", "the source as it is, though every reference changes it", _copied, 0.1),
-    Guard("doubled", "words right after the same words, more of them than in the source", _doubled),
+    Guard("copied", "the unchanged source, though every reference changes it", _copied, 0.1),
+    Guard("doubled", "words repeated right after themselves, more than in the source", _doubled),
     Guard("appended", f"{_ADDED} words or more added at the two ends together", _appended),
     Guard(
         "unrelated",
