@@ -26,7 +26,7 @@ _CUT = 0.99
 
 
 def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
-    """Return every two systems' corrections of each source to which a member gives other scores.
+    """Return the pairs of systems' corrections of a source that differ in some member's scores.
 
     Args:
         scores: members × systems × sentences.

@@ -182,7 +182,7 @@ class Reward:
         if self.scale == "z":
             scored = scores[~np.isnan(scores)]
             spread = scored.std() if len(scored) else 0.0
-            # Equal scores have no information.
+            # Equal scores carry no information.
             return (scores - scored.mean()) / spread if spread > 1e-12 else scores * 0.0
         if isinstance(self.scale, tuple):
             low, high = self.scale
