@@ -1,1 +1,1 @@
-"""Results in, text out: tables, documents, pages and figures; nothing is scored."""
+"""Render results as text: tables, documents, pages and figures. Nothing is scored here."""

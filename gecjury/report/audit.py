@@ -1,4 +1,4 @@
-"""Audits in tables and words: what a judge left of itself, biases, and drift between runs."""
+"""Audits in tables and words: what judges recorded about themselves, biases, and drift."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from gecjury.report.result import Column, Table
 from gecjury.report.tables import audit_table
 from gecjury.wording import listed, number, percent
 
-_MANY_FLIPS = 0.05  # share of preferences that change sides with the order; above, average orders
-# What a metric prefers above and below people's preference.
+# Share of preferences that change with the order; from this on averaging over orders is advised.
+_MANY_FLIPS = 0.05
+# Words for a metric that prefers a side more than people do, and less.
 _SIDES: Mapping[Side, tuple[str, str]] = {
     "more edits": ("more edits than people do", "fewer edits than people do"),
     "longer text": ("longer text than people do", "shorter text than people do"),
@@ -29,7 +30,7 @@ _SIDES: Mapping[Side, tuple[str, str]] = {
 
 
 def audit_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the audits of judges, then the biases and the drift that were asked for."""
+    """Yield the tables of the judges' audits, then those of biases and drift if requested."""
     sentences = dict(audit_sentences(comparison))
     for audit in comparison.audits:
         rows = [dict(row) for row in audit.rows]
@@ -45,7 +46,7 @@ def audit_tables(comparison: Comparison) -> Iterator[Table]:
 
 
 def _against_people(comparison: Comparison, audit: Audit) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a judge's agreement with people, and of its biases."""
+    """Yield the rows on a judge's agreement with people and on its biases."""
     for view, (accuracy, best) in audit.humans.items():
         yield f"agreement with humans ({view})", f"{accuracy:.3f}, two annotators {best:.3f}"
         yield f"agreement, invalid replies wrong ({view})", f"{audit.with_invalid[view]:.3f}"
@@ -94,8 +95,9 @@ def _bias_table(comparison: Comparison, sentences: Mapping[str, str]) -> Table:
     ]
     notes = [
         "bias: share of the judged pairs in which the metric prefers that side, minus the share in "
-        "which people do, ties one half; edits are those between tokens, without a tagger",
-        # A judge's sentence stands below its own table.
+        "which people do, with ties as one half; edits are differences between tokens, without a "
+        "tagger",
+        # A judge's sentence is below its own table.
         *(text for label, text in sentences.items() if not _judged(comparison, label)),
     ]
     if comparison.settings.resampling.draws_sentences:
@@ -136,12 +138,12 @@ def _drift_table(comparison: Comparison) -> Table:
     ]
     notes = [
         "equal, mean change: over single scores; flipped: judged pairs with the opposite "
-        "preference, changed: with another one, ties included; acc: agreement with people on the "
-        "pairs that both runs scored"
+        "preference; changed: with a different preference, ties included; acc: agreement with "
+        "people on the pairs that both runs scored"
     ]
     notes += [
         f"{row.label}: all scores are equal, and no question was asked in this run: for a second "
-        "run ask with a cache folder of its own (--cache DIR)"
+        "run use a separate cache folder (--cache DIR)"
         for row in comparison.drift
         if row.agreement.equal == 1 and _asked_nothing(comparison, row.label)
     ]
@@ -149,15 +151,17 @@ def _drift_table(comparison: Comparison) -> Table:
 
 
 def _asked_nothing(comparison: Comparison, label: str) -> bool:
-    members = [one for audit in comparison.audits if audit.label == label for one in audit.members]
-    asked = [_figure(one, "requests", "asked") for one in members]
-    return bool(members) and not any(asked)
+    members = [
+        member for audit in comparison.audits if audit.label == label for member in audit.members
+    ]
+    requests = [_figure(member, "requests", "asked") for member in members]
+    return bool(members) and not any(requests)
 
 
 def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Yield for each audited metric its label and the verdict on it, in one sentence a view.
+    """Yield the label of each audited metric and the verdict on it, one sentence per view.
 
-    A preference is called a bias where its interval excludes 0.
+    A preference is called a bias if its interval excludes 0.
     """
     audits = {audit.label: audit for audit in comparison.audits}
     for label in dict.fromkeys([*(row.label for row in comparison.biases), *audits]):
@@ -169,7 +173,7 @@ def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
                 *(_drift_clause(r) for r in comparison.drift if (r.label, r.human) == place),
             ]
             advice: list[str] = []
-            # What a judge says of itself is the same for all judgments, and is said once.
+            # A judge's audit of itself is the same for all views and is reported once.
             if not texts and label in audits:
                 of_itself, advice = _self_clauses(audits[label])
                 clauses += of_itself
@@ -182,7 +186,7 @@ def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
-    """Yield what a metric prefers beyond people, then where it shows no bias, or was not tested."""
+    """Yield clauses on a metric's biases, then on sides without a bias and on untested ones."""
     without, untested = [], []
     for row in rows:
         one, ends = row.agreement, row.intervals.get("difference", (math.nan, math.nan))
@@ -208,7 +212,7 @@ def _noun(side: Side) -> str:
 
 
 def _outward(ends: tuple[float, float]) -> tuple[float, float]:
-    """Return an interval that excludes 0 as that of a size: a negative one is turned round."""
+    """Return an interval that excludes 0 as one of absolute values: a negative one is mirrored."""
     return ends if ends[0] > 0 else (-ends[1], -ends[0])
 
 
@@ -217,7 +221,7 @@ def _range(ends: tuple[float, float]) -> str:
 
 
 def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
-    """Return what a judge's audit of itself says, and what follows from it."""
+    """Return clauses on a judge's audit of itself, and the advice that follows from it."""
     clauses, advice = [], []
     several = len(audit.members) > 1
     for one in audit.members:
@@ -230,7 +234,7 @@ def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
             advice.append("measure flips with orders=2")
         equal = _figure(one, "repeat_agreement", "equal")
         if equal is not None and equal < 1:
-            clauses.append(f"gives another score{of} in {percent(1 - equal)} when asked again")
+            clauses.append(f"gives a different score{of} in {percent(1 - equal)} when asked again")
         asked, valid = _figure(one, "requests", "distinct"), one.get("valid")
         if asked and isinstance(valid, int) and valid < asked:
             clauses.append(f"leaves {percent(1 - valid / asked)} of the questions{of} invalid")
@@ -241,15 +245,15 @@ def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
 
 
 def _figure(member: Mapping[str, Any], key: str, name: str) -> float | None:
-    """Return a figure of an audit; None where it was not measured."""
+    """Return a figure of an audit; None if it was not measured."""
     part = member.get(key)
     figure = part.get(name) if isinstance(part, Mapping) else None
     return float(figure) if isinstance(figure, int | float) else None
 
 
 def _drift_clause(row: Drift) -> str:
-    one = row.agreement
+    drift = row.agreement
     return (
-        f"has flipped {percent(one.flipped)} of its preferences since {one.earlier}, its accuracy "
-        f"from {number(one.before)} to {number(one.accuracy)}"
+        f"has flipped {percent(drift.flipped)} of its preferences since {drift.earlier} (accuracy "
+        f"{number(drift.before)} then, {number(drift.accuracy)} now)"
     )

@@ -1,7 +1,7 @@
-"""Citations of metrics and benchmarks, from one file of BibTeX entries beside this module.
+"""Citations of metrics and benchmarks, read from the BibTeX file next to this module.
 
-In that file an entry begins with `@kind{key,`, has a field a line (`  name = {value},`) and ends
-with `}`.
+In that file an entry begins with `@kind{key,`, has one field per line (`  name = {value},`) and
+ends with `}`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "pevdata": ("zhan-etal-2026-jelv",),
     "sample": _OWN,
 }
-"""Keys of entries by metric or benchmark, the paper that introduced it first."""
+"""Keys of entries by metric or benchmark; the paper that introduced it comes first."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Entry:
 
     Attributes:
         kind: `article`, `inproceedings` or `misc`.
-        key: by which it is cited.
-        fields: values by name, without their braces, TeX within.
+        key: the key by which it is cited.
+        fields: values by name, without their braces; they may contain TeX.
     """
 
     kind: str
@@ -91,7 +91,7 @@ class Entry:
 
     @property
     def address(self) -> str:
-        """The address of the paper; "" where it is not known."""
+        """The address of the paper; "" if it is not known."""
         doi = self.fields.get("doi")
         return self.fields.get("url") or (f"https://doi.org/{doi}" if doi else "")
 
@@ -102,7 +102,7 @@ class Entry:
 
 @cache
 def entries() -> Mapping[str, Entry]:
-    """Return all entries by key, in the order of the file; the version filled in."""
+    """Return all entries by key, in the order of the file, with the version filled in."""
     text = _FILE.read_text(encoding="utf-8").replace("VERSION", __version__)
     return {
         key: Entry(kind, key, dict(_FIELD.findall(lines)))
@@ -111,13 +111,13 @@ def entries() -> Mapping[str, Entry]:
 
 
 def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:
-    """Return entries of metrics and benchmarks, each once, with the names it is cited for.
+    """Return the entries of metrics and benchmarks, each once, with the names it is cited for.
 
     Args:
-        names: metrics (options after a colon are no part of them) and benchmarks.
+        names: metrics (options after a colon are ignored) and benchmarks.
 
     Raises:
-        OptionError: a name that is neither; names the nearest.
+        OptionError: a name is neither; the message suggests the nearest.
     """
     cited: dict[str, list[str]] = {}
     for asked in dict.fromkeys(names):
@@ -125,7 +125,7 @@ def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:
         if name not in CITED:
             citable = sorted({*CITED, *METRICS, *BENCHMARKS})
             raise OptionError(
-                f"nothing to cite for {asked[:60]!r}, no metric or benchmark of this package: "
+                f"nothing to cite for {asked[:60]!r}, not a metric or benchmark of this package: "
                 f"{nearest(name[:60], citable)}"
             )
         for key in CITED[name]:

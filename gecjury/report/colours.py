@@ -1,6 +1,7 @@
-"""The colours and shapes of all plots: Okabe and Ito's, which colour-blind readers tell apart.
+"""The colours and shapes of all plots.
 
-Nothing is told by colour alone: each family and each series has a shape of its own as well.
+The colours are Okabe and Ito's, which colour-blind readers can distinguish. Nothing is shown by
+colour alone: each family and each series also has its own shape.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""The colours of series, in their order; yellow is left out, which white paper swallows."""
+"""The colours of series, in order. Yellow is left out because it is hard to see on white paper."""
 
 SHAPES = ("o", "s", "^", "D", "v", "P", "X")
-"""The marks of series as matplotlib calls them, one a colour."""
+"""The marks of series by their matplotlib names, one for each colour."""
 
 FAMILY_COLOURS: Mapping[str, str] = {
     "refbased": "#0072B2",

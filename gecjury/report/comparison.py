@@ -1,4 +1,4 @@
-"""The tables of a comparison for people, and its document for programs. Computes nothing."""
+"""The tables of a comparison for people, and its document for programs. Nothing is computed."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from gecjury.report.tables import plain
 from gecjury.report.words import BESIDE, CAN_WAIT, verdict
 from gecjury.wording import listed, number
 
-# Intervals stand beside the two correlations that people quote, and the accuracy: with those of
+# Intervals are shown for the two correlations that people quote and for the accuracy: with those of
 # all statistics the table would be too wide for a terminal. JSON has them all.
 _BOUNDED = ("pearson", "spearman", "accuracy")
 _DIGITS = {"kept": 1, "tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
 _WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
-# Metrics named beside the annotators; the others stand in JSON.
+# Most metrics that a note lists; the others are only in JSON.
 _BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
@@ -50,9 +50,9 @@ _SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
 def tables(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison, the main one first.
 
-    At level `edit` there is no main table: nothing above single edits was scored.
+    At level `edit` there is no main table, since only single edits were scored.
     """
-    # In the order of the levels, from systems down to single edits, then what was asked for.
+    # First the levels, from systems down to single edits, then the tables requested by options.
     parts = [_main_table(comparison)] if comparison.tables else []
     if comparison.edits is not None:
         parts.append(_edit_table(comparison, comparison.edits))
@@ -80,7 +80,7 @@ def tables(comparison: Comparison) -> list[Table]:
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as JSON has it; its keys are documented."""
+    """Return a comparison as in its JSON output; its keys are documented."""
     benchmark, settings = comparison.benchmark, comparison.settings
     names, uncertainty = benchmark.corpus.names, comparison.uncertainty
     record: dict[str, Any] = {
@@ -115,7 +115,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "differences": [vars(gap) for gap in (uncertainty.differences if uncertainty else ())],
         "caveats": [caution.text for caution in comparison.cautions],
     }
-    # From here on keys are there only where they were asked for or the data has them.
+    # The keys from here on are present only if they were requested or the data has them.
     if comparison.people:
         record["people"] = [_person(row) for row in comparison.people]
     if benchmark.places:
@@ -171,7 +171,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     return {**record, "verdict": verdict(plain(record))}
 
 
-# ---- the main table, and what the document says of the same results
+# ---- the main table, and the same results in the document
 
 
 def _main_table(comparison: Comparison) -> Table:
@@ -179,7 +179,7 @@ def _main_table(comparison: Comparison) -> Table:
     level = comparison.settings.level
     keys = ["metric", "family", "human"]
     keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
-    # Corrections without places may have no preferences: nobody set one above another.
+    # If the systems are unknown (`places`), there may be no preferences between corrections.
     preferred = any(result.sentence for result in comparison.results)
     if level in ("sentence", "all") and (preferred or not comparison.benchmark.places):
         keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
@@ -200,7 +200,7 @@ def _main_table(comparison: Comparison) -> Table:
     statistic = comparison.settings.statistic
     sorted_rows = _best_first(rows, statistic, "accuracy")
     usual = "spa" if statistic == "pearson" else "pearson"
-    # A second statistic would leave no room in a terminal beside two kinds of judgments.
+    # With two kinds of judgments a terminal has no room for a second statistic.
     essential = ["human" if len(comparison.views) > 1 else usual, "metric", "family", statistic]
     essential += ["system_cluster", "accuracy", "sentence_cluster"]
     if not any(column.key in (statistic, "accuracy") for column in columns):
@@ -219,8 +219,9 @@ def _best_first(rows: Sequence[Record], *keys: str) -> list[Record]:
     """Return records by view, the best metric first, then chance, then people.
 
     Args:
-        rows: records with `family` and, of several kinds of judgments, `human` or `aspect`.
-        *keys: of the value that decides: the first that a record has.
+        rows: records with `family` and, if there are several kinds of judgments, `human` or
+            `aspect`.
+        *keys: keys of the value to sort by: the first that a record has.
     """
 
     def judged(row: Record) -> Any:
@@ -239,30 +240,31 @@ def _best_first(rows: Sequence[Record], *keys: str) -> list[Record]:
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
-    """Yield what the intervals and clusters of the main table are, in a line."""
+    """Yield a line that explains the intervals and clusters of the main table."""
     if comparison.uncertainty is None:
         return
     how = comparison.settings.resampling
     text = f"[low, high]: {how.confidence:.0%} bootstrap over {_drawn(comparison.settings)}"
     if any(comparison.uncertainty.tests.values()):
-        text += "; cl: clusters that tests tell apart, 1 is best"
+        text += "; cl: significance clusters, 1 is best"
     yield text
 
 
 def _to_heed(comparison: Comparison) -> list[str]:
-    """Return the cautions that change what a reader should do and are not in the verdict."""
+    """Return the cautions that affect what a reader should do and are not in the verdict."""
     said = ["Sample data"]
     uncertainty = comparison.uncertainty
     if uncertainty and any(uncertainty.tests.values()) and not comparison.benchmark.sample:
         said.append("Chance")
-    return [one.text for one in comparison.cautions if one.heading not in (*CAN_WAIT, *said)]
+    cautions = comparison.cautions
+    return [caution.text for caution in cautions if caution.heading not in (*CAN_WAIT, *said)]
 
 
 def _columns(*keys: str, **headings: str) -> list[Column]:
-    """Return the columns of some keys, with their intervals where rows have them.
+    """Return the columns for keys, with their intervals if rows have them.
 
     Args:
-        *keys: of the cells.
+        *keys: keys of the cells.
         **headings: headings by key that differ from the usual ones.
     """
     return [
@@ -279,7 +281,7 @@ def _with_intervals(
 
 
 def aggregation(aggregate: str, shuffles: int, opponents: int | None, seed: int) -> str:
-    """Return how sentence scores became system scores, in words."""
+    """Return in words how sentence scores were aggregated to system scores."""
     if aggregate != "trueskill":
         return aggregate
     how = f"mean of {shuffles} shuffles, seed {seed}" if shuffles else "one pass in file order"
@@ -295,10 +297,10 @@ def _setting_notes(comparison: Comparison) -> list[str]:
     kinds = ", ".join(sorted(set(comparison.human_kinds.values())))
     judged = "the pairs that humans decided"
     if settings.ties == "calibrated":
-        judged = "all judged pairs of different texts, human ties are answers (two annotators: too)"
+        judged = "all judged pairs of different texts, human ties count (two annotators: also)"
     above = f"system level: metric by {how}, human {kinds}; "
     if comparison.benchmark.places:
-        above = "no system level: nobody knows which system made a correction"
+        above = "no system level: it is not known which system made a correction"
         if not any(result.sentence for result in comparison.results):
             return [above, *map(str, comparison.benchmark.notes)]
         above += "; "
@@ -310,7 +312,7 @@ def _annotator_notes(comparison: Comparison) -> list[str]:
     """Return notes on the agreement of two annotators, and of metrics, at sentence level."""
     if comparison.settings.level not in ("sentence", "all"):
         return []
-    # κ is over all systems that were ranked, as in the papers, not over those compared here.
+    # κ is over all ranked systems, as in the papers, not over those compared here.
     parts = [
         f"{number(people.between.mean, 2)} and {number(people.within.mean, 2)} ({view})"
         for view, people in comparison.annotators.items()
@@ -319,7 +321,7 @@ def _annotator_notes(comparison: Comparison) -> list[str]:
         return []
     kappas = f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"
     if comparison.benchmark.directed_kappa:
-        kappas += "; as published, each pair in the alphabetical order of its systems alone"
+        kappas += "; as published, with each pair only in the alphabetical order of its systems"
     notes = [*_beside_annotators(comparison), kappas]
     alphas = [
         f"{number(people.alpha, 2)} ({view})"
@@ -332,14 +334,14 @@ def _annotator_notes(comparison: Comparison) -> list[str]:
 
 
 def _beside_annotators(comparison: Comparison) -> list[str]:
-    """Return notes on metrics on doubly judged pairs, and on the bounds that follow."""
+    """Return notes on metrics on doubly judged pairs, and on the bounds implied by them."""
     notes = []
     for view, people in comparison.annotators.items():
         agreement = people.agreement
         if not agreement.decided:
             notes.append(
-                f"two annotators ({view}): no pair was decided by two annotators whom the data "
-                "tell apart, so that people have no rank among the metrics"
+                f"two annotators ({view}): no pair was decided by two annotators that the data "
+                "distinguish, so people cannot be ranked among the metrics"
             )
             continue
         note = (
@@ -348,9 +350,9 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
         )
         if not math.isnan(agreement.perfect):
             note += (
-                "; that is no upper bound: a metric that is always right would have "
+                "; that is not an upper bound: a metric that is always right would have "
                 f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
-                "more the less the two err together"
+                "the more, the less often the two make the same errors"
             )
         # On the same pairs, so that metrics and the second annotator answer the same questions.
         shares = {
@@ -387,11 +389,11 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {_drawn(settings)}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
-    # Intervals that hold the human scores fixed are too narrow: the reader has to know.
-    fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
+    # Intervals with fixed human scores are too narrow, which the reader has to know.
+    fixed = [view for view, resampled in uncertainty.human_resampled.items() if not resampled]
     if fixed and how.draws_sentences and not comparison.benchmark.places:
         notes.append(
-            f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
+            f"human scores ({', '.join(fixed)}) are held fixed: there is no data to recompute them"
         )
     if any(uncertainty.tests.values()):
         notes.append(
@@ -412,12 +414,12 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
 
 
 def _drawn(settings: Settings) -> str:
-    """Return what the bootstrap draws, in words."""
+    """Return in words what the bootstrap draws."""
     return {"both": "sentences and systems"}.get(settings.resampling.over, settings.resampling.over)
 
 
 def _swapped(settings: Settings) -> str:
-    """Return what the test at system level swaps, and to what its result extends."""
+    """Return what the test at system level swaps, and what its result generalises to."""
     if settings.cluster_test == "perm-systems":
         return "whole systems swapped: holds for other systems as well"
     cells = "each sentence's share of systems beaten swapped"
@@ -434,7 +436,8 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
         level, statistic = "sentence", "accuracy"
     over, drawn = settings.resampling.over, _drawn(settings)
     for view in comparison.views:
-        # The best is ahead of all others: whose differences are all 0 or more, either way round.
+        # The best metric is ahead of all others: none of its differences is negative, in either
+        # direction.
         ahead: dict[str, list[tuple[float, float, float, str]]] = {}
         for gap in uncertainty.differences:
             place = (gap.level, gap.human, gap.statistic)
@@ -452,8 +455,8 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
             for gap, low, high, name in nearest
         )
         yield (
-            f"{best} ({view}) is ahead in {_WORDS.get(statistic, statistic)} by, paired over "
-            f"{drawn}: {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
+            f"lead of {best} ({view}) in {_WORDS.get(statistic, statistic)}, paired over {drawn}, "
+            f"over: {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
         )
 
 
@@ -465,13 +468,13 @@ def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
 
 def _test(test: Significance, view: str) -> dict[str, Any]:
     record = {"human": view, "correction": "holm", **vars(test)}
-    # The name of permutations in the document.
+    # The document calls permutations `resamples`.
     record["resamples"] = record.pop("permutations")
     return record
 
 
 def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return rows of the metrics; figures of the edit level stand in the row of their metric."""
+    """Return rows of the metrics; figures of the edit level are in the row of their metric."""
     level, names = comparison.settings.level, comparison.benchmark.corpus.names
     rows: list[dict[str, Any]] = [
         {
@@ -489,7 +492,7 @@ def _result_rows(comparison: Comparison) -> list[dict[str, Any]]:
     ]
     for part in comparison.edits.results if comparison.edits else ():
         entry = {"credit": part.credit, **_credited(part), "seconds": part.seconds}
-        # A way to credit belongs to the metric, and so to its row against every view.
+        # A way to credit belongs to the metric, and so to its row for every view.
         of_metric = [row for row in rows if row["metric"] == part.label]
         if not of_metric:
             of_metric = [{"metric": part.label, "family": part.family, "human": "edit"}]
@@ -506,7 +509,7 @@ def _chance(results: Sequence[Result]) -> dict[str, Any]:
         entry = levels.setdefault(result.metric, {"accuracy": None, "human": {}})
         record = {"system": _system(result), "sentence": _sentence(result)}
         entry["human"][result.view] = record
-        # The contract has one accuracy a baseline, that against the first view.
+        # The document format has one accuracy per baseline, that against the first view.
         if entry["accuracy"] is None and result.sentence is not None:
             entry["accuracy"] = result.sentence.accuracy
     return levels
@@ -561,11 +564,12 @@ def _people_table(comparison: Comparison) -> Table:
         rows.append(_with_intervals(_person(row), shown))
     notes = [
         "r, ρ, τ, pair acc: scores of systems against those by the judgments of all annotators but "
-        f"one, mean over {listed(sorted(map(str, systems)))}; two annotators: that one's own scores"
+        f"one, mean over {listed(sorted(map(str, systems)))}; two annotators: the scores of that "
+        "one annotator"
     ] * bool(systems)
     notes += [
-        "accuracy: on pairs that two annotators judged, against either; two annotators: of one "
-        "against the other; relative: accuracy divided by theirs"
+        "accuracy: on pairs that two annotators judged, against each of them; two annotators: one "
+        "against the other; relative: accuracy divided by that of two annotators"
     ] * pairs
     if comparison.uncertainty is not None:
         notes.append(
@@ -602,7 +606,7 @@ def _credited(result: EditResult) -> dict[str, Any]:
 
 def _agreement(agreement: EditAgreement) -> dict[str, Any]:
     """Return an agreement as JSON values."""
-    # Types are there only where edits were typed; no key is clearer than an empty list.
+    # Types exist only if edits were typed; omitting the key is clearer than an empty list.
     record = asdict(agreement)
     if not record["by_type"]:
         del record["by_type"]
@@ -616,7 +620,7 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     keys += ["accuracy", "balanced", "kappa", "cases", "valid", "missing", "seconds"]
     rows = edit_rows(edits)
     for row in rows:
-        # Intervals have columns of their own. Chance and people took no time, and credit nothing.
+        # Intervals have separate columns. Chance and people took no time and credit nothing.
         for key in ("auc", "average_precision_invalid"):
             if f"{key}_low" in row:
                 row[f"{key}_ci95"] = f"{row[f'{key}_low']:.3f}–{row[f'{key}_high']:.3f}"
@@ -627,7 +631,7 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
         f"{benchmark.name}: single edits against the annotators' verdicts, "
         f"references {benchmark.references or 'none'}"
     )
-    # Where whole corrections are compared, the benchmark's notes stand below their table.
+    # If whole corrections are compared, the benchmark's notes are below their table.
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
     essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
@@ -638,13 +642,13 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
 def _for_people(
     table: Table, essential: Sequence[str], key: str, notes: Sequence[str] | None = None
 ) -> Table:
-    """Return a table of which people see the best metric first and the most telling columns.
+    """Return a table in which people see the best metric first and the most important columns.
 
     Args:
-        table: for programs.
-        essential: keys of the columns without `--verbose`.
-        key: of the value by which rows are sorted.
-        notes: without `--verbose`; None for all.
+        table: the table for programs.
+        essential: keys of the columns shown without `--verbose`.
+        key: key of the value by which rows are sorted.
+        notes: notes shown without `--verbose`; None for all.
     """
     full = replace(table, rows=_best_first(table.rows, key))
     columns = [column for column in table.columns if column.key in essential]
@@ -658,10 +662,10 @@ def _edit_notes(edits: EditComparison) -> list[str]:
         f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
         f"sources; {edits.results[0].agreement.split} on which annotators are evenly split are "
         "left out",
-        "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the "
-        f"other, both ways; calling every edit valid is right in {constant.accuracy:.3f}",
-        f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one, "
-        "each annotator held against each other; `AUC there` is a metric on the same verdicts"
+        "accuracy, balanced, κ: threshold chosen on one half of the sources and applied to the "
+        f"other, both ways; calling every edit valid has an accuracy of {constant.accuracy:.3f}",
+        f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one "
+        "annotator, each compared with each other; `AUC there` is a metric on the same verdicts"
         if edits.ceiling.pairs
         else "no edit has verdicts of more than one annotator: how far people agree is not known",
     ]
@@ -671,17 +675,17 @@ def _edit_notes(edits: EditComparison) -> list[str]:
 
 
 def _untried(edits: EditComparison) -> list[str]:
-    """Return the note on metrics that were not tried on single edits, if there are any."""
+    """Return the note on metrics that were not compared on single edits, if there are any."""
     if not edits.untried:
         return []
     return [
-        f"not tried on single edits, which costs as much as scoring again: "
-        f"{', '.join(edits.untried)}; ask with --level edit or --credit"
+        f"not compared on single edits, which costs as much as scoring again: "
+        f"{', '.join(edits.untried)}; to compare them, use --level edit or --credit"
     ]
 
 
 def _type_table(edits: EditComparison) -> Table:
-    """Return a table of AUC by error type, one metric a column."""
+    """Return a table of AUC by error type, one column per metric."""
     pairs = [(f"{part.label} ({part.credit})", part.agreement) for part in edits.results]
     rows: list[dict[str, Any]] = []
     for kind in pairs[0][1].by_type:
@@ -711,7 +715,7 @@ def _rating_table(comparison: Comparison) -> Table:
     if comparison.settings.resampling.draws_sentences:
         notes.append(_OVER_SOURCES)
     if any(rated.family == "humans" for rated in comparison.ratings):
-        notes.append("one rater: against the mean of the others, which is less steady than of all")
+        notes.append("one rater: against the mean of the others, which is noisier than that of all")
     table = Table(_columns(*keys), rows, "Ratings of single corrections", notes)
     essential = ("metric", "family", "aspect", "pearson", "spearman", "within", "outputs")
     return _for_people(table, (*essential, "system_pearson"), "pearson")
@@ -727,7 +731,7 @@ def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
         record = {"human": row.human, **_agreed(row)}
         for key in ("tied", "human_tied"):
             record[key] = 100 * record[f"{key}_share"]
-        # Intervals of acc ε=0 and PDP would make the table wider than a terminal; JSON has it.
+        # Intervals of acc ε=0 and PDP would make the table wider than a terminal; JSON has them.
         shown = {k: ends for k, ends in row.intervals.items() if k not in ("acc_exact", "pdp")}
         rows.append(_with_intervals(record, shown))
     title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
@@ -746,9 +750,9 @@ def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
     if ranked:
         compared = "pairs of corrections in one ranking"
     notes = [
-        f"acc_eq: {compared}, human ties count, scores at most ε apart are a tie, ε the best for "
-        "these pairs; acc ε=0: only equal scores are a tie; means over the groups, of τ and r over "
-        "those that define it"
+        f"acc_eq: {compared}, human ties count, scores at most ε apart are a tie, with the best ε "
+        "for these pairs; acc ε=0: only equal scores are a tie; means over the groups, for τ and r "
+        "over those in which they are defined"
     ]
     if segments.grouping != "system":
         notes.append("a correction that several systems made counts once")
@@ -759,9 +763,9 @@ def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
         )
     if comparison.settings.resampling.draws_sentences:
         notes.append(
-            "[low, high]: bootstrap over sources, ε chosen anew in every draw"
+            "[low, high]: bootstrap over sources, ε chosen again in every draw"
             if segments.grouping == "item"
-            else "[low, high]: bootstrap over sources, of r alone"
+            else "[low, high]: bootstrap over sources, only for r"
         )
     if any(len(raters) > 1 for raters in comparison.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
@@ -778,13 +782,13 @@ def _labelled(row: Labelled) -> dict[str, Any]:
 
 
 def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
-    """Return a table of AUC of good against bad corrections, a class of bad ones a column."""
-    # Rows come a class each; people compare classes, so that these are the columns.
+    """Return a table of AUC of good against bad corrections, one column per class of bad ones."""
+    # There is one row per class; people compare classes, so they become the columns.
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in labels.rows:
         record = rows.setdefault((row.label, row.score), _labelled(row))
         record |= {row.human: row.agreement.auc, f"{row.human}_ci": row.intervals.get("auc")}
-        # All classes share the good corrections, so that the largest count is that of the metric.
+        # All classes share the good corrections, so the largest count is that of the metric.
         record["missing"] = max(row.agreement.missing, record["missing"])
     classes = dict.fromkeys(row.human for row in labels.rows)
     headings = {name: f"{name}, AUC" for name in classes}
@@ -794,7 +798,7 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     notes = [
         f"AUC: probability that a good correction ({about.true}, {counts[about.true]}) scores "
         f"above a bad one, ties one half; {ANY}: all bad ones together; {meant}",
-        "gain: over the score of the source, of metrics that score single texts",
+        "gain: improvement over the score of the source, for metrics that score single texts",
     ]
     if about.others:
         left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())
@@ -806,7 +810,7 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
 
 
 def _decision_table(comparison: Comparison) -> Table:
-    """Return a table of what keeping corrections by a learnt threshold gives."""
+    """Return a table of the results of keeping corrections by a learnt threshold."""
     keys = ("metric", "family", "precision", "recall", "f", "kept", "threshold", "better", "pairs")
     rows = [
         _with_intervals(
@@ -817,14 +821,14 @@ def _decision_table(comparison: Comparison) -> Table:
     first, bound = comparison.decisions[0].agreement, comparison.settings.good
     meant = "the good label" if bound is None else f"a rating of at least {bound:g}"
     notes = [
-        f"good: {meant} ({first.good} of {first.good + first.bad} corrections); kept: scores of at "
-        "least a threshold that was learnt from the other four fifths of the sources for the "
+        f"good: {meant} ({first.good} of {first.good + first.bad} corrections); kept: scores at or "
+        "above a threshold that was learnt on the other four fifths of the sources for the "
         "highest F0.5; constant keeps all",
-        "least kept: the threshold learnt from all sources, for `score --keep`; better of two: of "
-        "a good and a bad correction of one source the good one scores higher",
+        "least kept: the threshold learnt on all sources, for `score --keep`; better of two: how "
+        "often the good one of a good and a bad correction of the same source scores higher",
     ]
     if comparison.settings.resampling.draws_sentences:
-        notes.append(f"{_OVER_SOURCES}, thresholds as they are")
+        notes.append(f"{_OVER_SOURCES}, with fixed thresholds")
     headings = {"f": "F0.5", "kept": "kept %", "threshold": "least kept", "better": "better of two"}
     for record in rows:
         record["kept"] *= 100
@@ -842,7 +846,7 @@ def _window_table(comparison: Comparison) -> Table:
     columns = _columns("metric", "human", "size", "start", "pearson", "spearman")
     columns.append(Column("systems", value=lambda row: " ".join(row["systems"])))
     systems = len(comparison.benchmark.corpus.names)
-    notes = [] if comparison.windows else [f"a window holds 4 or 8 systems; here are {systems}"]
+    notes = [] if comparison.windows else [f"a window has 4 or 8 systems; there are {systems} here"]
     title = "Windows of systems adjacent in the human ranking, best first"
     return Table(columns, [vars(window) for window in comparison.windows], title, notes)
 

@@ -1,8 +1,8 @@
-"""Escapes for names and sentences of others within Markdown, LaTeX, TSV, JSON and pages.
+"""Escape untrusted names and sentences for Markdown, LaTeX, TSV, JSON and HTML pages.
 
-First `gecjury.wording.visible` replaces what terminals obey and what ends a line; then each
-format's own special characters are escaped. Characters without a meaning at their place are left,
-so that signatures and figures look as they are.
+First `gecjury.wording.visible` replaces control characters and line breaks; then each format's own
+special characters are escaped. Characters that have no special meaning where they occur are left
+alone, so that signatures and figures stay readable.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 
 from gecjury.wording import visible
 
-# What CommonMark and GitHub's dialect act on within a line, and only where they do: `[.84, .96]`,
-# `per_sentence` and `p < .05` are text.
+# Special characters of CommonMark and GitHub's dialect within a line, only where they have an
+# effect: `[.84, .96]`, `per_sentence` and `p < .05` are plain text.
 _MARKDOWN = re.compile(
     r"""
       [\\`*~]
@@ -21,11 +21,11 @@ _MARKDOWN = re.compile(
     | &(?=\#?\w+;)                  # entities
     | \](?=\() | \[(?=\^)           # links and images, whatever their address; footnotes
     | (?<![^\W_])_ | _(?![^\W_])    # emphasis, not the underscore within a word
-    | :(?=//) | (?<=www)\.        # addresses that GitHub makes links of
+    | :(?=//) | (?<=www)\.        # addresses that GitHub turns into links
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# What makes of a line a heading, a list, a quotation, a rule or a table.
+# Starts of a line that turn it into a heading, a list, a quotation, a rule or a table.
 _MARKDOWN_START = re.compile(
     r"""
       \#{1,6}(?=\s|$) | > | [-+](?=\s|$) | (?=[-=:|\s]+$)
@@ -41,12 +41,12 @@ def markdown(text: str) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    """Return text for a table's cell, which a bar would end."""
+    """Return text for the cell of a table, where `|` is escaped because it would end the cell."""
     return markdown(text).replace("|", "\\|")
 
 
 def markdown_line(text: str) -> str:
-    """Return text that is a line of Markdown by itself."""
+    """Return text for a whole line of Markdown."""
     line = visible(text).strip()
     number = _NUMBERED.match(line)
     if number:
@@ -58,10 +58,10 @@ def markdown_line(text: str) -> str:
 
 
 def _is_address(line: str) -> bool:
-    """Return True if a line can begin the address of a link: `[name]: address "title"`."""
+    """Return True if a line can start a link reference definition: `[name]: address "title"`."""
     if not line.startswith("["):
         return False
-    # A bracket before another is escaped; without any more the name goes on in the next line.
+    # `](` is escaped anyway; without another closing bracket the name continues on the next line.
     _, bracket, rest = line.replace("](", "").partition("]")
     words = rest[1:].split(None, 2)
     title = words[1] if len(words) > 1 else ""
@@ -76,22 +76,22 @@ _LATEX = str.maketrans(
     | {"→": "$\\rightarrow$", "↓": "$\\downarrow$", "±": "$\\pm$", "<": "$<$", ">": "$>$"}
     | {"≤": "$\\leq$", "≥": "$\\geq$", "×": "$\\times$", "−": "$-$", "|": "\\textbar{}"}
 )
-# In a comment only the end of the line acts. These, with which commands are written, would act
-# where somebody takes the comment's sign away; the others stay, so that signatures can be copied.
+# In a comment only the end of the line has an effect. The characters of commands are escaped in
+# case somebody uncomments the line; the others are kept, so that signatures can be copied.
 _LATEX_COMMENT = str.maketrans({sign: _LATEX[ord(sign)] for sign in "\\{}^"})
 
 
 def latex(text: str) -> str:
-    """Return text for LaTeX, its special characters escaped."""
+    """Return text for LaTeX with its special characters escaped."""
     return visible(text).translate(_LATEX)
 
 
 def latex_comment(text: str) -> str:
-    """Return text as a comment of LaTeX, on one line."""
+    """Return text as a LaTeX comment on one line."""
     return f"% {visible(text).translate(_LATEX_COMMENT)}"
 
 
-# Valid within JSON's strings, but obeyed by terminals, or no text at all.
+# Valid within JSON strings, but interpreted by terminals, or not valid text.
 _JSON = re.compile(
     "[\x7f-\x9f\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -99,10 +99,10 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def json_text(text: str, encoding: str = "utf-8") -> str:
-    r"""Return JSON with the same values, in which nothing acts on a terminal.
+    r"""Return JSON with the same values that is safe to print on a terminal.
 
     Characters that change the direction of text, DEL, the control characters from U+0080 on and
-    halves of surrogate pairs are escaped, as `\u202e`; so are characters that an encoding lacks.
+    lone surrogates are escaped, as `\u202e`; so are characters that the encoding lacks.
 
     Args:
         text: JSON.
@@ -117,16 +117,16 @@ def json_text(text: str, encoding: str = "utf-8") -> str:
 
 
 def _json_code(character: re.Match[str]) -> str:
-    # json.dumps leaves DEL as it is, and makes a pair of what is above U+FFFF.
+    # json.dumps leaves DEL as it is, and writes characters above U+FFFF as surrogate pairs.
     return json.dumps(character[0])[1:-1].replace("\x7f", "\\u007f")
 
 
-# Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
-# something stood there.
+# HTML does not allow control characters, and UTF-8 does not allow surrogates. The replacement shows
+# the reader that there was something.
 _REPLACED = dict.fromkeys((*range(9), 11, *range(14, 32), *range(127, 160)), "�")
 _REPLACED |= dict.fromkeys(range(55296, 57344), "�")
 
 
 def clean(text: str) -> str:
-    """Replace characters that a page must not hold by U+FFFD."""
+    """Replace characters that a page must not contain with U+FFFD."""
     return text.translate(_REPLACED)

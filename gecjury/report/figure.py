@@ -1,4 +1,4 @@
-"""Figures: one type of row for every number of a comparison, whatever its level."""
+"""Figures: one type of row for every number of a comparison, at any level."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ HEADINGS: Mapping[str, str] = {
     "acc_exact": "acc ε=0",
     "pdp": "PDP",
 }
-"""How tables and pages head the columns that are not called by their keys."""
+"""Headings in tables and pages of the columns whose heading is not their key."""
 _Entry = tuple[tuple[str, str, str, str], Mapping[str, Any], int | None, int]
-"""Level, human judgments, metric and family; its record; on how much it rests; what is missing."""
+"""(Level, human judgments, metric, family), the record, number of items, number missing."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,17 @@ class Figure:
 
     Attributes:
         level: `system`, `sentence`, `edit`, `rating`, `segment` or `label`.
-        human: the judgments: a view of the rankings, the aspect rated, or a class of labels.
-        metric: with its settings and, of single edits, how it credits them; or who is compared.
-        family: the metric's family; `chance` or `humans` for rows beside the metrics.
+        human: the judgments: a view of the rankings, the rated aspect, or a class of labels.
+        metric: the metric with its settings and, for single edits, how it credits them; for people,
+            who is compared.
+        family: the metric's family; `chance` or `humans` for rows that are not metrics.
         statistic: such as `pearson`, `accuracy`, `auc`.
-        value: NaN where it is not defined.
-        low: lower bound of its interval; NaN without one.
-        high: upper bound; NaN without one.
-        cluster: cluster of metrics that tests do not tell apart, 1 is best; None without tests.
-        n: pairs, edits or corrections that it rests on; None where not known.
-        missing: scores that are missing.
+        value: NaN if it is not defined.
+        low: lower bound of its interval; NaN if there is none.
+        high: upper bound of its interval; NaN if there is none.
+        cluster: cluster of metrics without significant differences, 1 is best; None without tests.
+        n: number of pairs, edits or corrections that it is based on; None if not known.
+        missing: number of missing scores.
     """
 
     level: str
@@ -85,7 +86,7 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
     """Return every figure of a comparison.
 
     Args:
-        document: the comparison as JSON has it, typed values or plain ones.
+        document: the comparison as in its JSON output, with typed values or plain ones.
     """
     figures = []
     for about, entry, n, missing in (*_of_rankings(document), *_of_single_things(document)):
@@ -99,7 +100,7 @@ def figures_of(document: Mapping[str, Any]) -> list[Figure]:
 
 
 def _of_rankings(document: Mapping[str, Any]) -> Iterator[_Entry]:
-    """Yield the system and the sentence level: metrics, then chance, then two annotators."""
+    """Yield the entries of the system and sentence levels: metrics, chance, two annotators."""
     rows = [(row["metric"], row["family"], row["human"], row) for row in document["rows"]]
     for name, baseline in (document.get("chance") or {}).items():
         rows += [(name, "chance", view, row) for view, row in baseline["human"].items()]
@@ -114,9 +115,9 @@ def _of_rankings(document: Mapping[str, Any]) -> Iterator[_Entry]:
 
 
 def edit_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield name, family and record of every metric, and of every way to credit it.
+    """Yield the name, family and record of every metric and every way to credit it.
 
-    The record of a metric stands in its row for every view of the rankings.
+    A metric's record is repeated in its row for every view of the rankings.
     """
     for row in {row["metric"]: row for row in document["rows"] if row.get("edit")}.values():
         for entry in (row.get("edit_by_credit") or {"": row["edit"]}).values():
@@ -125,7 +126,7 @@ def edit_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mappin
 
 
 def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
-    """Yield single edits: metrics, then chance, then people; and single corrections."""
+    """Yield the entries of single edits (metrics, chance, people) and of single corrections."""
     entries = list(edit_entries(document))
     entries += [(name, "chance", e) for name, e in (document.get("edit_chance") or {}).items()]
     if document.get("edit_ceiling"):
@@ -134,7 +135,7 @@ def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
         missing = entry.get("missing") or 0
         yield ("edit", "edit", metric, family), entry, entry.get("cases"), missing
     segments, labels = document.get("segment") or {}, document.get("labels") or {}
-    # The three levels of single corrections differ in what their rows call the judgments.
+    # The three levels of single corrections have different keys for the judgments.
     rows = [("rating", row["aspect"], row) for row in document.get("ratings") or ()]
     rows += [("segment", row["human"], row) for row in segments.get("rows") or ()]
     rows += [("label", row["bad"], row) for row in labels.get("rows") or ()]
@@ -146,5 +147,5 @@ def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
 
 
 def _number(value: object) -> float:
-    # None is NaN in plain values; infinities and texts of a damaged file are no figures.
+    # None is NaN in plain values. Strings in a damaged file are not numbers.
     return float(value) if isinstance(value, int | float) else math.nan

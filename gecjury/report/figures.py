@@ -1,7 +1,7 @@
-"""Functions that each draw a figure and write it; matplotlib is loaded only here.
+"""Functions that draw figures and write them to files. matplotlib is imported only here.
 
-Names come from others: they are shown as they are, a dollar starts no formula, and long ones are
-shortened.
+Names are untrusted: they are shown literally, a dollar sign does not start a formula, and long
+names are shortened.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _KINDS = (".png", ".pdf", ".svg")
 
 
 def check_figure(path: str | Path) -> None:
-    """Refuse early a figure that could not be drawn, before long work.
+    """Check that a figure can be drawn and written, before long work starts.
 
     Raises:
-        OptionError: not a kind of file that can be written.
+        OptionError: the suffix is not a supported file type.
         OutputError: the path is a folder, or its folder cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
@@ -39,7 +39,7 @@ def check_figure(path: str | Path) -> None:
 
 
 def check_place(path: str | Path) -> None:
-    """Refuse early a file that could not be written; what stands there is kept.
+    """Check that a file can be written, before long work starts; an existing file is kept.
 
     Raises:
         OutputError: the path is a folder, or its folder does not exist or cannot be written.
@@ -48,9 +48,9 @@ def check_place(path: str | Path) -> None:
 
     target = Path(path)
     if not target.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {target.parent}; make it first")
+        raise OutputError(f"{path}: there is no folder {target.parent}; create it first")
     if target.is_dir():
-        raise OutputError(f"{path}: is a folder; give the name of a file")
+        raise OutputError(f"{path}: this is a folder; give the name of a file")
     try:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
@@ -65,7 +65,7 @@ def _pyplot() -> Any:
         raise MissingExtraError(
             f"figures need matplotlib, which is not installed: {install_hint('report')}"
         ) from None
-    # Drawn to files only, so no display is needed.
+    # Figures are only written to files, so no display is needed.
     matplotlib.use("agg")
     matplotlib.rcParams["text.parse_math"] = False
     from matplotlib import pyplot
@@ -74,11 +74,11 @@ def _pyplot() -> Any:
 
 
 def _styled() -> Any:
-    """Return a context in which figures have our style; the user's own figures keep theirs."""
+    """Return a context in which figures have our style; the user's own figures are unaffected."""
     pyplot = _pyplot()
     from cycler import cycler
 
-    # Letters of this size can be read where a figure is as wide as a phone.
+    # Text of this size is still legible when a figure is scaled to the width of a phone.
     return pyplot.rc_context(
         {
             "axes.spines.top": False,
@@ -93,14 +93,15 @@ def _styled() -> Any:
 
 
 def _with_fonts(figure: Any) -> None:
-    """Take letters that the usual font lacks from the first installed fonts that have them.
+    """Add fallback fonts for letters that the default font lacks.
 
-    Letters that none has are boxes, and the figure says why.
+    They are the first installed fonts that have these letters. Letters that no font has are drawn
+    as boxes, and the figure says so.
     """
     from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
     from matplotlib.text import Text
 
-    # matplotlib falls back letter by letter, but only to families that a text names.
+    # matplotlib falls back letter by letter, but only to the families listed for a text.
     texts = figure.findobj(Text)
     lacking = {ord(c) for text in texts for c in text.get_text() if not c.isascii()}
     lacking -= set(get_font(findfont(FontProperties())).get_charmap())
@@ -108,12 +109,12 @@ def _with_fonts(figure: Any) -> None:
     for entry in sorted(fontManager.ttflist, key=lambda entry: (entry.name, entry.fname)):
         if not lacking:
             break
-        if "lastresort" in entry.fname.lower():  # a box for every letter, which matplotlib brings
+        if "lastresort" in entry.fname.lower():  # comes with matplotlib, a box for every letter
             continue
         try:
             font = get_font(entry.fname)
             covered = lacking & set(font.get_charmap())
-        except (OSError, RuntimeError):  # a font that is gone, or that only has pictures
+        except (OSError, RuntimeError):  # a font that was removed or contains only bitmaps
             continue
         if covered and entry.name not in families:
             families.append(entry.name)
@@ -127,7 +128,7 @@ def _with_fonts(figure: Any) -> None:
 def _save(figure: Any, path: str | Path) -> None:
     try:
         _with_fonts(figure)
-        # A viewer that watches the file must never read half of it.
+        # A viewer that watches the file must never see it half-written.
         with warnings.catch_warnings(), whole_file(Path(path), synced=False) as file:
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
             kind = Path(path).suffix[1:].lower()
@@ -137,7 +138,7 @@ def _save(figure: Any, path: str | Path) -> None:
 
 
 _LONGEST = 60
-"""Characters of a name in a figure, which grows with its names."""
+"""Most characters of a name in a figure, since the figure grows with its names."""
 
 
 def _names(names: Sequence[str]) -> list[str]:
@@ -148,7 +149,7 @@ def _names(names: Sequence[str]) -> list[str]:
 def _drawing(
     path: str | Path, width: float, height: float, labels: tuple[str, str] = ("", "")
 ) -> Iterator[Any]:
-    """Yield axes, labelled across and up, of a figure that is then saved."""
+    """Yield axes with labels (x, y), then save their figure."""
     with _styled():
         figure, axes = _pyplot().subplots(figsize=(width, height))
         axes.set_xlabel(shortened(labels[0]))
@@ -158,13 +159,12 @@ def _drawing(
 
 
 def heat_map(content: HeatMap, path: str | Path) -> None:
-    """Draw a matrix with its numbers in the cells."""
+    """Draw a matrix with the numbers in its cells."""
     rows, columns = content.values.shape
     with _drawing(path, 2.5 + 1.5 * columns, 1.5 + 0.6 * rows) as axes:
         axes.imshow(content.values, cmap="Blues", aspect="auto", vmin=0)
         axes.set_xticks(range(columns), _names(content.columns), rotation=20, ha="right")
         axes.set_yticks(range(rows), _names(content.rows))
-        # Numbers on dark cells are white.
         half = content.values.max(initial=0.0) / 2
         for (row, column), value in np.ndenumerate(content.values):
             colour = "white" if value > half else "black"
@@ -179,7 +179,7 @@ def bars(
     label: str,
     errors: Sequence[float] | None = None,
 ) -> None:
-    """Draw horizontal bars, in the order given from the top."""
+    """Draw horizontal bars in the given order, from the top."""
     with _drawing(path, 6, 1 + 0.28 * len(names), (label, "")) as axes:
         axes.barh(range(len(names)), values, xerr=errors, color=COLOURS[0], ecolor="#888888")
         axes.set_yticks(range(len(names)), _names(names))
@@ -192,13 +192,16 @@ def points(
     labels: tuple[str, str],
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Draw a scatter plot: a colour and shape a group of n × 2 positions, with names if given."""
+    """Draw a scatter plot of groups of n × 2 positions, each with its own colour and shape.
+
+    Points are labelled with their names, if there are any.
+    """
     with _drawing(path, 6, 5, labels) as axes:
         for number, (group, positions) in enumerate(groups.items()):
-            # More groups than colours: the shapes move on, so that no two groups look alike.
+            # With more groups than colours the shapes shift, so that no two groups look alike.
             row, column = divmod(number, len(COLOURS))
             mark = SHAPES[(row + column) % len(SHAPES)]
-            # Small marks where there are many, or they would cover each other.
+            # Many large marks would cover each other.
             size = 12 if len(positions) > 60 else 36
             [label] = _names([group])
             axes.scatter(*positions.T, s=size, color=COLOURS[column], marker=mark, label=label)
@@ -228,14 +231,15 @@ def _curve(
 
 
 def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
-    """Draw a training's curves, a panel a model: loss by step, dev scores by epoch, best marked.
+    """Draw the learning curves of a training, one panel per model.
 
-    Kernel regression has a panel of its own: dev scores by rows learnt from. The file is replaced
-    as a whole, so that it can be watched.
+    A panel shows the loss by step and the scores on the development data by epoch, with the best
+    epoch marked. Kernel regression has a separate panel: dev scores by number of training rows. The
+    file is replaced atomically, so that a viewer can watch it.
 
     Args:
         history: the contents of a training's `history.json`: `models` and, if any, `kernel`.
-        path: file that `check_figure` accepts.
+        path: a file that `check_figure` accepts.
     """
     models: Mapping[str, Any] = history.get("models", {})
     kernel: Mapping[str, Any] = history.get("kernel", {})
@@ -263,7 +267,7 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
 
 
 def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
-    """Draw a model's loss, and its scores on the development data against an axis of their own."""
+    """Draw a model's loss, and its scores on the development data with a separate axis."""
     losses, dev = curves.get("losses", []), curves.get("dev", [])
     epochs, loss = [e["epoch"] for e in losses], [e["loss"] for e in losses]
     (line,) = axes.plot(epochs, loss, color="#8A8A8A", marker="", linewidth=1, label="loss")
@@ -274,7 +278,7 @@ def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
     scores.spines["right"].set_visible(True)  # its axis
     epochs = [e["epoch"] for e in dev]
     parts = [key for key in (dev[-1] if dev else {}) if key not in ("epoch", "step", "score")]
-    # The score of a single part is the part itself.
+    # With a single part the score is that part, so the part needs no curve.
     for key in parts if len(parts) > 1 else ():
         values = [e.get(key, np.nan) for e in dev]
         _curve(scores, epochs, values, f"dev, {key}", 1)

@@ -1,4 +1,4 @@
-"""The result of a study: tables of records, and facts about it, for every output format."""
+"""The result of a study: tables of records and facts about it, for every output format."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Result:
         notes: remarks for the reader.
         status: exit status of a command: 0, or 1 where scores are missing.
         said: lines on the outcome, such as the verdict of a gate, which follow the tables.
-        language: of the texts in the tables, as pages name it.
-        title: of the page.
+        language: language of the texts in the tables, for the `lang` attributes of pages.
+        title: title of the page.
         above: tables that people see above the main one, such as the sentence that it is about.
-        draw: writes the figure to a file; None where there is nothing to draw.
-        text: what a command prints in the place of the tables, for programs that read lines.
-        verdict: sentences that answer the question of the study; they stand before the tables.
+        draw: writes the figure to a file; None if there is nothing to draw.
+        text: printed by the command instead of the tables, for programs that read lines.
+        verdict: sentences that answer the question of the study, shown before the tables.
     """
 
     tables: tuple[Table, ...]
@@ -46,10 +46,10 @@ class Result:
     verdict: tuple[str, ...] = ()
 
     def table(self, name: str) -> Table:
-        """Return the table of a name; where several share it, one with the records of all.
+        """Return the table with a name; if several share it, one with the records of all.
 
         Raises:
-            KeyError: there is none; names the existing ones.
+            KeyError: there is none; the message names the existing ones.
         """
         named = [table for table in self.tables if table.name == name]
         if not named:
@@ -66,12 +66,12 @@ class Result:
         names = dict.fromkeys(table.name for table in self.tables if table.name)
         records = {name: list(self.table(name).rows) for name in names}
         document = {**self.facts, **records, "notes": list(self.notes)}
-        # Only some studies answer with a sentence.
+        # Only some studies have a verdict.
         return {**document, "verdict": self.sentences()} if self.verdict else document
 
     def short_names(self) -> dict[str, str]:
         """Return short names of the metrics in the tables, by label."""
-        # Scoring brings numpy along, which commands without metrics do without.
+        # Scoring imports numpy, which commands without metrics should not load.
         from gecjury.scoring.options import short_names
 
         shown = [table for table in self.tables if table.columns]
@@ -91,7 +91,7 @@ class Result:
     def shown_to(self, reader: Reader) -> list[Table]:
         """Return the tables that a reader sees, with short names of metrics."""
         names = self.short_names()
-        # A paper's table begins with the main one.
+        # In a paper the main table comes first.
         tables = self.tables if reader == "latex" else (*self.above, *self.tables)
         shown = (table.seen_by(reader) for table in tables if table.columns)
         return [table.with_short_names(names) for table in shown]
@@ -116,10 +116,10 @@ def print_result(result: Result, form: str, verbose: bool = False) -> None:
     """Print a result on stdout.
 
     Args:
-        result: its document as JSON, its tables with columns otherwise; people see its verdict
-            first.
+        result: printed as its document in JSON, otherwise as its tables that have columns; people
+            see its verdict first.
         form: one of `gecjury.report.tables.FORMATS`.
-        verbose: print all columns, notes and signatures for people, too.
+        verbose: show people all columns, notes and signatures.
     """
     if form in ("json", "tsv"):
         print_tables([table for table in result.tables if table.columns], result.document(), form)

@@ -1,4 +1,4 @@
-"""Tables: records, and the columns in which people see them."""
+"""Tables: records, and the columns in which they are shown to people."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Column:
 
     Attributes:
         key: key of the cells in records.
-        heading: above them; the key unless given.
-        digits: behind the point of a number.
-        interval: key of the cell with the two bounds that people see behind the value; programs
-            (TSV) read the bounds in two columns of their own.
-        value: makes a cell of a record where no key of it will do.
-        shaded: whether a page colours the cells by their size.
+        heading: the heading; the key if empty.
+        digits: digits after the decimal point.
+        interval: key of the cell with the two bounds that people see after the value; for
+            programs (TSV) the bounds are in two separate columns.
+        value: computes the cell from a record, if it is not simply the value of a key.
+        shaded: whether a page shades the cells by their value.
         p_value: whether the cells are p-values: those below .0001 are shown as `< .0001`.
         best: whether LaTeX shows the largest value in bold.
     """
@@ -45,11 +45,11 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The heading, or the key without one."""
+        """The heading, or the key if there is no heading."""
         return self.heading or self.key
 
     def cell(self, row: Record) -> Any:
-        """Return the value that the column shows of a record; None where it has none."""
+        """Return the value that the column shows for a record; None if there is none."""
         return row.get(self.key) if self.value is None else self.value(row)
 
 
@@ -59,11 +59,11 @@ class Table:
 
     Attributes:
         columns: the columns that people see, from the left.
-        rows: the records; JSON has them whole.
-        title: above the table.
-        notes: below it.
-        name: key of the records in JSON; empty where JSON has them elsewhere.
-        instead: tables that some readers see in its place: fewer columns, sorted rows.
+        rows: the records; JSON contains them in full.
+        title: shown above the table.
+        notes: shown below the table.
+        name: key of the records in JSON; empty if JSON has them elsewhere.
+        instead: tables that some readers see instead: with fewer columns or sorted rows.
     """
 
     columns: Sequence[Column]
@@ -76,7 +76,7 @@ class Table:
     def seen_by(self, reader: Reader) -> Table:
         """Return the table that a reader sees.
 
-        Signatures stand below it with `--verbose` alone, and in JSON.
+        Signatures are shown below it only with `--verbose`, and in JSON.
         """
         table = self.instead.get(reader, self)
         if reader != "brief":

@@ -1,7 +1,7 @@
-"""Output of results: tables for people and papers, JSON and TSV for programs. Computes nothing.
+"""Print results: tables for people and papers, JSON and TSV for programs. Nothing is computed here.
 
-Cells, headings, titles and notes are escaped, so that they do nothing to a terminal: names and
-sentences come from others.
+Cells, headings, titles and notes are escaped, because names and sentences are untrusted and could
+contain control sequences for the terminal.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
 LEAST_P = 0.0001  # a smaller p-value is not printed as a number
 _WIDE = 10_000  # characters: as wide as any table needs to be
-_PIPE = 100  # into a pipe or a file, where no terminal says how wide it is
+_PIPE = 100  # width of a pipe or a file, where no terminal has a width
 
 
 def print_tables(
     tables: Sequence[Table], document: object, form: str, sentences: Sequence[str] = ()
 ) -> None:
-    """Print tables, or a document in their place.
+    """Print tables, or a document instead.
 
     Args:
-        tables: for people, papers and TSV.
-        document: for JSON instead: plain values; numpy's are converted, NaN is `null`.
+        tables: printed for people, papers and TSV.
+        document: printed for JSON: plain values; numpy values are converted, NaN becomes `null`.
         form: one of `FORMATS`.
         sentences: printed before the tables, as text or Markdown.
     """
@@ -64,7 +64,7 @@ def print_tables(
 
 
 def tables_text(tables: Sequence[Table]) -> str:
-    """Return tables as plain text, a blank line between two."""
+    """Return tables as plain text, separated by blank lines."""
     from rich.console import Console
 
     out = io.StringIO()
@@ -73,12 +73,12 @@ def tables_text(tables: Sequence[Table]) -> str:
 
 
 def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as a table of plain text, without lists and nested records.
+    """Return records as a plain-text table, without lists and nested records.
 
-    Floats have four digits; a missing value is a dash. Signatures, which are long, stand below the
-    table, each once.
+    Floats have four digits; a missing value is a dash. Signatures, which are long, are listed below
+    the table, each once.
     """
-    # Lists and nested records belong to JSON; a signature would make every other column narrow.
+    # Lists and nested records are for JSON only; a signature would make all other columns narrow.
     keys = [
         key
         for key in dict.fromkeys(key for row in rows for key in row)
@@ -110,14 +110,14 @@ def print_json(document: object) -> None:
 def to_json(document: object) -> str:
     r"""Return a document as indented JSON with plain numbers; NaN and infinities become `null`.
 
-    What terminals obey is written as `\u009b`, which JSON reads as the same text.
+    Characters that terminals interpret are escaped, such as `\u009b`; JSON reads the same text.
     """
     text = json.dumps(plain(document), ensure_ascii=False, indent=2, allow_nan=False)
     return json_text(text)
 
 
 def plain(value: Any) -> Any:
-    """Convert numpy's numbers to Python's, arrays to lists, NaN and infinities to None."""
+    """Convert numpy numbers to Python numbers, arrays to lists, NaN and infinities to None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
@@ -163,7 +163,7 @@ def _bounds(row: Mapping[str, Any], column: Column) -> Sequence[float] | None:
 
 
 def shown_cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
-    """Return a table as people see it: headings, which columns hold numbers, cells by row."""
+    """Return a table as people see it: headings, which columns are numeric, and cells by row."""
     return (
         [visible(column.title) for column in table.columns],
         [any(_is_number(column.cell(row)) for row in table.rows) for column in table.columns],
@@ -172,7 +172,7 @@ def shown_cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
 
 
 def _short(number: str) -> str:
-    """Return a number without the zero before its point."""
+    """Return a number without the zero before its decimal point."""
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
@@ -188,12 +188,12 @@ def _print_rich(tables: Sequence[Table], sentences: Sequence[str] = ()) -> None:
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
-            """Leave a closed pipe to `gecjury.cli`; rich itself would exit with status 1."""
+            """Let `gecjury.cli` handle a closed pipe; rich itself would exit with status 1."""
             raise BrokenPipeError
 
     width = None if sys.stdout.isatty() else _WIDE
     screen = Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
-    # COLUMNS says how wide a pipe is to be; without it nothing does.
+    # COLUMNS sets the width for a pipe; without it the default applies.
     limit = None if width is None else get_terminal_size((_PIPE, 24)).columns
     for sentence in sentences:
         screen.print(Text(_wrapped(visible(sentence), limit)), style="bold")
@@ -203,12 +203,13 @@ def _print_rich(tables: Sequence[Table], sentences: Sequence[str] = ()) -> None:
 
 
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
-    """Print tables on a console of rich's, with a blank line between them.
+    """Print tables on a rich console, with a blank line between them.
 
     Args:
-        console: a console of rich's.
+        console: a rich console.
         tables: the tables to print.
-        width: kept to unless a figure would be cut; by default the console's, which cuts.
+        width: the width to keep to unless a figure would be cut off; by default that of the
+            console, which cuts figures off.
     """
     from rich.text import Text
 
@@ -222,14 +223,14 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
             fits = None if width is None else max(width, _total(panel))
             console.print(_drawn(panel), width=fits)
         for note in table.notes:
-            # A signature stays one line, so that it can be copied.
+            # A signature stays on one line, so that it can be copied.
             raw = note in numbers or " " not in note
             text = visible(f"[{numbers[note]}] {note}" if note in numbers else note)
             console.print(Text(text if raw else _wrapped(text, width)), style="dim", soft_wrap=raw)
 
 
 def _wrapped(text: str, width: int | None) -> str:
-    """Wrap running text to a width, if one is given, without breaking a name or address."""
+    """Wrap running text to a width, if one is given, without breaking names or addresses."""
     if width is None:
         return text
     lines = [""]
@@ -250,10 +251,10 @@ def _numbers(table: Table) -> dict[str, int]:
 
 
 _GAP = 3  # between two columns of a drawn table
-_LONGEST = 4_000  # columns of a cell; no sentence has as many, and drawing takes long for more
+_LONGEST = 4_000  # columns of a cell; no sentence is longer, and drawing wider cells is slow
 _FOLDED = 24  # a column of running text may be folded down to this width
-_SENTENCE = 16  # letters of two columns: longer than a name
-_NAMES = (40, 24, 12)  # names, and words of running text, to the first of these that will do
+_SENTENCE = 16  # double-width letters; a longer text is not a name
+_NAMES = (40, 24, 12)  # names and words of running text are folded to the first width that suffices
 
 
 @dataclass(frozen=True)
@@ -262,10 +263,10 @@ class _DrawnColumn:
 
     Attributes:
         title: the heading.
-        numeric: True if it holds numbers.
-        cells: from the top.
-        running: True if it holds running text, which may be folded between any two words.
-        width: to which names are folded; running text may take more.
+        numeric: True if it contains numbers.
+        cells: the cells from the top.
+        running: True if it contains running text, which may be folded between any two words.
+        width: the width to which names are folded; running text may be wider.
     """
 
     title: str
@@ -275,7 +276,7 @@ class _DrawnColumn:
     width: int = 0
 
     def narrowed(self, name: int) -> _DrawnColumn:
-        """Return the column at its least width, its title, names and words folded to `name`."""
+        """Return the column at its minimum width, with title, names and words folded to `name`."""
         least = max(map(width_of, self.cells), default=0)
         if self.running:
             words = max(width_of(word) for text in self.cells for word in text.split() or [""])
@@ -286,7 +287,7 @@ class _DrawnColumn:
 
 
 def _drawn(panel: Sequence[_DrawnColumn]) -> Any:
-    """Return columns beside each other as rich draws them."""
+    """Return columns side by side as a rich table."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -297,7 +298,7 @@ def _drawn(panel: Sequence[_DrawnColumn]) -> Any:
         justify: Literal["right", "left"] = "right" if column.numeric else "left"
         heading = Text(_folded(column.title, column.width))
         drawn.add_column(heading, justify=justify, overflow="fold")
-        # rich folds running text between words by itself.
+        # rich already folds running text between words.
         names = [cell if column.running else _folded(cell, column.width) for cell in column.cells]
         folded.append(map(Text, names))
     for row in zip(*folded, strict=True):
@@ -310,11 +311,12 @@ def _laid_out(
 ) -> Sequence[Sequence[_DrawnColumn]]:
     """Return the columns of a table in as many panels as a width requires.
 
-    Running text is folded first, then long names. Where that is not enough, the columns go below
-    each other, each panel with those that tell the rows apart, so that no figure is cut off.
+    Running text is folded first, then long names. If that is not enough, the columns are divided
+    into panels below each other, each with the columns that identify the rows, so that no figure is
+    cut off.
 
     Args:
-        table: to be drawn.
+        table: the table to draw.
         numbers: the numbers of the signatures below it.
         width: the width of a terminal or a line.
     """
@@ -335,11 +337,11 @@ def _laid_out(
 
 
 def _folded(name: str, width: int) -> str:
-    """Fold a name to a width, breaking it after punctuation where it has some."""
+    """Fold a name to a width, breaking it after punctuation if possible."""
     if width_of(name) <= width:
         return name
     lines = [""]
-    # The punctuation stays at the end of a line, where it says that the name goes on.
+    # The punctuation stays at the end of a line, where it shows that the name continues.
     for part in re.split(r"(?<=[\s,:;/=|+])", name):
         if width_of(lines[-1] + part.rstrip()) > width:
             lines.append("")
@@ -352,7 +354,7 @@ def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_D
     """Divide the columns of a table into as many panels as a width requires."""
     if _total(columns) <= width:
         return [columns]
-    # Every panel repeats the columns that tell rows apart, so that each can be read by itself.
+    # Every panel repeats the columns that identify the rows, so that it can be read on its own.
     keys = _keys(columns)
     panels, open_panel = [], keys
     for index in range(len(columns)):
@@ -371,16 +373,20 @@ def _total(columns: Sequence[_DrawnColumn]) -> int:
 
 
 def _running(cells: Sequence[str]) -> bool:
-    """Return True if a column holds text that may be folded: several words in its longest cell.
+    """Return True if a column contains text that may be folded: several words in its longest cell.
 
-    Chinese and Japanese have no blanks between words: that many of their letters are a sentence.
+    Chinese and Japanese have no spaces between words, so more than `_SENTENCE` double-width letters
+    count as a sentence.
     """
     longest = max(cells, key=width_of, default="")
     return longest.count(" ") > 2 or sum(wide == 2 for _, wide in letters(longest)) > _SENTENCE
 
 
 def _keys(columns: Sequence[_DrawnColumn]) -> list[int]:
-    """Return the columns that tell the rows apart: the first, and from the left those that help."""
+    """Return the columns that identify the rows: the first, and further ones that distinguish more.
+
+    Only the first four columns are considered.
+    """
     keys: list[int] = []
     distinct = 0
     for index, column in enumerate(columns[:4]):
@@ -395,13 +401,13 @@ def _keys(columns: Sequence[_DrawnColumn]) -> list[int]:
 def _tsv(table: Table) -> str:
     r"""Return tab-separated values with a header line, unrounded; missing cells are empty.
 
-    A tab or a line break of a name is shown as `\x09`, so that a line is a row for every program.
+    A tab or a line break in a name is escaped, as `\x09`, so that every line is one row.
     """
     out = io.StringIO()
     if table.title:
         out.write(f"# {visible(table.title)}\n")
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    # Bounds come last, so that adding intervals moves no column that a program counts.
+    # Bounds come last, so that adding intervals does not move other columns.
     bounded = [
         c for c in table.columns if c.interval and any(row.get(c.interval) for row in table.rows)
     ]
@@ -420,7 +426,7 @@ def _tsv(table: Table) -> str:
 
 def _markdown(table: Table) -> str:
     headings, numeric, rows = shown_cells(table)
-    title = visible(table.title).strip()  # blanks within the stars would leave them stars
+    title = visible(table.title).strip()  # stars next to a space do not start or end bold text
     lines = [f"**{markdown(title)}**", ""] if title else []
     head, *cells = ("| " + " | ".join(map(markdown_cell, row)) + " |" for row in [headings, *rows])
     marks = "|".join("---:" if number else "---" for number in numeric)
@@ -430,11 +436,11 @@ def _markdown(table: Table) -> str:
 
 
 def crossed(table: Table, *keys: str) -> Table:
-    """Return scores of systems as papers show them: a system a row, a metric a column.
+    """Return scores of systems as papers show them: one row per system, one column per metric.
 
     Args:
-        table: with the columns `system`, `metric` and those of values.
-        *keys: of the values; where a metric has several, each has a column.
+        table: a table with the columns `system` and `metric` and those of values.
+        *keys: keys of the values; if a metric has several, each gets a column.
     """
     columns = {column.key: column for column in table.columns}
     heads: dict[str, Column] = {}
@@ -465,7 +471,7 @@ def _latex(table: Table) -> str:
 
 
 def _best_cells(table: Table) -> dict[int, set[int]]:
-    """Return the columns whose best value a row has, by row; values that look equal share it."""
+    """Return by row the columns in which it has the best value; values that look equal share it."""
     cells: dict[int, set[int]] = {}
     for place, column in enumerate(table.columns):
         values = {row: column.cell(record) for row, record in enumerate(table.rows)}
@@ -488,17 +494,17 @@ def _best_cells(table: Table) -> dict[int, set[int]]:
 def _latex_row(cells: Sequence[str], bold: Container[int] = ()) -> str:
     texts = [latex(cell) for cell in cells]
     line = " & ".join(f"\\textbf{{{t}}}" if i in bold else t for i, t in enumerate(texts))
-    # After `\\` and after a rule LaTeX takes a bracket for the space below it.
+    # After `\\` and after a rule LaTeX would read a bracket as an optional argument.
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 
 
 def audit_table(label: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the table of the audit that a metric left with its scores."""
+    """Return the table of the audit that a metric stored with its scores."""
     return Table([Column(key) for key in ("model", "what", "value")], rows, f"Audit of {label}")
 
 
 def audit_tables(tables: Sequence[ScoreTable]) -> list[Table]:
-    """Return the tables of the audits that metrics left with their scores."""
+    """Return the tables of the audits that metrics stored with their scores."""
     return [
         audit_table(table.signature.label, table.statistics.details["audit"]["rows"])
         for table in tables

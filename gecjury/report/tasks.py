@@ -1,4 +1,4 @@
-"""A comparison over several benchmarks as tables, as sentences and as JSON."""
+"""A comparison over several benchmarks as tables, sentences and JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def task_tables(compared: TaskComparison) -> list[Table]:
 
 
 def task_document(compared: TaskComparison) -> dict[str, Any]:
-    """Return the comparison as JSON has it; docs/reference/statistics.md explains its keys."""
+    """Return the comparison as in its JSON output; docs/reference/statistics.md has its keys."""
     cells = dict(zip(_labels(compared), compared.cells, strict=True))
     rows = [
         {**_record(average), "tasks": dict(zip(_names(compared), map(_cell, row), strict=True))}
@@ -42,11 +42,11 @@ def task_document(compared: TaskComparison) -> dict[str, Any]:
 
 
 def tasks_verdict(compared: TaskComparison) -> list[str]:
-    """Return what leads over all tasks, what tests tell apart from it, and the best by family."""
+    """Return sentences on the best metric over all tasks, its tests, and the best by family."""
     ranked = best_first(compared.averages)
     ranked = [average for average in ranked if not math.isnan(average.shared)]
     if not ranked:
-        return ["No task has figures of all metrics, so that they cannot be ranked together."]
+        return ["No task has figures for all metrics, so they cannot be ranked together."]
     best, *others = ranked
     shared = _shared_tasks(compared)
     held = len({task.benchmark for task in shared})
@@ -62,9 +62,9 @@ def tasks_verdict(compared: TaskComparison) -> list[str]:
         ]
         clear = [other.metric for other in others if other.metric not in near]
         parts = [f"significantly ahead of {listed(clear)}"] if clear else []
-        parts += [f"not told apart from {listed(near)}"] if near else []
+        parts += [f"not significantly ahead of {listed(near)}"] if near else []
         outcome = "; it is ".join(parts)
-        sentences.append(f"Tested over the tasks that two metrics share, it is {outcome}.")
+        sentences.append(f"In tests over the tasks that two metrics share, it is {outcome}.")
     leaders: dict[str, Average] = {}
     for average in ranked:
         leaders.setdefault(average.family, average)
@@ -78,14 +78,14 @@ def tasks_verdict(compared: TaskComparison) -> list[str]:
 
 
 def absences(compared: TaskComparison) -> list[str]:
-    """Return why cells have no value: a line a reason, with its metrics and tasks."""
+    """Return why cells have no value: one line per reason, with its metrics and tasks."""
     tasks_of: dict[tuple[str, str, str], list[str]] = {}
     for average, row in zip(compared.averages, compared.cells, strict=True):
         for task, cell in zip(compared.tasks, row, strict=True):
             if cell.state != "scored":
                 key = (average.metric, cell.state, cell.reason)
                 tasks_of.setdefault(key, []).append(task.name)
-    # Metrics that lack the same thing stand in one line.
+    # Metrics that lack the same thing share a line.
     metrics_of: dict[tuple[str, str, str], list[str]] = {}
     for (metric, state, reason), names in tasks_of.items():
         lacks = reason.removeprefix(f"{metric.partition(':')[0]} ")
@@ -97,7 +97,7 @@ def absences(compared: TaskComparison) -> list[str]:
 
 
 def best_first(averages: Sequence[Average]) -> list[Average]:
-    """Return averages by that over the tasks that every metric has, the best first."""
+    """Return averages sorted by the average over the tasks that every metric has, best first."""
 
     def place(average: Average) -> tuple[bool, float, float]:
         values = (average.shared, average.value)
@@ -166,16 +166,16 @@ def _main_table(compared: TaskComparison) -> Table:
     if incomplete:
         columns.append(Column("tasks"))
         notes.append(
-            "average: over the metric's own tasks, not comparable where some are absent; shared: "
-            "over the tasks that every metric has, by which the rows are sorted"
+            "average: over the metric's own tasks, not comparable if some are absent; shared: over "
+            "the tasks that every metric has; rows are sorted by it"
         )
     columns.append(Column("cluster", "cl"))
     columns += [Column(name) for name in names]
     if compared.tests:
         how = compared.settings.resampling
         notes.append(
-            f"[low, high]: {how.confidence:.0%} bootstrap; cl: clusters that tests tell apart over "
-            "the shared tasks (systems swapped in all tasks at once, Holm-corrected), 1 is best"
+            f"[low, high]: {how.confidence:.0%} bootstrap; cl: significance clusters over the "
+            "shared tasks (systems swapped in all tasks at once, Holm-corrected), 1 is best"
         )
     together = [listed(list(group)) for group in compared.groups if len(group) > 1]
     notes += [f"{names} share sources or systems: resampled together" for names in together]

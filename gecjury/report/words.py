@@ -1,4 +1,4 @@
-"""A comparison in words: every sentence follows from the numbers of its result document."""
+"""A comparison in words: every sentence is derived from the numbers of its result document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from gecjury.scoring.options import short_names
 from gecjury.wording import listed, number, percent, shortly
 
-# `rank` takes a sentence from here, and does without benchmarks and what reads them.
+# `rank` uses a sentence from here and must not import the benchmarks or their readers.
 if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
     from gecjury.metaeval.disagreement import Consensus
@@ -25,9 +25,9 @@ FAMILY_NAMES: Mapping[str, str] = {
     "humans": "people",
 }
 BESIDE = ("chance", "humans")
-"""Families that are no metrics but stand beside them."""
+"""Families that are not metrics but are shown next to them."""
 CAN_WAIT = ("Ties", "Notes")
-"""Headings of cautions that nearly every comparison has; the others are in sight."""
+"""Headings of cautions that nearly every comparison has; only the others are shown unfolded."""
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
 SHOWN_MEASURES: Mapping[str, str] = {
     "pearson": "Pearson r",
@@ -49,9 +49,9 @@ EXTENTS = {
     "perm-both": "to other sentences by these systems",
     "paired-permutation": "to other sentences by these systems",
 }
-"""To what the significant differences of a test extend."""
+"""What the significant differences of a test generalise to."""
 _SAMPLE = "This sample shows how the program works; it is never evidence about a metric."
-# Shown values that are equal to a reader are not told apart in words either.
+# Values that look equal when rounded are not distinguished in words either.
 _SAME = 0.0005
 
 Document = Mapping[str, Any]
@@ -59,7 +59,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Statement:
-    """A paragraph with its topic; folded where it can wait."""
+    """A paragraph with its topic; folded if it is less important."""
 
     topic: str
     text: str
@@ -72,11 +72,11 @@ class Standing:
 
     Attributes:
         document: the comparison as plain JSON values.
-        view: of the human judgments.
+        view: the view of the human judgments.
         level: `system` or `sentence`.
-        test: the test between the metrics; None where none was made.
+        test: the test between the metrics; None if there was none.
         measure: the measure of leads: the one that was tested, otherwise Pearson or accuracy.
-        values: the metrics' values, best first; those without one are left out.
+        values: the metrics' values, best first; metrics without a value are left out.
     """
 
     document: Document
@@ -88,10 +88,10 @@ class Standing:
 
     @classmethod
     def of(cls, document: Document, view: str, level: str) -> Standing:
-        """Return the metrics by the measure that was tested, if any metric has a value of it."""
+        """Return the metrics by the measure that was tested, if any metric has a value for it."""
         tests = document.get("significance") or ()
         test = next((t for t in tests if (t["human"], t["level"]) == (view, level)), None)
-        # Leads and tests have to speak of one statistic, or a lead would seem tested that was not.
+        # Leads and tests must use the same statistic; otherwise an untested lead would look tested.
         measures = [test["statistic"]] if test and test["statistic"] in SHOWN_MEASURES else []
         measures.append("pearson" if level == "system" else "accuracy")
         values = {key: values_by(document, view, level, key) for key in measures}
@@ -100,7 +100,7 @@ class Standing:
 
     @property
     def test_name(self) -> str:
-        """The name of the test for running text; "" where none was made."""
+        """The name of the test for running text; "" if there was none."""
         name = self.test["test"] if self.test else ""
         return PROPER.get(name, name)
 
@@ -113,14 +113,14 @@ class Standing:
         return p
 
     def paired(self, one: str, other: str) -> str:
-        """Return the paired interval of a metric's lead over another; "" where there is none."""
+        """Return the paired interval of a metric's lead over another; "" if there is none."""
         over = (self.document.get("uncertainty") or {}).get("over", "")
         place = (self.view, self.level, self.measure, {one, other})
         for gap in self.document.get("differences") or ():
             pair = {gap["first"], gap["second"]}
             bounds = gap["ci95"].get(over)
             if (gap["human"], gap["level"], gap["statistic"], pair) == place and bounds:
-                # The interval is of the first metric's lead; the other's is its mirror image.
+                # The interval is that of the first metric's lead; the other's is its mirror image.
                 low, high = bounds if gap["first"] == one else [b and -b for b in bounds[::-1]]
                 ends = f"{number(low)} to {number(high)}"
                 return "" if None in bounds else f" (paired {_confidence(self.document)}: {ends})"
@@ -138,7 +138,7 @@ def values_by(document: Document, view: str, level: str, measure: str) -> dict[s
 
 
 def _best(values: Mapping[str, float]) -> tuple[list[str], float]:
-    """Return the names with the largest value as it is shown, and that value."""
+    """Return the names whose value, as shown, is the largest, and that value."""
     top = max(values.values())
     return [name for name, value in values.items() if top - value < _SAME], top
 
@@ -153,7 +153,7 @@ def _confidence(document: Document) -> str:
 
 
 def significance_level(document: Document) -> float:
-    """Return the level at which the document's clusters and tests were made; 0.05 by default."""
+    """Return the significance level of the document's clusters and tests; 0.05 by default."""
     return float((document.get("uncertainty") or {}).get("level", 0.05))
 
 
@@ -161,8 +161,8 @@ def summarise(document: Document, view: str, consensus: Consensus | None) -> lis
     """Return the statements on one view that a reader should see first.
 
     Args:
-        document: the result of `compare`, as JSON has it.
-        view: of the human judgments.
+        document: the result of `compare`, as in its JSON output.
+        view: the view of the human judgments.
         consensus: how far the camps agree on judged pairs.
     """
     statements = [
@@ -180,7 +180,7 @@ def summarise(document: Document, view: str, consensus: Consensus | None) -> lis
 
 
 def _leader(standing: Standing) -> str:
-    """Return who leads at a level, by how much and how certainly, and who leads otherwise."""
+    """Return who leads a level, by how much and how certainly, and who leads by other measures."""
     document, view, level = standing.document, standing.view, standing.level
     metrics = list(standing.values)
     if not metrics:
@@ -213,10 +213,10 @@ def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> 
     """Return how certain a lead is: `not significant (p = 0.210, Holm), nor against green`.
 
     Args:
-        p_values: corrected p of the leader's difference from each of the others, the nearest
-            first; None or NaN where it was not tested.
+        p_values: corrected p-value of the leader's difference from each of the others, the nearest
+            first; None or NaN if it was not tested.
         test: name of the test.
-        level: of significance.
+        level: the significance level.
     """
     tested = {name: None if p is None or math.isnan(p) else p for name, p in p_values.items()}
     p = next(iter(tested.values()))
@@ -226,7 +226,7 @@ def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> 
     how += f", {test}" if test else ""
     if p <= level:
         return f"significant ({how})"
-    # What was not tested cannot be called worse.
+    # A metric that was not tested cannot be called worse.
     level_with = [name for name, value in tested.items() if value is None or value > level]
     if len(level_with) == len(tested) > 1:
         return f"not significant ({how}), nor against any other"
@@ -235,7 +235,7 @@ def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> 
 
 
 def _other_leaders(standing: Standing, leaders: Sequence[str]) -> str:
-    """Return who leads by the other measures of a level, if not the same metric."""
+    """Return who leads by the other measures of a level, if it is a different metric."""
     from gecjury.metaeval.result import SYSTEM_STATISTICS
 
     others: dict[str, list[str]] = {}
@@ -251,7 +251,7 @@ def _other_leaders(standing: Standing, leaders: Sequence[str]) -> str:
 
 
 def _two_annotators(document: Document, view: str) -> str:
-    """Return how far people agree, and what metrics could and do reach on the same pairs."""
+    """Return how far people agree, and how far metrics could and do agree on the same pairs."""
     people = (document.get("ceiling") or {}).get(view) or {}
     agreed, perfect = people.get("accuracy"), people.get("perfect")
     if agreed is None or not values_by(document, view, "sentence", "accuracy"):
@@ -272,7 +272,7 @@ def _two_annotators(document: Document, view: str) -> str:
 
 
 def _first_system(document: Document, view: str) -> str:
-    """Return which system people put first, and which the metrics do."""
+    """Return which system people put first, and which systems the metrics put first."""
     human = (document.get("human_values") or {}).get(view) or {}
     scored = {name: score for name, score in human.items() if score is not None}
     rows = [row for row in document["rows"] if row["human"] == view and row.get("scores")]
@@ -280,11 +280,11 @@ def _first_system(document: Document, view: str) -> str:
         return ""
     favoured = [name for name, score in scored.items() if score == max(scored.values())]
     if len(favoured) > 1:
-        return f"People put {listed(favoured)} first alike."
+        return f"People put {listed(favoured)} first, with equal scores."
     choices: dict[str, list[str]] = {}
     for row in rows:
         scores = {name: s for name, s in row["scores"].items() if s is not None}
-        # Equal scores of all systems are no choice.
+        # A metric that gives all systems equal scores has chosen none.
         if len(set(scores.values())) > 1:
             choices.setdefault(max(scores, key=lambda name: scores[name]), []).append(row["metric"])
     agree = choices.pop(favoured[0], [])
@@ -301,19 +301,19 @@ def _first_system(document: Document, view: str) -> str:
 
 
 def _agreement(document: Document, consensus: Consensus | None) -> str:
-    """Return on how many judged pairs the camps agree, and who is right where they do not."""
+    """Return on how many judged pairs the camps agree, and who is right on the others."""
     if consensus is None or not consensus.pairs:
         return ""
     who = "families" if len({row["family"] for row in document["rows"]}) > 1 else "metrics"
     share = percent(consensus.united / consensus.pairs)
     text = f"All {who} agree on {share} of {number(consensus.pairs)} judged pairs"
     if consensus.united:
-        text += f", people with them on {percent(consensus.right)} of these"
+        text += f"; people agree with them on {percent(consensus.right)} of these"
     defined = {n: r for n, r in consensus.split_right.items() if not math.isnan(r)}
     if defined:
         best = max(defined, key=lambda name: defined[name])
         name = FAMILY_NAMES.get(best, best)
-        text += f". Elsewhere {name} is right most often ({percent(defined[best])})"
+        text += f". On the others {name} is right most often ({percent(defined[best])})"
     return text + "."
 
 
@@ -327,8 +327,8 @@ def views_of(document: Document) -> list[View]:
 def verdict(document: Document) -> list[str]:
     """Return the sentences that answer a comparison, the most important first.
 
-    They say who leads at each level, by how much and how certainly, which family does, and which
-    metrics to use. Metrics have their shortest distinct names.
+    They say who leads at each level, by how much and how certainly, how the families compare, and
+    which metrics to use. Metrics are called by their shortest distinct names.
 
     Args:
         document: the result of `compare` as plain JSON values.
@@ -351,14 +351,14 @@ def verdict(document: Document) -> list[str]:
 
 
 def _place(level: str, view: str, views: Sequence[str]) -> str:
-    """Return the words for a level, with the judgments where there are several kinds."""
+    """Return the words for a level, with the kind of judgments if there are several."""
     return f"{level.capitalize()} level" + f", {VIEWS[view]}" * (len(views) > 1)
 
 
 def family_contrast(document: Document) -> list[str]:
     """Return a sentence for each level and view on the best metrics of the families.
 
-    There is none where the metrics are of one family.
+    The list is empty if all metrics are of one family.
     """
     sentences = []
     views = views_of(document)
@@ -376,7 +376,7 @@ def family_contrast(document: Document) -> list[str]:
 
 
 def _contrast(standing: Standing, best: Mapping[str, str]) -> str:
-    """Return how far the best families are apart, given the best metric of each, best first."""
+    """Return how far apart the best families are, given the best metric of each, best first."""
     named = {metric: f"{FAMILY_NAMES.get(f, f)} {metric}" for f, metric in best.items()}
     first, second, *others = named
     p_values = {second: standing.p_value(first, second)}
@@ -394,9 +394,9 @@ _TASKS = {"system": "To rank systems", "sentence": "To order corrections of a se
 
 
 def recommendations(document: Document) -> list[str]:
-    """Return which metrics to use for what, and which not, as tests and intervals say.
+    """Return which metrics to use for each task and which not, judging by tests and intervals.
 
-    There are none on a sample, which is no evidence, and none without intervals and tests.
+    The list is empty for a sample, which is not evidence, and without intervals and tests.
     """
     views = views_of(document)
     return [
@@ -408,25 +408,25 @@ def recommendations(document: Document) -> list[str]:
 
 
 def _recommended(standing: Standing) -> str:
-    """Return the metrics that no test sets below the leader, and those not above chance."""
+    """Return the metrics that no test places below the leader, and those not above chance."""
     first, limit = next(iter(standing.values), ""), significance_level(standing.document)
     lows = {
         row["metric"]: ((row[standing.level].get("ci95") or {}).get(standing.measure) or [None])[0]
         for row in standing.document["rows"]
         if row["human"] == standing.view and row["metric"] in standing.values
     }
-    # One metric alone is no choice, and without tests and intervals there is no reason for one.
+    # A single metric leaves no choice, and without tests and intervals there is no basis for one.
     untested = standing.test is None or None in lows.values()
     if not standing.values or standing.document.get("sample") or untested:
         return ""
     p_values = {other: standing.p_value(first, other) for other in standing.values}
     level_with = [m for m, p in p_values.items() if m == first or (p is not None and p > limit)]
     floors = _floors(standing)
-    # A metric is named under the first floor that its interval does not clear.
+    # A metric is listed under the first floor that its interval does not clear.
     below: dict[str, list[str]] = {}
     rivals = [metric for metric in lows if metric.partition(":")[0] == "changes"]
     for metric, low in lows.items():
-        # The simplest rival is what others are held against.
+        # The simplest rival is the floor that the others are compared with.
         if metric in rivals:
             continue
         if reached := next((words for words, floor in floors.items() if low <= floor), ""):
@@ -435,7 +435,7 @@ def _recommended(standing: Standing) -> str:
     useful = [metric for metric in level_with if metric not in weak and metric not in rivals]
     text = f"use {listed(useful, 'or')}" if useful else "no metric can be recommended"
     if len(useful) > 1:
-        text += " (no test sets them below the leader)"
+        text += " (no test places them below the leader)"
     confidence = _confidence(standing.document)
     for words, metrics in below.items():
         text += f". Not above {words} by their {confidence} intervals: {listed(metrics)}"
@@ -443,24 +443,25 @@ def _recommended(standing: Standing) -> str:
 
 
 def _floors(standing: Standing) -> dict[str, float]:
-    """Return what a metric has to be above, in words: chance, then the simplest rival."""
+    """Return the floors that a metric has to exceed, by name: chance, then the simplest rival."""
     share = standing.measure in ("accuracy", "spa", "pairwise_accuracy")
     floor = 0.5 if share else 0.0
     floors = {f"chance ({SHOWN_MEASURES[standing.measure]} {floor:g})": floor}
     chance = (standing.document.get("chance") or {}).get("copy-source") or {}
     copied = (chance.get("human") or {}).get(standing.view, {}).get("sentence") or {}
     if standing.level == "sentence" and copied.get("accuracy") is not None:
-        # Likeness to the source, turned round, counts the changes: right where the other is wrong.
+        # Similarity to the source, negated, counts the changes: it is right where the other is
+        # wrong.
         likeness = copied["accuracy"]
         if likeness >= 0.5:
-            floors[f"likeness to the source ({number(likeness)})"] = likeness
+            floors[f"similarity to the source ({number(likeness)})"] = likeness
         elif standing.document["ties"] == "half":
             floors[f"counting the changes ({number(1 - likeness)})"] = 1 - likeness
     return floors
 
 
 def headline(document: Document, views: Sequence[str]) -> str:
-    """Return a line for each level on who leads, and how significantly; empty without rankings."""
+    """Return a sentence for each level on who leads, and how significantly; "" without rankings."""
     parts = []
     for level in ("system", "sentence"):
         leaders: dict[str, list[str]] = {}
@@ -471,7 +472,7 @@ def headline(document: Document, views: Sequence[str]) -> str:
                 leaders.setdefault(words, []).append(f"by {view}s")
         text = ", ".join(f"{words} {listed(where)}" for words, where in leaders.items())
         if leaders:
-            # Which judgments is said only where they differ.
+            # The judgments are named only if the leaders differ between them.
             text = text if len(leaders) > 1 else next(iter(leaders))
             parts.append(f"{level.capitalize()} level: {text}.")
     return " ".join(parts)
@@ -486,7 +487,7 @@ def _lead_verb(standing: Standing) -> str:
 
 
 def edit_statement(document: Document) -> Statement | None:
-    """Return which metric tells valid from invalid edits best; None without edits."""
+    """Return which metric distinguishes valid from invalid edits best; None without edits."""
     aucs = {
         row["metric"]: float(row["edit"]["auc"])
         for row in document["rows"]
@@ -496,8 +497,8 @@ def edit_statement(document: Document) -> Statement | None:
         return None
     names, top = _best(aucs)
     text = (
-        f"{listed(names)} {'tells' if len(names) == 1 else 'tell'} valid from invalid edits best: "
-        f"AUC {number(top)} (chance 0.5"
+        f"{listed(names)} {'separates' if len(names) == 1 else 'separate'} valid from invalid "
+        f"edits best: AUC {number(top)} (chance 0.5"
     )
     ceiling = (document.get("edit_ceiling") or {}).get("auc")
     if ceiling is not None:

@@ -1,1 +1,1 @@
-"""The comparison as one page that needs no network."""
+"""The comparison as one HTML page that needs no network."""

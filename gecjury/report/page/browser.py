@@ -1,7 +1,7 @@
-"""The browser of sentences on the comparison page: corrections with edits marked, scores, people.
+"""The sentence browser of the comparison page: corrections with marked edits, scores, judgments.
 
-All of it is plain HTML that opens and closes without a script; the page's script filters and
-sorts by the `data-` attributes.
+All of it is plain HTML that can be opened and closed without a script; the page's script filters
+and sorts by the `data-` attributes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Part:
     """Adjacent words of a correction that were all kept, deleted or inserted.
 
     Attributes:
-        kind: kept, deleted or inserted.
+        kind: what happened to the words.
         words: text of the words.
         behind: separator before the next words.
     """
@@ -40,7 +40,7 @@ class Part:
 
 
 _COMPARED = 4_000_000
-"""Pairs of words that are compared: time grows with them, and more where words are repeated."""
+"""Most pairs of words to compare: the time grows with them, and even more with repeated words."""
 
 
 def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[Part]:
@@ -58,7 +58,7 @@ def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> li
 
 
 def parts_of(pieces: Sequence[tuple[Fate, Sequence[str]]], language: Language) -> list[Part]:
-    """Return runs of words as parts, divided as their last and first words are when written."""
+    """Return runs of words as parts, separated as the language separates the adjacent words."""
     filled = [(kind, words) for kind, words in pieces if words]
     parts = []
     for place, (kind, words) in enumerate(filled, 1):
@@ -80,10 +80,10 @@ def sentence_browser(
     """Return sentences as foldable blocks, in the order given.
 
     Args:
-        sentences: in the order to show.
-        metrics: labels, one a score of each correction.
+        sentences: the sentences in the order to show.
+        metrics: labels of the metrics, in the order of each correction's scores.
         views: the views of the human judgments.
-        budget: bytes that the blocks may take.
+        budget: most bytes of the blocks together.
         language: the language of the sentences.
 
     Returns:
@@ -107,7 +107,7 @@ def _block(
     value = sentence.disagreement
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]
     people = [f"people ({view})" if len(views) > 1 else "people" for view in judged]
-    # As many digits for all corrections of a sentence, so that a column can be read down.
+    # All corrections of a sentence have the same number of digits, to make columns comparable.
     digits = [_digits([c.scores[at] for c in sentence.corrections]) for at in range(len(metrics))]
     before, after = sentence.context
     apart = FAMILY_NAMES.get(sentence.apart, sentence.apart)
@@ -142,7 +142,7 @@ def _plain(value: float) -> str:
 
 
 def _digits(scores: Sequence[float]) -> int:
-    """Return three digits, or as many more as different scores need to look different."""
+    """Return the number of digits: 3, or as many as different scores need to look different."""
     values = {score for score in scores if not math.isnan(score)}
     digits = (d for d in range(3, 6) if len({f"{score:.{d}f}" for score in values}) == len(values))
     return next(digits, 6)
@@ -155,9 +155,9 @@ def _row(
     digits: Sequence[int],
     language: Language,
 ) -> dict[str, Any]:
-    """Return a correction as shown: who made it, its words, what people and metrics say of it.
+    """Return a correction as shown: its systems, its words, judgments and scores.
 
-    Scores come with their ranks among the corrections, and whether these are the first.
+    A score comes with its rank among the corrections, and whether this is the first.
     """
     comparisons = [correction.preferred.get(view, (0, 0)) for view in views]
     scores = []

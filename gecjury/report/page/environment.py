@@ -20,11 +20,11 @@ _BREAK = re.compile(r"\s*\n\s*")
 
 
 class _Joined(Extension):
-    """An extension that drops line breaks and indentation of templates, which serve their readers.
+    """An extension that removes the line breaks and indentation of templates.
 
-    A page has a limit of bytes, and each table cell stands on a line of its own. A break between
-    two words, or between two attributes, becomes a blank; one beside a tag, an expression or a
-    statement writes nothing, so that a blank that is wanted there stands within a line.
+    They only make templates readable; the size of a page is limited, and each table cell is on a
+    separate line. A break between two words or attributes becomes a space. A break next to a tag,
+    an expression or a statement is removed, so a space that is needed there must be within a line.
     """
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
@@ -36,7 +36,7 @@ class _Joined(Extension):
 
 
 def finalize(value: object) -> object:
-    """Return the text of an expression's value, before it is escaped."""
+    """Return the value of an expression as it is written, before it is escaped."""
     if value is None:
         return ""
     if isinstance(value, str) and not isinstance(value, Markup):
@@ -55,7 +55,7 @@ def environment() -> Environment:
         extensions=[_Joined],
         auto_reload=False,
     )
-    # Numbers for programs: as `json.dumps` writes them elsewhere, in the order of the document.
+    # JSON for programs keeps the order of the document.
     made.policies["json.dumps_kwargs"] = {
         "ensure_ascii": True,
         "separators": (",", ":"),

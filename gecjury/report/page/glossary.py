@@ -1,4 +1,4 @@
-"""Meanings of words on the comparison page, and metrics by their full names and papers."""
+"""Explanations of terms on the comparison page, and full names and papers of metrics."""
 
 from __future__ import annotations
 
@@ -12,56 +12,65 @@ from gecjury.scoring.registry import METRICS, scorer_class
 TERMS: Mapping[str, tuple[str, str]] = {
     "r": (
         "r",
-        "Pearson correlation of the systems’ scores by a metric with those by people: 1 on a "
+        "Pearson correlation between a metric’s scores of the systems and those of people: 1 is a "
         "rising straight line, 0 unrelated, −1 reversed.",
     ),
     "rho": ("ρ", "Spearman: r of the ranks; only the order of the systems counts."),
-    "tau": ("τ", "Kendall: pairs in the order of people minus the others, over all pairs."),
-    "pairs": ("pair acc", "Share of the pairs of systems in the order of people, 0 to 1."),
+    "tau": (
+        "τ",
+        "Kendall: pairs that metric and people put in the same order, minus the others, divided by "
+        "all pairs.",
+    ),
+    "pairs": (
+        "pair acc",
+        "Share of the pairs of systems that metric and people put in the same order, 0 to 1.",
+    ),
     "spa": (
         "SPA",
-        "Soft pairwise accuracy: how near a metric’s certainty about each pair of systems is to "
-        "that of people, 0 to 1. A pair that people cannot tell apart costs little.",
+        "Soft pairwise accuracy: how close a metric’s certainty about each pair of systems is to "
+        "that of people, 0 to 1. A pair that people cannot distinguish costs little.",
     ),
     "accuracy": (
         "accuracy",
-        "Share of the pairs of corrections of one sentence that stand in the order that a person "
-        "gave; 0 to 1, a coin gives 0.5. τ beside it: right minus wrong.",
+        "Share of the pairs of corrections of the same sentence that are in the order that a "
+        "person gave, 0 to 1; chance is 0.5. τ: share of right pairs minus share of wrong pairs.",
     ),
     "tied": ("tied %", "Share of these pairs to which the metric gave equal scores."),
     "cluster": (
         "cluster",
-        "From the best metric down, a new cluster begins with the first one that is significantly "
-        "worse than one of the cluster before. Within a cluster nothing is told apart.",
+        "From the best metric down, a new cluster begins with the first metric that is "
+        "significantly worse than one of the previous cluster. Differences within a cluster are "
+        "not significant.",
     ),
     "interval": (
         "[low, high]",
-        "Bootstrap interval: how far the value moves when sentences or systems are drawn anew. A "
-        "new study may fall outside. Paired: of a difference, both metrics on the same draws.",
+        "Bootstrap interval: how far the value varies when sentences or systems are resampled. A "
+        "new study may fall outside. Paired: of a difference, with both metrics on the same draws.",
     ),
     "people": (
         "two annotators",
-        "How often two people agree on a pair that both judged. That is no upper "
+        "How often two people agree on a pair that both judged. That is not an upper "
         "bound: a metric that is always right may agree with them more often.",
     ),
     "missing": (
         "missing",
-        "Sentence scores that could not be had; left out, neither zero nor a tie.",
+        "Sentence scores that are not available. They are left out and count neither as zero nor "
+        "as a tie.",
     ),
     "auc": (
         "AUC",
-        "How often a valid edit gets more credit than an invalid one, ties one half; 0.5 is "
+        "How often a valid edit gets more credit than an invalid one; ties count one half; 0.5 is "
         "chance.",
     ),
     "ap": ("AP", "Average precision of finding the valid, or the invalid, edits."),
     "threshold": (
         "accuracy of edits",
-        "At a threshold found on the other half of the data, where the metric has none of its "
-        "own; balanced: mean over valid and invalid edits.",
+        "At a threshold found on the other half of the data, unless the metric has its own; "
+        "balanced: mean over valid and invalid edits.",
     ),
-    "seconds": ("seconds", "Time of scoring in this run, 0 where scores were read."),
+    "seconds": ("seconds", "Scoring time in this run; 0 if scores were read from a file."),
 }
-"""Words as tables spell them, and a sentence or two on what they mean, by the card's anchor."""
+"""Terms as tables spell them, and a sentence or two on their meaning, by the card's anchor."""
 
 
 NAMES: Mapping[str, str] = {
@@ -85,15 +94,15 @@ NAMES: Mapping[str, str] = {
     "some": "Sub-metrics Optimized for Manual Evaluation",
     "uot-errant": "ERRANT by unbalanced optimal transport",
 }
-"""Meanings of metrics' names; for other metrics their own summary is shown."""
+"""Full names or descriptions of metrics; for other metrics their own summary is shown."""
 
 
 def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
-    """Return the metrics of rows, each once; those that are not registered are left out.
+    """Return the metrics of rows, each once; metrics that are not registered are left out.
 
     Returns:
         The name on the command line; the full name, or a description; author and year of the paper
-        and its address, "" where there is none.
+        and its address, "" if there is none.
     """
     plain = [str(row.get("signature") or row["metric"]).partition("|")[0] for row in rows]
     metrics = []
@@ -102,7 +111,8 @@ def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, str,
             scorer = scorer_class(name)
         except (OptionError, MissingExtraError):
             continue
-        # Another package may not take the name of a metric of ours, so its paper is never ours.
+        # Another package cannot use the name of a built-in metric, so the paper is always the right
+        # one.
         address = entries()[CITED[name][0]].address if name in METRICS else ""
         metrics.append((name, NAMES.get(name, scorer.summary), scorer.paper, address))
     return metrics

@@ -1,4 +1,4 @@
-"""Pages of studies: tables as they are printed, and the page of scores."""
+"""Pages of studies: tables as on the command line, and the page of scores."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from gecjury.wording import listed, number, shortened
 def tables_html(result: Result, plots: Sequence[tuple[str, str, Picture]] = ()) -> str:
     """Return the tables of a result as a page that needs no network and no script.
 
-    Above them stand the facts that are texts, unless a table shows these. Edits in cells,
-    `[old→new]`, are marked, right and wrong ones apart, and the cells of shaded columns are the
-    darker the larger their values are.
+    Facts that are texts are shown above the tables, unless a table shows them. Edits in cells,
+    `[old→new]`, are marked, with right and wrong ones distinguished. In shaded columns cells with
+    larger values are darker.
 
     Args:
-        result: with the tables.
-        plots: drawn above the tables, each with its title and what it shows.
+        result: the result with the tables.
+        plots: plots above the tables, each with its title and a description.
     """
     tables, rules = _prepared(result.shown_to("verbose"))
     return render_page(
@@ -62,7 +62,7 @@ def _prepared(tables: Iterable[Table]) -> tuple[list[tuple[Any, ...]], str]:
             for value, css, text in zip(values, classes, texts, strict=True):
                 if value is not None:
                     # In thousandths of the darkest. Only the shades that occur become rules, since
-                    # a page has a limit of bytes.
+                    # the size of a page is limited.
                     shade = round(1000 * value / top) if top > 0 else 0
                     shades.add(shade)
                     css = f"{css} shade{shade}"
@@ -73,7 +73,7 @@ def _prepared(tables: Iterable[Table]) -> tuple[list[tuple[Any, ...]], str]:
 
 
 def _texts(result: Result) -> Iterator[tuple[str, str]]:
-    """Yield the verdict and the facts that are texts, of lists of texts text by text."""
+    """Yield the verdict and the facts that are texts; lists are split into their texts."""
     yield from (("verdict", sentence) for sentence in result.sentences())
     for name, value in result.facts.items():
         for text in value if isinstance(value, list) else [value]:
@@ -82,9 +82,9 @@ def _texts(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def _rule(shade: int) -> str:
-    """Return the style of a cell of so many thousandths of the darkest.
+    """Return the style of a cell by its shade in thousandths of the darkest.
 
-    It is in a class, because the policy of pages forbids `style` attributes.
+    It is used in a class, because the policy of pages forbids `style` attributes.
     """
     rule = f"background:rgba(31,90,160,{shade / 1000:.3f})"
     return f"{rule};color:#fff" if shade > 500 else rule
@@ -95,10 +95,10 @@ class Piece:
     """A piece of a sentence: words, or an edit.
 
     Attributes:
-        text: the words; of an edit `[old→new]`.
-        kind: empty for words; `edit`, or what the sign of an edit says: `right`, `wrong`, `missed`.
+        text: the words; for an edit `[old→new]`.
+        kind: empty for words; `edit`, or the meaning of an edit's sign: `right`, `wrong`, `missed`.
         old: words that an edit with a sign replaces.
-        new: words that it writes.
+        new: words that it inserts.
         sign: the sign.
     """
 
@@ -114,10 +114,10 @@ _EDIT = re.compile(rf"\[([^\[\]]*){ARROW}([^\[\]]*?)(?: ?([{RIGHT}{WRONG}{MISSED
 
 
 def pieces_of(marked: str) -> list[Piece]:
-    """Return a correction in pieces, from left to right.
+    """Return a correction split into pieces, from left to right.
 
     Args:
-        marked: with edits as `gecjury.corpus.edits.marked_edits` writes them.
+        marked: a correction with edits as `gecjury.corpus.edits.marked_edits` writes them.
     """
     pieces, done = [], 0
     for edit in _EDIT.finditer(marked):
@@ -133,16 +133,16 @@ class Scored:
     """The content of the page of scores.
 
     Attributes:
-        rows: a record a metric and system, of each metric the best system first: `metric`,
-            `family`, `directed`, `system`, `score`, `ci95` and `p_next` where systems were tested,
-            `precision` and `recall` where the metric has them.
+        rows: one record per metric and system, with the best system of each metric first:
+            `metric`, `family`, `directed`, `system`, `score`, `ci95` and `p_next` if systems were
+            tested, `precision` and `recall` if the metric has them.
         types: records of error types by metric and system, the costliest first.
         worst: records of sentences by metric and system, the costliest first, with `correction`,
-            `reference` (empty where there is none) and `which`, the number of the reference.
-        tables: further tables that were asked for.
+            `reference` (empty if there is none) and `which`, the number of the reference.
+        tables: further tables that were requested.
         facts: what was scored, in a few words each.
         notes: remarks for the reader.
-        signatures: of the metrics.
+        signatures: signatures of the metrics.
     """
 
     rows: Sequence[Record]
@@ -159,8 +159,8 @@ def scores_html(scored: Scored, title: str, language: str) -> str:
 
     Args:
         scored: the content.
-        title: of the page.
-        language: of the texts.
+        title: title of the page.
+        language: language of the texts.
     """
     metrics = _by(scored.rows, "metric")
     tables, rules = _prepared(scored.tables)
@@ -203,7 +203,7 @@ def scores_html(scored: Scored, title: str, language: str) -> str:
 _SECTIONS = {
     "summary": ("Summary", "In one minute"),
     "scores": ("Scores", "All scores"),
-    "types": ("Error types", "Error types by what they cost"),
+    "types": ("Error types", "Error types by cost"),
     "sentences": ("Sentences", "Sentences that cost most"),
     "tables": ("Tables", "Further tables"),
     "settings": ("Signatures", "Signatures"),
@@ -221,7 +221,7 @@ def _by(rows: Iterable[Record], *keys: str) -> dict[str, list[Record]]:
 
 
 def _leader(rows: Sequence[Record]) -> Record | None:
-    """Return the best system of a metric; None where none is better than the next."""
+    """Return the best system of a metric; None if it is not better than the next."""
     scores = [row["score"] for row in rows if not isnan(row["score"])]
     unrivalled = len(scores) > 1 and scores[0] > scores[1] and rows[0]["directed"]
     return rows[0] if unrivalled else None
@@ -329,12 +329,12 @@ def _score_table(metrics: Mapping[str, Sequence[Record]]) -> Markup:
 
 
 def _type_tables(records: Sequence[Record]) -> Markup | None:
-    """Return error types by metric and system: the costliest of the first, the others folded."""
+    """Return error types by metric and system; all but the costliest of the first are folded."""
     if not records:
         return None
     note = (
-        "Cost: by how much F0.5 over all types would be higher if every edit of this type were "
-        "right and none were missing."
+        "Cost: how much higher F0.5 over all types would be if every edit of this type were right "
+        "and none were missing."
     )
     head = headings(["type"], ["cost", "P", "R", "F0.5", "right", "wrong", "missed"])
     parts = []

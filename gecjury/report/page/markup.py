@@ -1,4 +1,4 @@
-"""Pages from templates: the tags are in `templates/`, and all values are escaped.
+"""Render pages from templates: the tags are in `templates/`, and all values are escaped.
 
 jinja2 is imported only when a page is written.
 """
@@ -16,11 +16,11 @@ from gecjury.runtime import __version__
 
 
 def lang_attribute(code: str) -> Markup:
-    """Return the attribute of a text's language, by which browsers choose letters and voices.
+    """Return the `lang` attribute of a text, by which browsers choose fonts and voices.
 
     Args:
-        code: ISO code; of `en`, which all pages are in, no attribute is needed, and of `und` it
-            says that the language is not known.
+        code: ISO code. `en`, the language of all pages, needs no attribute; for `und` the attribute
+            is empty, which means that the language is not known.
     """
     if code == "en":
         return Markup("")
@@ -32,8 +32,8 @@ def render(template: str, /, **values: Any) -> Markup:
 
     Args:
         template: its file in `templates/`, without `.html.jinja`.
-        **values: values of its names. A string is escaped unless it is `Markup`; None is written as
-            nothing.
+        **values: values of its variables. A string is escaped unless it is `Markup`; None is
+            written as "".
 
     Raises:
         jinja2.UndefinedError: the template names a value that was not given.
@@ -48,14 +48,14 @@ def render_page(
 ) -> str:
     """Return a whole page from a template that extends `base`; it needs no network.
 
-    Its policy forbids the network, and allows only the style and the script whose hashes it names:
-    text of learners and systems cannot become code.
+    Its policy forbids the network and allows only the style and the script whose hashes it lists,
+    so texts of learners and systems cannot be executed.
 
     Args:
-        template: template of `render`.
+        template: template for `render`.
         title: the title of the page.
         scripted: include the page's script.
-        rules: style of this page alone, after that of all pages.
+        rules: style rules for this page only, added to those of all pages.
         **values: values for `render`.
     """
     style = _read("report.css") + rules

@@ -1,6 +1,6 @@
 """The comparison as one self-contained HTML page that can be shared and read anywhere.
 
-This module gathers its content from the result as plain values; `templates/` holds all tags.
+This module collects the content from the result as plain values; all tags are in `templates/`.
 Everything can be read without a script; the script sorts, filters and copies.
 """
 
@@ -53,7 +53,7 @@ from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.wording import number, shortened
 
-# The whole page stays below 3 MB; what tables and figures leave is for sentences.
+# The whole page stays below 3 MB; sentences fill the space that tables and figures leave.
 _BYTES = 2_600_000
 
 _DRAWN = ("windows", "pairwise")
@@ -68,7 +68,7 @@ _SECTIONS = {
     "labels": ("Labels", "Labels of whole corrections"),
     "audit": ("Audit", "Biases and drift"),
     "scatter": ("Systems", "Systems: people against metrics"),
-    "windows": ("Windows", "Systems of like quality"),
+    "windows": ("Windows", "Systems of similar quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
     "sentences": ("Sentences", "Sentences on which they disagree"),
     "settings": ("Settings", "Settings, signatures, citation"),
@@ -86,8 +86,8 @@ class Section:
 
     Attributes:
         key: its anchor.
-        short: its name in the list of contents.
-        heading: above it.
+        short: its name in the table of contents.
+        heading: its heading.
         content: its HTML.
     """
 
@@ -101,11 +101,11 @@ def report_page(document: Document, comparison: Comparison) -> str:
     """Return the whole page as text.
 
     Args:
-        document: the comparison as JSON has it.
+        document: the comparison as in its JSON output.
         comparison: the same as typed values.
     """
     record: Document = plain(document)
-    # What the page draws is left to `compare --format json`.
+    # The numbers behind drawn plots are only in `compare --format json`.
     numbers = render("numbers", numbers={k: v for k, v in record.items() if k not in _DRAWN})
     return render_page(
         "page",
@@ -122,12 +122,12 @@ def report_page(document: Document, comparison: Comparison) -> str:
 def sections(
     document: Document, comparison: Comparison | None = None, budget: int = _BYTES
 ) -> list[Section]:
-    """Return the sections of a comparison that has something to show in them.
+    """Return the sections of a comparison that have content.
 
     Args:
         document: the comparison as plain JSON values.
-        comparison: the same as typed values; without it there are no windows, pairs and sentences.
-        budget: bytes that the sections may take.
+        comparison: the same as typed values; the windows, pairs, sentences and settings need it.
+        budget: most bytes of the sections together.
     """
     views = views_of(document)
     names = _unwieldy(document, comparison)
@@ -145,10 +145,10 @@ def sections(
         content["windows"] = windows(document, study, views, names)
         content["pairs"] = pairs(study, tables, views)
         content["settings"] = _settings(document, study, tables)
-    # Names are shortened in finished HTML, where all parts of the page have come together.
+    # Names are shortened in the finished HTML, which covers all parts of the page.
     content = {key: part and _with_short_names(part, names) for key, part in content.items()}
     if comparison is not None:
-        # Sentences take what room the other sections leave.
+        # Sentences fill the space that the other sections leave.
         rest = sum(len(part.encode()) for part in content.values() if part)
         browsed = _sentences(comparison.study, comparison.tables, views, budget - rest)
         content["sentences"] = browsed and _with_short_names(browsed, names)
@@ -160,7 +160,7 @@ def sections(
 
 
 def _unwieldy(document: Document, comparison: Comparison | None = None) -> dict[str, str]:
-    """Return names that would wreck the page, by length or by turning its text, as shown.
+    """Return how names are shown that would break the page by their length or text direction.
 
     Metrics are called by their shortest distinct names.
     """
@@ -175,7 +175,7 @@ def _unwieldy(document: Document, comparison: Comparison | None = None) -> dict[
 
 
 def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
-    """Return a part of the page with its unwieldy names, escaped in two ways, shortened.
+    """Return a part of the page with its unwieldy names shortened, whichever way they were escaped.
 
     The longest are replaced first, since one name may contain another.
     """
@@ -187,7 +187,7 @@ def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
 
 
 def header(document: Document) -> dict[str, Any]:
-    """Return the part above the list of contents.
+    """Return the values for the part above the table of contents.
 
     Args:
         document: the comparison as plain JSON values.
@@ -213,7 +213,7 @@ def header(document: Document) -> dict[str, Any]:
 
 
 def card(heading: str, items: Sequence[Statement], careful: bool = False) -> dict[str, Any]:
-    """Return a card of statements by topic, some of them folded; a careful one warns."""
+    """Return a card of statements by topic, some of them folded; a careful card is a warning."""
     topics: dict[bool, dict[str, list[str]]] = {False: {}, True: {}}
     for item in items:
         topics[item.folded].setdefault(item.topic, []).append(item.text)
@@ -230,14 +230,14 @@ def _summary(
 ) -> Markup:
     cards = []
     edits = edit_statement(document)
-    # The verdicts on edits belong to the judgments by edits.
+    # Verdicts on edits belong with the edit-based judgments.
     place = "edit" if "edit" in views else next(iter(views), "")
     for view in views:
         items = summarise(document, view, _consensus(comparison, view))
         items += [edits] if edits and view == place else []
         if items:
             cards.append(card(VIEWS[view].capitalize(), items))
-    # A stored comparison has the texts of its cautions without their headings.
+    # A stored comparison contains the texts of its cautions but not their headings.
     if comparison is None:
         careful = [Statement("Caveats", text) for text in document.get("caveats") or ()]
     else:
@@ -259,7 +259,7 @@ def _consensus(comparison: Comparison | None, view: View) -> Consensus | None:
 
 
 def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
-    """Return the cautions, the benchmark's notes first among their remarks."""
+    """Return the cautions; under `Notes` those of the benchmark come first."""
     topics: dict[str, list[str]] = {}
     for caution in cautions:
         topics.setdefault(caution.heading, []).append(caution.text)
@@ -272,12 +272,12 @@ def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]
     ]
 
 
-# The judgments that a remark is on, and numbers that stand by themselves.
+# The kind of judgments that a remark is about, and separate numbers.
 _DIFFERENT = re.compile(r"(?<=\()(?:edit|sentence)(?=\))|(?<!\S)[0-9]+(?:\.[0-9]+)?(?=[\s,;:]|\.$)")
 
 
 def _once(texts: Sequence[str]) -> list[str]:
-    """Merge remarks that say the same of both kinds of judgments: `159 / 57 of them`."""
+    """Merge remarks that say the same about both kinds of judgments: `159 / 57 of them`."""
     alike: dict[str, list[str]] = {}
     for text in texts:
         on_view = "(edit)" in text or "(sentence)" in text
@@ -291,12 +291,12 @@ def _once(texts: Sequence[str]) -> list[str]:
     return remarks
 
 
-# What the first plots show is explained beside them, the rest beside the table.
+# Terms of the first plots are explained next to them, the others next to the table.
 _FIRST = ("r", "spa", "accuracy", "interval", "people")
 
 
 def _metrics(document: Document, figures: Sequence[Figure], views: Sequence[str]) -> Markup | None:
-    """Return the tables of all metrics by view; None where single edits alone were compared."""
+    """Return the tables of all metrics by view; None if only single edits were compared."""
     if not any(map(is_compared, document["rows"])):
         return None
     present = {row["family"] for row in document["rows"]} | {*BESIDE}
@@ -320,7 +320,7 @@ def _significance(document: Document, views: Sequence[View]) -> Markup | None:
     level, tables = significance_level(document), []
     headings = {view: VIEWS[view].capitalize() for view in views}
     for test in tests:
-        # The heading of a view stands above the first of its tables.
+        # The heading of a view is above the first of its tables.
         tables.append(significance_table(test, headings.pop(test["human"], ""), level))
     note = " ".join(extents_of(tests))
     folded = "All p-values"
@@ -332,7 +332,7 @@ def _sentences(
 ) -> Markup | None:
     if not tables:
         return None
-    # Only the views that are compared may say which sentences people disagree with metrics on.
+    # Only the compared views may decide on which sentences people and metrics disagree.
     sentences = sentence_views(
         study.benchmark.corpus,
         tables,
@@ -374,7 +374,7 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
     return render(
         "settings",
         facts=[(name, fact) for name, fact in facts.items() if fact],
-        # Elsewhere they stand in the summary, see `_careful`.
+        # For other benchmarks the notes are in the summary, see `_careful`.
         notes=benchmark.notes if benchmark.sample else (),
         signatures=signed_papers(signatures),
         citation=benchmark.citation,
@@ -401,6 +401,6 @@ def _footer(study: Study) -> str:
     if study.benchmark.sample:
         return f"Made by gecjury {__version__} from its own sample."
     return (
-        f"Made by gecjury {__version__}; the terms of use of {study.benchmark.name} go with its "
+        f"Made by gecjury {__version__}; the terms of use of {study.benchmark.name} apply to its "
         "sentences."
     )

@@ -1,6 +1,6 @@
-"""Plots of the page as pictures that can be saved: files of their own, in light colours.
+"""Plots of the page as pictures that can be saved as separate files, in light colours.
 
-The address of a picture holds all of it, so that saving needs no script and no network.
+A picture is a `data:` address with the whole file, so that saving needs no script and no network.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from gecjury.report.colours import FAMILY_COLOURS
 
-# The style of the page's light scheme, by class; a page's own style does not go with a picture.
+# The style of the page's light scheme, by class; a saved picture does not have the page's style.
 _STYLE: Mapping[str, str] = {
     "t": "fill:#1d1f23;font-family:system-ui,sans-serif",
     "mute": "fill:#5a5f68",
@@ -41,7 +41,7 @@ class Picture:
 
     Attributes:
         plot: the plot on the page.
-        address: `data:` and the picture as a file of its own.
+        address: `data:` address with the picture as a separate file.
         file: name of that file.
     """
 
@@ -55,7 +55,7 @@ def picture(plot: Markup, *words: str) -> Picture:
 
     Args:
         plot: an `svg` element with a `viewBox`.
-        *words: name of the file; their letters and digits are kept.
+        *words: words of the file name; only their letters and digits are kept.
     """
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', plot)[0]
     used = set(" ".join(re.findall(r'class="([^"]*)"', plot)).split())

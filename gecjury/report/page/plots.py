@@ -25,20 +25,20 @@ _WINDOWS = (4, 8)
 _JUDGED_OFTEN = 20  # judgments of a pair of systems from which its accuracy is worth a sentence
 
 Shown = Mapping[str, str]
-"""Unwieldy names, with what is shown of each: a picture is made of names as they are shown."""
+"""Unwieldy names and how they are shown; pictures contain only the shown names."""
 _Panels = list[tuple[str, list[tuple[str, str, Picture]]]]
-"""By heading of a view: metrics, each with words about its plot, and the plot."""
+"""By heading of a view: a name, words about its plot, and the plot for each metric."""
 
 
 def _heading(view: str, views: Sequence[str]) -> str:
-    """Return the heading of a view; "" for the only one."""
+    """Return the heading of a view; "" if it is the only one."""
     return VIEWS[view].capitalize() if len(views) > 1 else ""
 
 
 def overviews(
     document: Document, figures: Sequence[Figure], views: Sequence[str], shown: Shown
 ) -> list[tuple[str, str, Picture]]:
-    """Return plots of all metrics, with their level and judgments, systems first."""
+    """Return plots of all metrics with their level and judgments, the system level first."""
     plots = []
     for level in ("system", "sentence"):
         for view in views:
@@ -58,7 +58,7 @@ def _overview(standing: Standing, figures: Sequence[Figure], shown: Shown) -> Ma
     rows = [
         replace(by_metric[metric], metric=shown.get(metric, metric)) for metric in standing.values
     ]
-    # A coin has .5 at sentence level, and two annotators are compared nowhere else.
+    # Chance is .5 at sentence level only, and two annotators are compared only there.
     lines = []
     if standing.level == "sentence":
         lines.append(("chance", 0.5))
@@ -79,11 +79,11 @@ def _panels(
 
     Args:
         document: the comparison as plain JSON values.
-        views: of the human judgments.
-        shown: what is shown of unwieldy names.
-        kind: of the plots, for the names of their files.
+        views: the views of the human judgments.
+        shown: how unwieldy names are shown.
+        kind: kind of the plots, for their file names.
         draw: returns words and a plot for a view, a row of the document and the metric's name;
-            None where there is nothing to draw.
+            None if there is nothing to draw.
     """
     groups = []
     for view in views:
@@ -122,9 +122,9 @@ def scatters(document: Document, views: Sequence[str], shown: Shown) -> Markup |
     groups = _panels(document, views, shown, "systems", draw)
     systems, note = max((len(human[view]) for view in views), default=0), ""
     if systems > MOST_NAMED:
-        note = f"Of more than {MOST_NAMED} systems none is named"
-        note += f", and {number(MOST_DRAWN)} are drawn" * (systems > MOST_DRAWN)
-        note += ": all scores are in the numbers at the end of the page."
+        note = f"With more than {MOST_NAMED} systems names are left out"
+        note += f", and only {number(MOST_DRAWN)} systems are drawn" * (systems > MOST_DRAWN)
+        note += "; all scores are in the numbers at the end of the page."
     return render("panels", note=note, folded="", groups=groups) if groups else None
 
 
@@ -155,7 +155,7 @@ def windows(document: Document, study: Study, views: Sequence[View], shown: Show
 def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:
     """Return a matrix of sentence accuracy by pair of systems for each metric and view.
 
-    For more than `MOST_NAMED` systems a sentence takes the place of the matrix.
+    For more than `MOST_NAMED` systems a sentence replaces the matrix.
     """
     ranked = [view for view in views if study.benchmark.rankings.get(view)]
     if study.settings.ties == "calibrated" or not tables or not ranked:
@@ -164,13 +164,13 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
     if len(names) > MOST_NAMED:
         note = (
             f"Left out: {number(len(names))} systems are {number(math.comb(len(names), 2))} pairs, "
-            f"and a table that can be read has at most {MOST_NAMED} systems. Compare fewer, such "
-            "as a system set of the benchmark (--systems)."
+            f"and a readable table has at most {MOST_NAMED} systems. Compare fewer, such as a "
+            "system set of the benchmark (--systems)."
         )
         return render("pairs", note=note, groups=[])
     groups = []
     for view in ranked:
-        # Best first for people: a metric's faults then stand near the diagonal.
+        # Best first for people, so that a metric's errors are near the diagonal.
         order = np.argsort(-study.human(view), kind="stable")
         labels, square = [names[i] for i in order], np.ix_(order, order)
         matrices = []
@@ -180,7 +180,7 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
             matrix = pair_matrix(labels, accuracy, counts)
             matrices.append((table.signature.label, _worst(labels, accuracy, counts), matrix))
         groups.append((_heading(view, views), matrices))
-    note = "Accuracy by pair of systems, in the human order; below .50 mostly wrong."
+    note = "Accuracy by pair of systems, in the human order; below .50 the metric is mostly wrong."
     return render("pairs", note=note, groups=groups)
 
 

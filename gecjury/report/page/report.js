@@ -40,7 +40,7 @@
     });
   }
 
-  // Copying: the text can be selected by one click without this, too.
+  // Copying: without the script the text can still be selected with one click.
   for (const text of document.querySelectorAll(".copy")) {
     const button = make("button", "Copy", "copy-button");
     button.type = "button";
@@ -70,7 +70,7 @@
   });
   document.getElementById("settings").append(save);
 
-  // Sentences: filter, sort, a part at a time; the state stands in the address.
+  // Sentences: filter, sort, show some at a time; the state is kept in the address.
   const browser = document.getElementById("browser");
   const controls = document.getElementById("controls");
   if (!browser || !controls) return;
@@ -109,7 +109,7 @@
     browser.replaceChildren(...kept.slice(0, limit).map((item) => item.block));
     status.textContent = kept.length
       ? `${Math.min(limit, kept.length)} of ${kept.length} sentences`
-      : "No sentence fits these filters.";
+      : "No sentence matches these filters.";
     more.hidden = kept.length <= limit;
   };
   const read = () => {

@@ -1,7 +1,7 @@
-"""Sections of the comparison page on single things and on audits.
+"""Sections of the comparison page on single items and on audits.
 
-Single things are edits, rated corrections, segments and labels; each section is a table of the
-figures of its level, metrics above, chance and people below.
+Single items are edits, rated corrections, segments and labels. Each section is a table of the
+figures of its level, with metrics at the top, and chance and people below.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gecjury.report.words import BESIDE
 
 @dataclass(frozen=True)
 class _Level:
-    """A level of figures on single things, as a section shows it.
+    """A level of figures on single items, as a section shows it.
 
     Attributes:
         level: the level of its figures.
         label: description of the table for screen readers.
         note: a sentence on what is shown.
-        counted: heading of the number of things that a row rests on.
+        counted: heading of the number of items that a row is based on.
         human: heading of the column that says which judgments; empty for none.
         terms: keys of the terms that are explained.
     """
@@ -59,15 +59,15 @@ _LEVELS = {
     "segments": _Level(
         "segment",
         "Segment level",
-        "acc_eq: share of the pairs {pairs} of which metric and people say the same, ties "
-        "included: scores at most ε apart, the best ε for these pairs.",
+        "acc_eq: share of the pairs {pairs} on which metric and people agree, ties included "
+        "(scores at most ε apart, with the best ε for these pairs).",
         "pairs",
         "human",
     ),
     "labels": _Level(
         "label",
         "Labels",
-        "AUC: how often a good correction scores above a bad one, ties one half.",
+        "AUC: how often a good correction scores above a bad one; ties count one half.",
         "corrections",
         "bad",
     ),
@@ -80,7 +80,7 @@ _GROUPS = {
 
 
 def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> dict[str, Markup]:
-    """Return the sections on single things by their keys, of those that have a figure."""
+    """Return the sections on single items that have a figure, by their keys."""
     segment = document.get("segment") or {}
     pairs = _GROUPS.get(segment.get("grouping", ""), "of corrections")
     if segment.get("humans") == "rankings":
@@ -88,7 +88,7 @@ def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> di
     content: dict[str, Markup] = {}
     for section, about in _LEVELS.items():
         level_figures = [figure for figure in figures if figure.level == about.level]
-        # Chance and people alone are no section: no metric was tried, or none has a value.
+        # With only chance and people there is no section: no metric was compared or has a value.
         if any(f.family not in BESIDE and not math.isnan(f.value) for f in level_figures):
             note = about.note.format(pairs=pairs)
             terms = {key: TERMS[key] for key in about.terms}
@@ -111,7 +111,7 @@ _DRIFT |= {
 
 
 def audit_section(document: Mapping[str, Any]) -> Markup | None:
-    """Return the biases and the drift of the metrics that were audited; None where none was."""
+    """Return the biases and the drift of the audited metrics; None if none was audited."""
     parts = [
         ("Biases: preferences that people do not share", "biases", "side", "bias for", _BIAS),
         ("Drift since the earlier run", "drift", "earlier", "since", _DRIFT),
@@ -140,9 +140,9 @@ def audit_section(document: Mapping[str, Any]) -> Markup | None:
 
 
 def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:
-    """Return the figures of a level, a statistic a column."""
+    """Return a table of the figures of a level, one column per statistic."""
     statistics = [(about.level, key) for key in STATISTICS[about.level]]
-    # All figures of a row rest on the same things, so that any of them tells the counts.
+    # All figures of a row are based on the same items, so any of them gives the counts.
     places = {(figure.metric, figure.human): figure for figure in figures}
     more = {about.counted: {key: measure_cell(figure.n) for key, figure in places.items()}}
     if any(figure.missing for figure in figures):
@@ -151,13 +151,13 @@ def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:
 
 
 def _by_type(document: Mapping[str, Any]) -> PageTable | None:
-    """Return AUC by error type, where the document breaks it down."""
+    """Return AUC by error type, if the document has it."""
     parts = {
         name: {part["type"]: part for part in entry["by_type"]}
         for name, _, entry in edit_entries(document)
         if entry.get("by_type")
     }
-    # A metric may lack a type; the table has those of all.
+    # A metric may lack a type; the table has the types of all metrics.
     kinds = {kind: part["cases"] for types in parts.values() for kind, part in types.items()}
     rows = []
     for kind, count in kinds.items():

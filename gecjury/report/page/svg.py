@@ -1,8 +1,8 @@
 """Plots as SVG: values with intervals, scatter plots with named points, runs of windows.
 
-They are written with the standard library. matplotlib is an extra, which a page must do without,
-and its SVG sets colours in `style` attributes, which the page's policy forbids. These plots follow
-the page's light or dark colours by their classes.
+They are written with the standard library. matplotlib is an optional dependency, which pages must
+not need, and its SVG sets colours in `style` attributes, which the page's policy forbids. These
+plots use classes to follow the page's light or dark colours.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from gecjury.wording import cut, letters, number
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
-# Mean width of a letter of the system fonts, as a share of the font size; letters of Chinese and
-# Japanese, which take two columns in a terminal, are as wide as they are high.
+# Mean width of a letter of the system fonts, as a share of the font size. Chinese and Japanese
+# letters, which take two columns in a terminal, are as wide as they are high.
 _LETTER = 0.58
 
 
 def text_width(words: str, size: float) -> float:
-    """Return the approximate width of words in letters of a size."""
+    """Return the approximate width of words at a font size."""
     columns = [wide for _, wide in letters(words)]
     return columns.count(1) * size * _LETTER + columns.count(2) * size
 
@@ -42,17 +42,17 @@ def place_labels(
 ) -> list[Box]:
     """Return boxes for the names of points that overlap as little as possible.
 
-    The most crowded points choose first among places around them, near ones before far ones; later
-    points avoid the boxes taken.
+    The most crowded points choose first among the places around them, near ones before far ones.
+    Later points avoid the boxes that are taken.
 
     Args:
         points: positions.
-        names: one a point.
-        frame: names stay inside.
+        names: one name per point.
+        frame: names stay inside it.
         size: font size.
     """
     height = size * 1.1
-    # Greedy: who has the least room chooses first, and nothing is moved again.
+    # Greedy: the point with the least room chooses first, and no box is moved later.
     order = sorted(
         range(len(points)), key=lambda i: (sum(math.dist(points[i], p) for p in points), i)
     )
@@ -64,7 +64,7 @@ def place_labels(
             penalty, box = place
             penalty += 6 * sum(_overlap(box, other) for other in boxes.values())
             penalty += 2.5 * sum(_overlap(box, dot) for i, dot in enumerate(dots) if i != index)
-            # Rounded, so that of places as good as each other the first is taken.
+            # Rounded, so that the first of several equally good places is chosen.
             return round(penalty + 8 * _outside(box, frame), 9)
 
         width = text_width(names[index], size)
@@ -73,7 +73,7 @@ def place_labels(
 
 
 def _places(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, Box]]:
-    """Yield places for a name, and the cost of each."""
+    """Yield the possible places for a name with the cost of each."""
     for ring, gap in enumerate((6.0, 14.0, 24.0, 36.0)):
         cost = 14.0 * ring
         middle, above, below = y - height / 2, y - gap - height, y + gap
@@ -111,9 +111,9 @@ class _Frame:
     """The frame of a plot, and the values at its sides.
 
     Attributes:
-        box: in the units of the drawing.
-        wide: the values at the left and at the right.
-        tall: the values at the bottom and at the top.
+        box: the frame in the units of the drawing.
+        wide: the values at its left and right.
+        tall: the values at its bottom and top.
     """
 
     box: Box
@@ -121,24 +121,24 @@ class _Frame:
     tall: tuple[float, float] = (0.0, 1.0)
 
     def across(self, value: float) -> float:
-        """Return the place of a value from the left."""
+        """Return the x coordinate of a value."""
         left, _, right, _ = self.box
         return left + (value - self.wide[0]) / (self.wide[1] - self.wide[0]) * (right - left)
 
     def up(self, value: float) -> float:
-        """Return the place of a value from the top."""
+        """Return the y coordinate of a value."""
         _, top, _, bottom = self.box
         return bottom - (value - self.tall[0]) / (self.tall[1] - self.tall[0]) * (bottom - top)
 
 
 MOST_NAMED = 60
-"""Things that are named in a plot: of more the names would hide what they name."""
+"""Most points with names in a plot: more names would cover the points."""
 MOST_DRAWN = 1000
-"""Points of a plot."""
+"""Most points in a plot."""
 
 
 def _element(name: str, words: str | None = None, /, **attributes: object) -> Element:
-    """Return an element of a drawing; `class_` is written `class`, `font_size` `font-size`."""
+    """Return an element of a drawing; `class_` becomes `class` and `font_size` `font-size`."""
     made = Element(
         name,
         {key.rstrip("_").replace("_", "-"): clean(str(value)) for key, value in attributes.items()},
@@ -149,7 +149,7 @@ def _element(name: str, words: str | None = None, /, **attributes: object) -> El
 
 
 def _drawing(children: Iterable[Element], **attributes: object) -> Markup:
-    """Return an `svg` element as text, escaped where needed."""
+    """Return an `svg` element as text, with escaping."""
     root = _element("svg", **attributes)
     root.extend(children)
     return Markup(tostring(root, encoding="unicode"))
@@ -177,7 +177,7 @@ def _text(
 
 
 def _told(words: str, parts: Iterable[Element], box: Box) -> Element:
-    """Return parts whose values a pointer shows anywhere within a box around them."""
+    """Return parts with a tooltip that appears anywhere within a box around them."""
     group = _element("g", class_="told")
     left, top, right, bottom = box
     group.append(_element("title", words))
@@ -196,12 +196,12 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:
 
 
 def mark(family: str) -> Markup:
-    """Return a family's mark as a drawing of its own, to stand beside the family's name."""
+    """Return a family's mark as a separate drawing, to be shown next to the family's name."""
     return _drawing([marker(family, 6, 6)], viewBox="0 0 12 12", class_="mark", aria_hidden="true")
 
 
 def marker(family: str, x: float, y: float, size: float = 4.0) -> Element:
-    """Return a family's mark: a shape and a colour of its own; a ring for other families."""
+    """Return a family's mark with its shape and colour; a ring for other families."""
     class_ = f"m f-{family}"
     if family == "refbased":
         return _element("circle", cx=_n(x), cy=_n(y), r=_n(size), class_=class_)
@@ -217,11 +217,11 @@ def marker(family: str, x: float, y: float, size: float = 4.0) -> Element:
 
 
 def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
-    """Return round numbers between two ends, about as many as wanted."""
+    """Return about as many round numbers between two ends as wanted."""
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
-    # The smallest round step that makes no more ticks than wanted.
+    # The smallest round step that gives no more ticks than wanted.
     raw = span / max(wanted, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * (1 - 1e-9))
@@ -231,7 +231,7 @@ def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
 
 
 def _tick_texts(values: Sequence[float]) -> list[str]:
-    """Return all ticks with the digits that the narrowest gap needs."""
+    """Return the ticks as text with as many digits as the narrowest gap needs."""
     gap = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
     digits = next((d for d in range(20) if abs(round(gap, d) - gap) <= 1e-9 * gap), 2)
     return [number(float(value), digits) for value in values]
@@ -252,20 +252,20 @@ def intervals(
     """Draw values with their intervals, one row each, and vertical lines to compare them with.
 
     Args:
-        rows: from the top; undefined values are drawn as a dash.
+        rows: the rows from the top; undefined values are drawn as a dash.
         label: description of the plot for screen readers, and title of the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
-    # The longest name decides where the values begin; 42 units at the right hold the numbers.
+    # The longest name determines where the plot begins; 42 units at the right are for the numbers.
     names = [cut(row.metric, 21) for row in rows]
-    # Names with many wide letters are wider than the mean letter says.
+    # Names with many wide letters are wider than the mean letter suggests.
     left = 22 + max((text_width(name, 11) for name in names), default=0.0)
     top, step = 22.0, 20.0
     ends = [v for row in rows for v in (row.value, row.low, row.high)]
     bottom = top + step * len(rows) + 2
     wide = _padded([*ends, *(value for _, value in lines)], 0.06)
     at = _Frame((left, top, WIDTH - 42, bottom), wide).across
-    # What is drawn later covers what is drawn earlier: grid and lines first, then the rows.
+    # Later parts cover earlier ones, so the grid and the lines come first, then the rows.
     parts: list[Element] = []
     marks = ticks(*wide)
     for value, words in zip(marks, _tick_texts(marks), strict=True):
@@ -300,7 +300,7 @@ def _named_lines(
         x = at(value)
         width = text_width(name, 9)
         start = min(max(x - width / 2, 0), WIDTH - width)
-        # Two lines close together share the height: the second name moves up.
+        # If two lines are close together, the second name moves up.
         y = 10.0 if any(box[2] > start - 3 for box in taken) else 18.0
         taken.append((start, y - 8, start + width, y))
         yield _line(x, top - 4 if y > 12 else 11, x, bottom, "limit")
@@ -314,15 +314,15 @@ def scatter(
     family: str,
     labels: tuple[str, str],
 ) -> Markup:
-    """Draw human scores (across) against a metric's (up), named, with the line of best fit.
+    """Draw human scores (x) against a metric's (y) with system names and the line of best fit.
 
-    Of more than `MOST_NAMED` systems none is named, and at most `MOST_DRAWN` are drawn.
+    With more than `MOST_NAMED` systems names are left out; at most `MOST_DRAWN` systems are drawn.
 
     Args:
-        human: one a system; systems without a finite pair of values are left out.
-        scores: the metric's.
+        human: one score per system; systems without a finite pair of values are left out.
+        scores: the metric's scores.
         names: the names of the systems.
-        family: the metric's, for colour and shape.
+        family: the metric's family, for colour and shape.
         labels: the labels of the two axes.
     """
     drawn = [
@@ -332,7 +332,7 @@ def scatter(
     ]
     count = len(drawn)
     if count > MOST_DRAWN:
-        # From the best to the worst system, so that all of the range is seen.
+        # From the best to the worst system, so that the whole range is shown.
         ordered = sorted(drawn, reverse=True)
         drawn = [ordered[place * count // MOST_DRAWN] for place in range(MOST_DRAWN)]
     spoken = f"{labels[1]} against {labels[0]}, {count} systems"
@@ -342,7 +342,7 @@ def scatter(
         return _plot(
             60, spoken, [_text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute")]
         )
-    # Each metric has a scale of its own: only the shape of the cloud can be compared.
+    # Each metric has its own scale: only the shape of the cloud can be compared.
     wide, tall = _padded([x for x, _, _ in drawn]), _padded([y for _, y, _ in drawn])
     frame = _Frame((34.0, 8.0, WIDTH - 6.0, 262.0), wide, tall)
     parts: list[Element] = [*_axes(frame, labels)]
@@ -351,7 +351,7 @@ def scatter(
         parts.append(_line(*fit, "fit"))
     points = [(frame.across(x), frame.up(y)) for x, y, _ in drawn]
     texts = [cut(name, 22) for _, _, name in drawn] if count <= MOST_NAMED else []
-    # Systems of like quality lie close together, so labels move and a line leads back to each.
+    # Systems of similar quality are close together, so labels move and lines lead to their points.
     named = points[: len(texts)]
     boxes = place_labels(named, texts, frame.box, _LABEL)
     for (x, y), box in zip(named, boxes, strict=True):
@@ -366,7 +366,7 @@ def scatter(
 
 
 def _name(point: tuple[float, float], box: Box, name: str) -> Element:
-    """Return a name in its box, anchored at the side of its point, since fonts differ in width."""
+    """Return a name in its box, anchored at the side of its point because font widths differ."""
     middle = (box[0] + box[2]) / 2
     anchor, x = "middle", middle
     if abs(point[0] - middle) > 1:
@@ -389,13 +389,13 @@ def _axes(frame: _Frame, labels: tuple[str, str]) -> Iterator[Element]:
 
 
 def _best_fit(xs: Sequence[float], ys: Sequence[float], frame: _Frame) -> Box | None:
-    """Return the ends of the least-squares line inside the frame; None where there is none."""
+    """Return the ends of the least-squares line inside the frame; None if there is none."""
     if len(xs) < 3 or len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
     slope, base = linear_regression(xs, ys)
     low, high = frame.wide
     if slope:
-        # Where the line leaves the frame at its top or bottom, it ends.
+        # The line ends where it leaves the frame at the top or bottom.
         crossings = sorted((edge - base) / slope for edge in frame.tall)
         low, high = max(low, crossings[0]), min(high, crossings[1])
     (x1, y1), (x2, y2) = ((frame.across(x), frame.up(base + slope * x)) for x in (low, high))
@@ -406,8 +406,8 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
     """Draw correlations within runs of neighbouring systems, from the best to the worst.
 
     Args:
-        curves: (systems in a window, one correlation a window); the second one is dashed.
-        family: for the colour.
+        curves: (systems per window, one correlation per window); the second curve is dashed.
+        family: the metric's family, for the colour.
         label: description of the plot.
     """
     left, top, right, bottom = 34.0, 20.0, WIDTH - 8.0, 150.0
@@ -421,7 +421,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
         y, words = frame.up(value), number(value, 1)
         parts.append(_line(left, y, right, y, "grid" if value else "zero"))
         parts.append(_text(left - 4, y + 3, words, anchor="end", class_="t mute"))
-    # Of very many windows only some are numbered.
+    # If there are very many windows, only some are numbered.
     for place in range(0, longest, -(-longest // MOST_NAMED)):
         x, words = frame.across(place), str(place + 1)
         parts.append(_text(x, bottom + 12, words, anchor="middle", class_="t mute"))
@@ -436,7 +436,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
 
 
 def _said(values: Sequence[float]) -> str:
-    """Return all values in words, or the two ends of very many."""
+    """Return all values as text, or only their range if there are very many."""
     if len(values) <= MOST_NAMED:
         return ", ".join(number(v, 2) for v in values)
     finite = [v for v in values if math.isfinite(v)] or [float("nan")]
@@ -446,7 +446,7 @@ def _said(values: Sequence[float]) -> str:
 def _curve(
     values: Sequence[float], size: int, frame: _Frame, family: str, order: int
 ) -> Iterator[Element]:
-    """Yield a line that breaks at undefined values, with a mark at each of a few values."""
+    """Yield a line that breaks at undefined values, with marks unless there are too many values."""
     for finite, run in itertools.groupby(enumerate(values), lambda item: math.isfinite(item[1])):
         if finite:
             points = " ".join(f"{_n(frame.across(x))},{_n(frame.up(y))}" for x, y in run)

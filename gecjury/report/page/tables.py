@@ -1,6 +1,6 @@
 """The tables of the comparison page: figures by metric, significance, pairs of systems.
 
-A table is prepared here as plain values; `templates/tables.html.jinja` writes it.
+Tables are prepared here as plain values; `templates/tables.html.jinja` renders them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from gecjury.report.words import (
 from gecjury.wording import number
 
 Heading = tuple[str, str]
-"""The words above a column and its classes; `n` is one of numbers, sorted downwards first."""
+"""The heading of a column and its CSS classes; `n` is for numbers, sorted descending first."""
 Statistic = tuple[str, str]
 """A level, and the name of a figure there."""
 
-# A cluster is a fact about a row, and few ties are no merit: neither has a best value.
+# Clusters are labels and few ties are not an advantage, so neither column has a best value.
 _UNRANKED = ("cluster", "tied_share")
 _ORDER = ("refbased", "refless", "judges", "jury", "scores")
 
@@ -38,12 +38,12 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        text: text of the cell, besides the mark.
-        css: classes; `n` is a number.
+        text: text of the cell, without the mark.
+        css: CSS classes; `n` is for numbers.
         sort: key by which the page's script sorts; None for the text itself.
-        strong: shown in bold.
-        interval: shown below, "" for none.
-        family: whose mark and name are shown, "" for none.
+        strong: True if it is shown in bold.
+        interval: shown below the text; "" for none.
+        family: family whose mark and name are shown; "" for none.
     """
 
     text: str = ""
@@ -64,13 +64,13 @@ class PageTable:
 
     Attributes:
         label: description for screen readers.
-        css: classes; the page's script sorts a `sortable` one.
-        headings: one more than a row has cells.
+        css: CSS classes; the page's script sorts `sortable` tables.
+        headings: the headings, one more than a row has cells.
         rows: the rows that are sorted.
-        below: rows that stay below the others; None for a table that has no such part.
-        groups: a row above the headings: words, "" for none, and the columns that they span.
-        caption: shown above; "" for none.
-        spoken: True if the caption is for screen readers alone.
+        below: rows that stay below the others; None if the table has no such part.
+        groups: a row above the headings: words ("" for none) and the columns that they span.
+        caption: shown above the table; "" for none.
+        spoken: True if the caption is only for screen readers.
         heading: shown before the table; "" for none.
     """
 
@@ -100,9 +100,9 @@ def measure_cell(
     """Return a cell with a number, its interval, and its plain value for sorting.
 
     Args:
-        value: None or NaN where it is not defined.
-        bounds: of its interval; undefined ones are left out.
-        digits: behind the point.
+        value: the number; None or NaN if it is not defined.
+        bounds: bounds of its interval; an undefined interval is left out.
+        digits: digits after the decimal point.
         best: the best value of the column, which is shown in bold.
     """
     interval = ""
@@ -122,19 +122,19 @@ def figure_table(
     human: str = "",
     ranked: bool = False,
 ) -> PageTable:
-    """Return figures as a table, a row a metric and human column.
+    """Return figures as a table, one row per metric and kind of judgments.
 
     Args:
         label: description of the table for screen readers.
-        figures: the figures; those of chance and people stand below the metrics.
+        figures: the figures; those of chance and people are below the metrics.
         statistics: the columns; those in which no metric has a value are left out.
-        more: further columns by heading: cells by metric and human column.
+        more: further columns by heading: cells by metric and kind of judgments.
         human: heading of the column that says which judgments; empty for none.
-        ranked: the best of a family come first and the best of a column is bold, with the levels
-            named above the columns.
+        ranked: True to list the best of a family first, show the best of a column in bold and name
+            the levels above the columns.
     """
-    # Figures come one by one: those of a metric and a human column make a row. The cluster of a
-    # level, which all its figures share, is shown like one of them.
+    # The figures of a metric and kind of judgments form a row. The cluster of a level, which all
+    # its figures share, is shown as if it were a figure.
     rows: dict[tuple[str, str], dict[Statistic, Figure]] = {}
     for figure in figures:
         row = rows.setdefault((figure.metric, figure.human), {})
@@ -143,7 +143,7 @@ def figure_table(
             cluster = replace(figure, value=float(figure.cluster), low=math.nan, high=math.nan)
             row[figure.level, "cluster"] = cluster
     metrics = [row for row in rows.values() if _family(row) not in BESIDE]
-    # A column is shown if a metric has a value there: chance alone is nothing to compare with.
+    # A column is shown if a metric has a value there: chance alone leaves nothing to compare.
     best: dict[Statistic, float | None] = {}
     for key in statistics:
         values = [value for row in metrics if not math.isnan(value := _value(row, key))]
@@ -184,7 +184,7 @@ def _place(row: Mapping[Statistic, Figure]) -> tuple[int, str, float]:
     if math.isnan(value):
         value = _value(row, ("sentence", "accuracy"))
     position = _ORDER.index(family) if family in _ORDER else len(_ORDER)
-    # Chance and people stand in a part of their own, in the order of the document.
+    # Chance and people are in a separate part, in the order of the document.
     if family in BESIDE:
         return position, "", 0.0
     return position, family, math.inf if math.isnan(value) else -value
@@ -201,10 +201,10 @@ def _figure_cell(row: Mapping[Statistic, Figure], key: Statistic, best: float | 
 
 
 def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: str) -> PageTable:
-    """Return all metrics against one view of the human judgments, chance and people below.
+    """Return all metrics against one view of the human judgments, with chance and people below.
 
     Args:
-        document: the result of `compare`, as JSON has it.
+        document: the result of `compare`, as in its JSON output.
         figures: its figures.
         view: the view of the judgments.
     """
@@ -232,19 +232,19 @@ def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: s
 
 
 def _judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the costs of judges by signature, as their audits state them."""
+    """Return the costs of judges by signature, according to their audits."""
     costs = {}
     for signature, audit in (document.get("audits") or {}).items():
         spent = [member.get("cost") or {} for member in audit["members"]]
         amounts = [float(cost["amount"]) for cost in spent if cost.get("amount") is not None]
-        # A sum that leaves a member out would be too low.
+        # A sum without all members would be too low.
         if amounts and len(amounts) == len(spent):
             costs[signature] = f"{sum(amounts):.2f} {spent[0].get('currency', '')}".strip()
     return costs
 
 
 def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a sentence for each test on what it swaps and to what its differences extend."""
+    """Return a sentence on each test: its correction, resamples and what its result extends to."""
     sentences = []
     for test in tests:
         name, correction = (PROPER.get(test[key], test[key]) for key in ("test", "correction"))
@@ -255,14 +255,14 @@ def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def significance_table(test: Mapping[str, Any], heading: str, level: float) -> PageTable:
-    """Return p-values of all pairs of metrics; significant ones show if the row's is better.
+    """Return p-values of all pairs of metrics; significant ones show which metric is better.
 
     Args:
         test: a test of a result document.
-        heading: shown above; "" for none.
-        level: the level of significance; p values up to it are marked.
+        heading: shown above the table; "" for none.
+        level: the level of significance; p-values up to it are marked.
     """
-    # Holm's p-values are those that the clusters follow; raw ones would contradict them.
+    # The clusters are based on Holm's p-values; raw p-values would contradict them.
     names, values, clusters = test["metrics"], test["values"], test["clusters"]
     rows = []
     for i, name in enumerate(names):
@@ -281,7 +281,7 @@ def significance_table(test: Mapping[str, Any], heading: str, level: float) -> P
 
 
 def _p_cell(p: float | None, row: float | None, column: float | None, level: float) -> Cell:
-    """Return the p-value of a pair of metrics, given the values of both."""
+    """Return the cell with the p-value of a pair of metrics, given the values of both."""
     if p is None:
         return Cell("–")
     value = "<.001" if p < 0.0005 else number(float(p))
@@ -295,7 +295,7 @@ def _p_cell(p: float | None, row: float | None, column: float | None, level: flo
 def pair_matrix(
     labels: Sequence[str], accuracy: Sequence[Sequence[float]], counts: Sequence[Sequence[int]]
 ) -> PageTable:
-    """Return sentence accuracy by pair of systems, the lower half; `labels` begin with the best."""
+    """Return the lower half of the accuracies by pair of systems; the first label is the best."""
     rows = []
     for i, name in enumerate(labels):
         cells = []
@@ -309,7 +309,7 @@ def pair_matrix(
 
 def _shade(value: float) -> str:
     """Return one of five shades of blue above one half, of orange below."""
-    # Shaded as the number is shown, so that two cells with equal numbers look equal.
+    # The rounded number is shaded, so that cells that show equal numbers look equal.
     value = round(value, 2)
     step = min(5, math.ceil(abs(value - 0.5) * 10 - 1e-9))
     return f"{'hi' if value > 0.5 else 'lo'}{step}" if step else ""

@@ -35,7 +35,7 @@ _SHADES = 5
 _SECTIONS = {
     "summary": ("Summary", "In one minute"),
     "tasks": ("Tasks", "Every metric in every task"),
-    "tests": ("Tests", "Which averages are told apart"),
+    "tests": ("Tests", "Which averages differ significantly"),
     "benchmarks": ("Benchmarks", "Each benchmark"),
     "settings": ("Settings", "How it was made"),
 }
@@ -49,7 +49,7 @@ def tasks_page(
     Args:
         compared: the comparison.
         made: facts on how it was made, each with its name.
-        title: of the page; by default the numbers of metrics and tasks.
+        title: title of the page; by default the numbers of metrics and tasks.
     """
     title = title or f"{len(compared.averages)} metrics against people, {len(compared.tasks)} tasks"
     names = short_names(average.metric for average in compared.averages)
@@ -108,7 +108,7 @@ def _summary(compared: TaskComparison, names: dict[str, str], sentences: Sequenc
 
 
 def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
-    """Return metric × task, shaded by the place of a metric between the task's worst and best."""
+    """Return metric × task, shaded by where a metric is between the task's worst and best."""
     values = np.array([[cell.value for cell in row] for row in compared.cells])
     with np.errstate(all="ignore"):
         low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
@@ -129,8 +129,8 @@ def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
     head = headings(["metric"], ["average", "tasks", *(task.name for task in compared.tasks)])
     table = PageTable("Metrics by task", "heat", head, rows)
     note = (
-        "A cell is the statistic of the task, the darker the nearer to the best metric there; the "
-        "average is over the tasks that every metric has."
+        "A cell is the statistic of the task; it is darker if it is closer to that of the best "
+        "metric. The average is over the tasks that every metric has."
     )
     weights = [
         (
@@ -181,7 +181,10 @@ def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
         significance_table(record, "", level),
         PageTable("Differences", "sortable metrics", head, rows, heading="Differences"),
     ]
-    note = "Each pair is tested over the tasks that both have; the clusters over those of all."
+    note = (
+        "Each pair is tested over the tasks that both metrics have; the clusters are based on the "
+        "tasks that all metrics have."
+    )
     return render("tabled", note=note, terms={}, listed=listed, folded="All differences")
 
 

@@ -121,7 +121,7 @@ def test_what_is_undefined_is_said(folder: Path, capsys: pytest.CaptureFixture[s
     assert found["chance"]["constant"]["human"]["sentence"]["system"]["spa"] is None
     assert main(["compare", str(folder), "-m", "green", "--windows"]) == 0
     printed = capsys.readouterr().out
-    assert "a window holds 4 or 8 systems; here are 3" in printed
+    assert "a window has 4 or 8 systems; there are 3 here" in printed
     assert "one rater" not in printed
 
 

@@ -58,7 +58,7 @@ def test_the_sentence_of_a_judge() -> None:
     assert dict(audit_sentences(comparison)) == {
         "m": f"m prefers more edits than people do by {size}, prefers longer text than people do "
         f"by {size}, could not be tested for its own model family (no such pair was judged), "
-        "flips 8.0% of the preferences when reordered, gives another score in 2.0% when asked "
+        "flips 8.0% of the preferences when reordered, gives a different score in 2.0% when asked "
         "again and leaves 10.0% of the questions invalid: use orders=2 or more."
     }
     (table,) = audit_tables(comparison)
@@ -148,7 +148,7 @@ def test_drift_in_a_table_and_in_the_sentence() -> None:
         # Five of the six pairs are no ties, and turn round with the sign.
         (sentence,) = dict(audit_sentences(changed)).values()
         assert f"has flipped {flipped} of its preferences since 2026-10-02" in sentence
-        assert any("ask with a cache folder of its own" in note for note in table.notes) == (
+        assert any("use a separate cache folder" in note for note in table.notes) == (
             equal == 100
         )
         assert document(changed)["drift"][0]["equal"] == equal / 100

@@ -85,7 +85,7 @@ def test_each_entry_stands_once_with_all_it_is_cited_for() -> None:
         ("gong-etal-2022-revisiting", ["pt-m2"]),
         ("dahlmeier-ng-2012-better", ["pt-m2", "m2"]),
     ]
-    with pytest.raises(OptionError, match=r"'erant', no metric.*did you mean errant"):
+    with pytest.raises(OptionError, match=r"'erant', not a metric.*did you mean errant"):
         citations(["erant"])
 
 

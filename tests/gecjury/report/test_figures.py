@@ -75,7 +75,7 @@ def test_places_that_cannot_be_written_are_told_early(tmp_path: Path) -> None:
     (tmp_path / "b.png").mkdir()
     with pytest.raises(OutputError, match="is a folder"):
         check_figure(tmp_path / "b.png")
-    with pytest.raises(OutputError, match=r"there is no folder .*nowhere; make it first"):
+    with pytest.raises(OutputError, match=r"there is no folder .*nowhere; create it first"):
         check_figure(tmp_path / "nowhere" / "a.png")
 
 

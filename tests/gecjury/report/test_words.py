@@ -181,8 +181,8 @@ def test_where_families_agree() -> None:
         s.text for s in summarise(document(*rows), "edit", found) if s.topic == "Where they agree"
     )
     assert text == (
-        "All families agree on 75.0% of 1\u202f200 judged pairs, people with them on 80.0% of "
-        "these. Elsewhere LLM judge is right most often (60.0%)."
+        "All families agree on 75.0% of 1\u202f200 judged pairs; people agree with them on "
+        "80.0% of these. On the others LLM judge is right most often (60.0%)."
     )
 
 
@@ -199,13 +199,13 @@ def test_single_edits() -> None:
     found = edit_statement(document(*rows, edit_ceiling={"auc": 0.733}))
     assert found is not None
     assert found.text == (
-        "gleu tells valid from invalid edits best: AUC 0.710 (chance 0.5, one annotator by "
+        "gleu separates valid from invalid edits best: AUC 0.710 (chance 0.5, one annotator by "
         "another 0.733)."
     )
     rows[1]["edit"]["auc"] = 0.72
     flipped = edit_statement(document(*rows))
     assert flipped is not None
-    assert flipped.text.startswith("errant tells")
+    assert flipped.text.startswith("errant separates")
     only = document({"metric": "errant", "family": "refbased", "human": "edit",
                      "edit": {"auc": 0.7}})  # fmt: skip
     assert summarise(only, "edit", None) == []
@@ -259,7 +259,7 @@ def test_recommended_is_what_no_test_sets_below_the_leader() -> None:
     # The system level has no test here, and gets no advice.
     (advice,) = recommendations(families())
     assert advice == (
-        "To order corrections of a sentence: use gleu or errant (no test sets them below the "
+        "To order corrections of a sentence: use gleu or errant (no test places them below the "
         "leader). Not above chance (sentence accuracy 0.5) by their 90% intervals: "
         "llm-s:model=a,base_url=http://host/v1."
     )

@@ -197,7 +197,7 @@ def test_document_and_verdict() -> None:
     assert record["average"][0]["tasks"]["second:system"]["state"] == "not applicable"
     lead, tested, families = tasks_verdict(compared)
     assert "has the highest average over 2 tasks of 1 benchmark:" in lead
-    assert "Tested over the tasks" in tested
+    assert "In tests over the tasks" in tested
     assert "The best of each family" in families
 
 
