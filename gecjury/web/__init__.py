@@ -1,6 +1,7 @@
-"""Pages on this machine alone: judgments collected by hand, and metrics tried out.
+"""Pages served on this machine only: for collecting judgments by hand and for trying out metrics.
 
-What the command line offers stands here, so that its help needs nothing else of the room.
+The options of the command line are defined here, so that its help needs no other module of this
+package.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from gecjury.settings import REQUIRED, check, option
 __all__ = ["Annotation", "Order", "Task"]
 
 Task = Literal["rank", "rate", "edits"]
-"""Tasks of annotators: rankings of corrections, ratings of one, verdicts on its edits."""
+"""Tasks of annotators: to rank corrections, to rate one, or to judge its edits."""
 
 Order = Literal["informative", "random", "file"]
 """Orders of items; see `gecjury.web.choosing`."""
@@ -25,21 +26,21 @@ class Annotation:
 
     Attributes:
         source: sentences to correct: text, M2 or JSON.
-        outputs: system outputs, called by their file names; annotators never see whose is whose.
-        output: judgments as CSV, written after each answer; what is there already is gone on with.
+        outputs: system outputs, called by their file names; annotators never see these names.
+        output: CSV file of judgments, written after each answer; an existing one is continued.
         references: a reference, for -m and for `compare` afterwards; repeat for more.
         task: rank sets of corrections (default), rate single ones by grammaticality, fluency and
             meaning, or judge their edits.
         sets_of: most corrections in a set to rank, 2 to 9.
         hide_edits: show corrections without marking their edits.
-        annotator: who judges; without it the page asks for a name.
-        order: what is asked next: what tells most (default with -m, and for rank), random (default
-            otherwise), or the file's order.
-        metrics: ask first where these metrics disagree; two at least.
+        annotator: name of the annotator; without it the page asks for one.
+        order: which item is asked next: the most informative (default with -m, and for rank), a
+            random one (default otherwise), or the next in the file.
+        metrics: ask first about sentences on which these metrics disagree; at least two.
         seed: seed of sets, orders and places.
 
     Raises:
-        OptionError: a value that there is none of.
+        OptionError: a value is not allowed.
     """
 
     source: str = option(REQUIRED, "SOURCE")
@@ -55,5 +56,5 @@ class Annotation:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse values that the options do not have."""
+        """Check the values."""
         check(self)

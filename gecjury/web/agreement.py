@@ -1,4 +1,4 @@
-"""How far annotators agree in what they have answered so far."""
+"""How far the answers of annotators agree so far."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Agreement:
     Attributes:
         what: the question: `ranking`, an aspect, or `verdicts`.
         count: judgments that two annotators share: pairs of systems, ratings or verdicts.
-        same: share of them that are the same, ties included; NaN without any.
-        decided: share among those that neither tied; NaN for other tasks.
-        kappa: Cohen's κ, mean over the pairs of annotators; NaN where it is not defined.
+        same: share of them that are the same, ties included; NaN if there are none.
+        decided: share among those that neither annotator tied; NaN for other tasks.
+        kappa: Cohen's κ, mean over the pairs of annotators; NaN if it is not defined.
         pairs: κ and number of shared judgments of every two annotators.
     """
 
@@ -38,26 +38,26 @@ class Agreement:
 
 
 def ranked_items(answers: Sequence[ItemAnswer]) -> tuple[RankedItem, ...]:
-    """Rankings as `compare` has them."""
+    """Return rankings as `compare` represents them."""
     return tuple(
         RankedItem(a.item, a.sentence - 1, a.annotator, a.systems, a.values) for a in answers
     )
 
 
 def agreement(task: Task, answers: Sequence[ItemAnswer], systems: Sequence[str]) -> list[Agreement]:
-    """Agreement so far; empty while nothing was judged by two annotators.
+    """Return the agreement so far; it is empty until two annotators have judged the same item.
 
-    Rankings: `gecjury.benchmarks.annotators`, the figures of `compare`: the shares over pairs of
-    systems, κ over pairs of corrections. Ratings and verdicts: κ over what both judged.
+    Rankings have the figures of `compare`, see `gecjury.benchmarks.annotators`: shares over pairs
+    of systems, κ over pairs of corrections. For ratings and verdicts κ is over what both judged.
 
     Args:
-        task: what was asked.
-        answers: those that stand.
+        task: the annotators' task.
+        answers: the answers that were not taken back.
         systems: all systems.
     """
     if task == "rank":
         return _rankings(answers, systems)
-    # By question and annotator, what was said of each thing: of an item, or of one of its edits.
+    # By question and annotator: the value of each item, or of each of its edits.
     labels: dict[str, dict[str, dict[object, int]]] = {}
     for answer in answers:
         things: Sequence[object] = answer.edits or list(ASPECTS)
@@ -86,7 +86,7 @@ def _labelled(what: str, labels: Mapping[str, Mapping[object, int]]) -> Agreemen
         both = [key for key in labels[one] if key in labels[two]]
         if not both:
             continue
-        # Only what both have judged can agree.
+        # Agreement is defined only for what both have judged.
         a, b = (np.array([labels[name][key] for key in both]) for name in (one, two))
         by_pair[one, two] = cohen_kappa(a, b), len(both)
         same += int((a == b).sum())

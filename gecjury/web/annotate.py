@@ -1,4 +1,4 @@
-"""The page on which annotators judge corrections."""
+"""The pages on which annotators judge corrections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_SECONDS = 86_400.0
 
 
 def annotate_app(study: AnnotationStudy) -> PageGuard:
-    """The application: pages and what their forms do, behind the guard."""
+    """Return the application: pages and the handlers of their forms, behind the guard."""
     pages = _Pages(study)
     shown = {
         "": pages.start,
@@ -47,26 +47,26 @@ def annotate_app(study: AnnotationStudy) -> PageGuard:
     return application(shown, sent)
 
 
-# Of each task the heading of its page, and what is asked there.
+# By task: the heading of its page, and the instruction there.
 _HEADINGS: Mapping[Task, tuple[str, str]] = {
     "rank": (
         "Which corrections are better?",
         "Give each correction a rank, 1 for the best. Equal ranks are allowed.",
     ),
     "rate": ("How good is this correction?", "Rate the correction on three scales."),
-    "edits": ("Which edits are right?", "Say of every edit whether it is right in this sentence."),
+    "edits": ("Which edits are right?", "Say for each edit whether it is right in this sentence."),
 }
 
 
 class _Pages:
-    """Map each address to what it shows or does."""
+    """The handlers of all addresses."""
 
     def __init__(self, study: AnnotationStudy) -> None:
         self.study = study
         self._back: dict[tuple[str, str], ItemAnswer] = {}
 
     async def _form(self, request: Request, *, take: bool = False) -> tuple[Form, str, str]:
-        """Return a form of ours, whose it is, and from which window, which now holds the name."""
+        """Return a checked form with its annotator and window, which now holds the name."""
         form = read_form(await request.body(), self.study.token)
         name, window = self._name(form("as")), form("window")
         self.study.hold(name, window, take=take)
@@ -76,7 +76,7 @@ class _Pages:
         name = annotator_name(text)
         only = self.study.settings.annotator
         if only is not None and name != only:
-            raise Refused(f"this run is for {only} alone (--annotator)", 403)
+            raise Refused(f"this run is only for {only} (--annotator)", 403)
         return name
 
     async def start(self, request: Request) -> Response:
@@ -95,30 +95,30 @@ class _Pages:
         )
 
     async def begin(self, request: Request) -> Response:
-        """A name was given."""
+        """Start to judge under the given name."""
         name = self._name(read_form(await request.body(), self.study.token)("as"))
         if name not in self.study.journal.people and len(self.study.journal.people) >= _MOST_PEOPLE:
             raise Refused(f"expected at most {_MOST_PEOPLE} annotators")
         return redirect(_judge(name))
 
     async def judge(self, request: Request) -> Response:
-        """The item that comes next."""
+        """Show the next item."""
         study = self.study
         name = self._name(request.query_params.get("as", ""))
         window = request.query_params.get("window", "")[:40]
         if not window:
-            # A window of its own, so that two are told apart.
+            # Each window gets an id, so that two can be distinguished.
             return redirect(_judge(name, secrets.token_urlsafe(8)))
         common: dict[str, Any] = {"token": study.token, "name": name, "window": window}
         try:
-            # Somebody at work elsewhere under this name is asked, not overruled.
+            # If another window holds the name, the user is asked before it is taken over.
             study.hold(name, window)
         except Refused:
             return page("held", 409, title="Already open", **common)
         item = study.next_item(name)
         person = study.journal.person(name)
         done = request.query_params.get("told", "")
-        # A page of its own for whoever has nothing left, with the same numbers above it.
+        # An annotator with no items left gets a separate page with the same numbers.
         common |= {
             "done": len(person.answers),
             "skipped": len(person.skipped),
@@ -131,7 +131,7 @@ class _Pages:
         corpus, task = study.corpus, study.settings.task
         before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
         title, asked = _HEADINGS[task]
-        # What was taken back is shown as it was, to be mended.
+        # An answer that was taken back is shown as it was, to be changed.
         back = self._back.get((name, item.id))
         return page(
             "judge",
@@ -153,17 +153,17 @@ class _Pages:
         )
 
     async def save(self, request: Request) -> Response:
-        """An answer: on disk before anybody is told so."""
+        """Save an answer; it is on disk before this is reported."""
         study = self.study
         form, name, window = await self._form(request)
         item = study.by_name.get(form("item"))
         if item is None:
-            raise Refused("there is no such item; load the page again")
+            raise Refused("there is no such item; reload the page")
         chosen = [form(f"value{place}", 10) for place in range(item.values)]
         values = checked_values(item, study.settings.task, chosen)
         if values is None:
-            raise Refused("not everything is chosen yet", 400, "incomplete")
-        # The texts that were judged have to be those that the answer is kept for.
+            raise Refused("some questions are not answered yet", 400, "incomplete")
+        # The answer must not be saved for texts other than those that were judged.
         study.watched.check()
         study.journal.save(
             ItemAnswer(
@@ -187,37 +187,37 @@ class _Pages:
         form, name, window = await self._form(request)
         item = form("item")
         if item not in self.study.by_name:
-            raise Refused("there is no such item; load the page again")
-        # An item that was answered in the meantime cannot be set aside any more.
+            raise Refused("there is no such item; reload the page")
+        # An item that was answered in the meantime can no longer be set aside.
         if item not in self.study.journal.person(name).answers:
             self.study.journal.skip(name, item, _now())
         return _go(request, _judge(name, window, "skipped"))
 
     async def undo(self, request: Request) -> Response:
-        """Take the last answer back, and show its item again."""
+        """Take back the last answer, and show its item again."""
         _, name, window = await self._form(request)
         last = self.study.journal.undo(name, _now())
         if last is None:
             return _go(request, _judge(name, window, "nothing"))
-        # A journal may hold answers to items that other settings no longer pose.
+        # A journal may contain answers to items that do not exist under the present settings.
         if last.item in self.study.by_name:
             self.study.show(name, last.item)
             self._back[name, last.item] = last
         return _go(request, _judge(name, window, "undone"))
 
     async def again(self, request: Request) -> Response:
-        """Ask what was set aside once more."""
+        """Ask about the items again that were set aside."""
         _, name, window = await self._form(request)
         self.study.journal.again(name, _now())
         return _go(request, _judge(name, window))
 
     async def take(self, request: Request) -> Response:
-        """Let this window have a name that another has."""
+        """Let this window take over a name that another window holds."""
         _, name, window = await self._form(request, take=True)
         return _go(request, _judge(name, window))
 
     async def alive(self, request: Request) -> Response:
-        """A window's sign of life; tells it where another has taken the name over."""
+        """Record that a window is still open; refuse if another has taken over the name."""
         from starlette.responses import JSONResponse
 
         name = self._name(request.query_params.get("as", ""))
@@ -241,13 +241,13 @@ class _Pages:
         )
 
     def _behind(self) -> str:
-        """Return what an annotator has to know where the CSV file lacks answers."""
+        """Return a message for the annotator if the CSV file lacks answers; "" if it does not."""
         journal = self.study.journal
         if not journal.behind:
             return ""
         return (
-            f"Every answer is kept in {journal.path.name}. {visible(journal.behind)}; it will "
-            "follow with the next answer, or when the program is started again."
+            f"Every answer is saved in {journal.path.name}. {visible(journal.behind)}; the CSV "
+            "file is written with the next answer or when the program is started again."
         )
 
 
@@ -266,7 +266,7 @@ def _judge(name: str, window: str = "", done: str = "") -> str:
 
 
 def _go(request: Request, address: str) -> Response:
-    """Return the answer that leads on: a script is told where, a plain form is led there."""
+    """Return a response that leads to an address: JSON for a script, a redirect for a form."""
     from starlette.responses import JSONResponse
 
     if "application/json" in request.headers.get("accept", ""):

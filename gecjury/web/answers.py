@@ -1,10 +1,10 @@
-"""Answers of annotators on disk: a journal that only grows, and the CSV file that is made of it.
+"""Answers of annotators on disk: an append-only journal, and the CSV file generated from it.
 
-Every answer, skip and withdrawal is one line of JSON, appended and synchronised before anybody is
-told that it is saved. The CSV file is written anew after each, whole or not at all, so that it can
-be read at any time. If it cannot be written, the answers are kept in the journal all the same, and
-the next answer or the next start writes it. A line that was cut off by a power failure is removed,
-and told, when the journal is opened again.
+Every answer, skip and withdrawal is one line of JSON, which is appended and synchronised before it
+is reported as saved. The CSV file is rewritten atomically after each, so that it can be read at any
+time. If it cannot be written, the answers are still kept in the journal, and the next answer or the
+next start writes the file. A line that was cut off by a power failure is removed, and reported,
+when the journal is opened again.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ COLUMNS: Mapping[Task, tuple[str, ...]] = {
     "rate": ("sentence", "system", "score", "annotator", "aspect"),
     "edits": ("sentence", "system", "start", "end", "correction", "valid", "annotator"),
 }
-"""Of the CSV file, by task; the first two are forms that `compare` reads."""
+"""Columns of the CSV file, by task; `compare` reads the first two formats."""
 
-_EXPECTED = "one answer a line, as `gecjury annotate` writes them"
+_EXPECTED = "one answer per line, as `gecjury annotate` writes them"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +42,11 @@ class StudyHead:
     """The first line of a journal: what is judged, and how.
 
     Attributes:
-        format: of the file.
-        task: what is asked.
+        format: format of the file.
+        task: the annotators' task.
         sets_of: most corrections in a set.
         edits: whether edits are marked.
-        seed: of everything that is drawn.
+        seed: seed of all random choices.
         language: code, tokens and folding of the texts.
         source: fingerprint of the sources.
         systems: fingerprint of each system's output.
@@ -67,16 +67,16 @@ class ItemAnswer:
     """The answer of one annotator on one item.
 
     Attributes:
-        key: made by the page, so that an answer that is sent twice is one.
-        annotator: who.
-        item: of the task.
+        key: key created by the page, so that an answer that is sent twice is saved once.
+        annotator: name of the annotator.
+        item: id of the item.
         sentence: line of the source, from 1.
-        systems: of each correction shown those that made it.
+        systems: for each correction shown, the systems that made it.
         values: ranks, ratings (in the order of `ASPECTS`) or verdicts (1 right, 0 wrong).
-        edits: start, end and correction of each edit judged.
-        comment: of the annotator; stays in the journal.
-        seconds: since the page was shown; 0 where that is not known.
-        time: when it came, UTC.
+        edits: start, end and correction of each judged edit.
+        comment: comment of the annotator; it is kept only in the journal.
+        seconds: time since the page was shown; 0 if not known.
+        time: time of arrival, UTC.
     """
 
     key: str
@@ -91,7 +91,7 @@ class ItemAnswer:
     time: str = ""
 
     def rows(self, task: Task) -> list[tuple[object, ...]]:
-        """Return its rows of the CSV file: every system with what was said of its text."""
+        """Return its rows of the CSV file: every system with the judgments of its text."""
         if task == "rank":
             return [
                 (self.sentence, name, rank, self.annotator, self.item)
@@ -112,15 +112,15 @@ class ItemAnswer:
         ]
 
     def __post_init__(self) -> None:
-        """Refuse more or fewer values than were asked for.
+        """Check the number of values.
 
         Raises:
-            ValueError: there are more or fewer.
+            ValueError: there are more or fewer than the item has questions.
         """
-        # Of a set one rank a correction, of one correction its edits or its aspects.
+        # A set has one rank per correction; a single correction has its edits or the aspects.
         asked = len(self.edits) or (len(self.systems) if len(self.systems) > 1 else len(ASPECTS))
         if len(self.values) != asked:
-            raise ValueError(f"values are {len(self.values)}; expected {asked}")
+            raise ValueError(f"{len(self.values)} values; expected {asked}")
 
     def record(self) -> dict[str, Any]:
         """Return the answer as a line of the journal."""
@@ -132,21 +132,21 @@ class ItemAnswer:
         """Return the answer in a line of the journal.
 
         Raises:
-            ValueError: it holds none; names the value and what is expected.
+            ValueError: it is not an answer; the message names the value and what is expected.
         """
         return from_record(cls, {**record, "key": record["answer"]})
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A line of the journal that is no answer.
+    """A line of the journal that is not an answer.
 
     Attributes:
-        annotator: who.
+        annotator: name of the annotator.
         undo: the item whose answer is taken back.
         skip: the item that is set aside.
-        again: whether what was set aside is asked again.
-        time: when, UTC.
+        again: whether the items that were set aside are asked again.
+        time: time of the step, UTC.
     """
 
     annotator: str
@@ -161,7 +161,7 @@ class _Step:
 
 
 def _stated(line: ItemAnswer | _Step) -> dict[str, Any]:
-    """Return the fields of a line that say something; the others are the defaults."""
+    """Return the fields of a line that differ from the defaults."""
     return {key: value for key, value in vars(line).items() if value not in ("", (), 0)}
 
 
@@ -170,7 +170,7 @@ class AnnotatorState:
     """The progress of one annotator.
 
     Attributes:
-        answers: by item, in the order in which they came.
+        answers: answers by item, in the order in which they were given.
         skipped: items that were set aside, in order.
     """
 
@@ -179,13 +179,13 @@ class AnnotatorState:
 
     @property
     def seconds(self) -> float:
-        """The median time of an answer; NaN where no time is known."""
+        """The median time per answer; NaN if no time is known."""
         times = [answer.seconds for answer in self.answers.values() if answer.seconds]
         return statistics.median(times) if times else math.nan
 
 
 def journal_path(output: Path) -> Path:
-    """The journal of a CSV file: beside it, `judgments.answers.jsonl`."""
+    """Return the path of the journal next to a CSV file, such as `judgments.answers.jsonl`."""
     return output.with_name(f"{output.stem}.answers.jsonl")
 
 
@@ -195,24 +195,24 @@ class Journal:
     Attributes:
         output: the CSV file.
         path: the journal itself.
-        task: what is asked.
+        task: the annotators' task.
         people: the progress of each annotator, by name.
         behind: why the last answers are not in the CSV file, such as "No space left on device";
-            "" where they are.
+            "" if they are.
     """
 
     def __init__(self, output: Path, head: StudyHead, tell: Callable[[str], None]) -> None:
-        """Open or begin a journal, and bring its CSV file up to date.
+        """Open or create a journal, and bring its CSV file up to date.
 
         Args:
             output: the CSV file.
-            head: task, settings, and fingerprints of what is judged; a journal of others is
-                refused.
-            tell: is told what was found and mended.
+            head: task, settings, and fingerprints of what is judged; a journal with a different
+                head is refused.
+            tell: called with messages about repairs.
 
         Raises:
-            InputError: the journal is of another study or damaged, or the CSV file is not what it
-                says.
+            InputError: the journal belongs to another study or is damaged, or the CSV file does not
+                match it.
             OutputError: another process writes it, or it cannot be written.
         """
         self.output, self.path = output, journal_path(output)
@@ -224,8 +224,8 @@ class Journal:
         self._tell = tell
         self._file = GrowingFile(
             self.path,
-            busy="another `gecjury annotate` is writing it; go to its page, end it, or give "
-            "another -o",
+            busy="another `gecjury annotate` is writing it; use its page, stop it, or give another "
+            "-o",
             lost="the answer is not saved",
         )
         try:
@@ -235,15 +235,15 @@ class Journal:
             raise
 
     def person(self, name: str) -> AnnotatorState:
-        """Return an annotator's progress; of one who has not begun, none."""
+        """Return an annotator's progress; it is empty for one who has not begun."""
         return self.people.get(name, AnnotatorState())
 
     def close(self) -> None:
-        """Let go of the files; everything is on disk already."""
+        """Close the files; everything is already on disk."""
         self._file.close()
 
     def _open(self, head: StudyHead) -> None:
-        # What is said of a line is on the disk with its end: the rest was never told to be saved.
+        # A line is on disk only with its line end; a rest without one was never reported as saved.
         whole = self.path.read_bytes().rfind(b"\n") + 1
         torn = self._file.size - whole
         if torn:
@@ -253,16 +253,16 @@ class Journal:
             records = self._read(read_text(self.path).split("\n")[:-1], head)
         elif self.output.exists():
             raise InputError(
-                f"{self.output}: exists, and there is no {self.path.name} beside it with the "
-                "answers that it was made of; give another -o, or move the file away"
+                f"{self.output}: the file exists, but {self.path.name} with its answers is not "
+                "next to it; give another -o, or move the file away"
             )
         else:
             self._append(asdict(head))
-        # Told only now: a journal of another study has been refused before.
+        # Reported only now, after a journal of another study has been refused.
         if torn:
             self._tell(
-                f"{self.path}: its last line was cut off ({torn} bytes of an answer that was never "
-                "told to be saved) and is removed"
+                f"{self.path}: the last line was cut off ({torn} bytes of an answer that was never "
+                "reported as saved) and has been removed"
             )
         self._check_output(records)
         self._write_output()
@@ -271,8 +271,8 @@ class Journal:
         self._file.append((json.dumps(record) + "\n").encode())
 
     def _read(self, lines: Sequence[str], head: StudyHead) -> list[Any]:
-        """Take over what a journal says, and return its lines without the head."""
-        # The head comes first: answers to another study are no damage.
+        """Apply the lines of a journal, and return them without the head."""
+        # The head is checked first, so that another study's answers are not reported as damage.
         self._check_head(parse_json(lines[0], f"{self.path}, line 1", _EXPECTED), head)
         records = []
         for number, line in enumerate(lines[1:], 2):
@@ -282,18 +282,18 @@ class Journal:
                 self._take(records[-1])
             except (LookupError, ValueError) as error:
                 raise InputError(
-                    f"{where}: is no answer ({error!s:.100}); expected {_EXPECTED}: take the line "
-                    "out, or go on from a copy of the file that is sound"
+                    f"{where}: not a valid answer ({error!s:.100}); expected {_EXPECTED}: remove "
+                    "the line, or continue with an intact copy of the file"
                 ) from None
         return records
 
     def _check_head(self, record: Any, wanted: StudyHead) -> None:
-        """Refuse to go on with answers to something else."""
+        """Refuse to continue a journal of another study or with other settings."""
         try:
             begun = from_record(StudyHead, record)
         except ValueError as error:
             raise InputError(
-                f"{self.path}: holds no answers ({error}); expected {_EXPECTED}"
+                f"{self.path}: not a file of answers ({error}); expected {_EXPECTED}"
             ) from None
         outputs = begun.systems.items() ^ wanted.systems.items()
         differ = ", ".join(sorted({name for name, _ in outputs}))
@@ -310,25 +310,25 @@ class Journal:
             if then != now:
                 instead = f", not {words.format(now)}" if "{}" in words else ""
                 raise InputError(
-                    f"{self.path}: was begun with {words.format(then)}{instead}; go on with what "
-                    "it was begun with, or give another -o"
+                    f"{self.path}: was begun with {words.format(then)}{instead}; continue with "
+                    "the same options and files, or give another -o"
                 )
 
     def _take(self, record: Mapping[str, Any]) -> None:
-        """Let one line change what is known.
+        """Apply one line to the state.
 
         Raises:
-            LookupError, ValueError: it is no line of a journal of this study.
+            LookupError, ValueError: it is not a line of a journal of this study.
         """
-        # Who did it stands in every line, whatever it says.
+        # Every line has its annotator.
         step = from_record(_Step, record)
         person = self.people.setdefault(step.annotator, AnnotatorState())
         if "answer" in record:
             answer = ItemAnswer.of(record)
-            answer.rows(self.task)  # what does not fit the task is no answer
+            answer.rows(self.task)  # raises if the answer does not fit the task
             if not self._systems.issuperset(name for names in answer.systems for name in names):
-                raise ValueError("systems are others")
-            # Answered again it goes to the end: the last answer is the one that `undo` takes back.
+                raise ValueError("unknown systems")
+            # A new answer to an item moves to the end: `undo` takes back the last answer.
             person.answers.pop(answer.item, None)
             person.skipped.pop(answer.item, None)
             person.answers[answer.item] = answer
@@ -342,17 +342,19 @@ class Journal:
             raise ValueError("it is neither an answer nor a step")
 
     def save(self, answer: ItemAnswer) -> None:
-        """Keep an answer; the same sent twice is kept once, another one of its page replaces it.
+        """Save an answer.
+
+        An answer that is sent twice is saved once; a different one from the same page replaces it.
 
         Raises:
             Refused: the annotator has answered the item on another page, or files have changed.
-            OutputError: the journal cannot be written, and nothing of the answer was. (Where only
-                the CSV file cannot be written, see `behind`.)
+            OutputError: the journal cannot be written, and no part of the answer was saved. (If
+                only the CSV file cannot be written, see `behind`.)
         """
         before = self.person(answer.annotator).answers.get(answer.item)
         if before is not None and before.key != answer.key:
-            said = f"{answer.annotator} has answered this one already, in another window"
-            raise Refused(f"{said}; load the page again to go on", 409, "done")
+            said = f"{answer.annotator} has already answered this item in another window"
+            raise Refused(f"{said}; reload the page to continue", 409, "done")
         if before is None or (before.values, before.comment) != (answer.values, answer.comment):
             self._keep(answer.record())
 
@@ -362,7 +364,7 @@ class Journal:
             self._keep(_Step(annotator, skip=item, time=time).record())
 
     def undo(self, annotator: str, time: str) -> ItemAnswer | None:
-        """Take back an annotator's last answer; None where there is none."""
+        """Take back an annotator's last answer and return it; None if there is none."""
         answers = self.person(annotator).answers
         if not answers:
             return None
@@ -371,7 +373,7 @@ class Journal:
         return last
 
     def again(self, annotator: str, time: str) -> None:
-        """Ask an annotator again what was set aside."""
+        """Ask an annotator again about the items that were set aside."""
         self._keep(_Step(annotator, again=True, time=time).record())
 
     def _keep(self, record: Mapping[str, Any]) -> None:
@@ -381,33 +383,33 @@ class Journal:
         try:
             self._write_output()
         except OutputError as error:
-            # The answer is on disk: the file is made of the journal, and follows once it can.
+            # The answer is on disk in the journal; the CSV file follows as soon as possible.
             self.behind = str(error)
 
     def _check_underneath(self) -> None:
-        """Refuse to write where somebody else has."""
+        """Refuse to write files that another program has changed."""
         if not self._file.is_untouched():
-            raise changed(self.path, "See what became of the file, and start the program again")
+            raise changed(self.path, "Check the file, and start the program again")
         if file_mark(self.output) != self._mark:
             raise changed(self.output, "Move the file away, and start the program again")
 
     def _check_output(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Refuse a CSV file that somebody has changed; one that lags behind is brought up."""
+        """Refuse a CSV file that was changed by hand; one that is only out of date is accepted."""
         if not self.output.exists():
             return
-        # An empty file and the beginning of the present one are what a crash leaves.
+        # A crash may leave an empty file or the beginning of the present one.
         there = read_text(self.output)
         if there and not self.csv().startswith(there) and not self._was(there, records):
             raise InputError(
-                f"{self.output}: is not what the answers in {self.path.name} make, so somebody has "
-                "changed it; move it away to have it written anew, or give another -o"
+                f"{self.output}: does not match the answers in {self.path.name}, so it has been "
+                "changed; move it away to have it written again, or give another -o"
             )
 
     def _was(self, text: str, records: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether the CSV file was this text after one of the journal's lines.
+        """Return True if the CSV file had this text after one of the journal's lines.
 
-        A full disk or a kill may have kept the file from following any number of lines, which
-        change and withdraw answers as well as add some.
+        After a full disk or a killed process the file may be behind by any number of lines, which
+        may have added, changed or withdrawn answers.
         """
         people, self.people = self.people, {}
         try:
@@ -420,10 +422,10 @@ class Journal:
             self.people = people
 
     def csv(self) -> str:
-        """The CSV file: of every annotator the answers that stand, in the order they came."""
+        """Return the CSV file: all answers that were not taken back, in the order of arrival."""
         parts = [_csv([COLUMNS[self.task]])]
         for answer in sorted(self.answers(), key=lambda answer: answer.time):
-            # The file is written anew with each answer; an answer's own lines are made once.
+            # The file is rewritten for each answer, so the lines of an answer are cached.
             made, text = self._made.get((answer.annotator, answer.item), (None, ""))
             if made is not answer:
                 text = _csv(answer.rows(self.task))
@@ -439,7 +441,7 @@ class Journal:
             self._mark = file_mark(self.output)
 
     def answers(self) -> Sequence[ItemAnswer]:
-        """The answers that stand, annotator by annotator."""
+        """Return the answers that were not taken back, annotator by annotator."""
         return [a for person in self.people.values() for a in person.answers.values()]
 
 
@@ -450,7 +452,7 @@ def _csv(rows: Sequence[Sequence[object]]) -> str:
 
 
 def file_mark(path: Path) -> tuple[int, int, int] | None:
-    """Return a mark that changes with the file; None where there is no file."""
+    """Return a value that changes with the file; None if there is no file."""
     try:
         stat = path.stat()
     except OSError:

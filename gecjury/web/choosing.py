@@ -17,53 +17,56 @@ from gecjury.web.answers import ItemAnswer
 from gecjury.web.tasks import Item
 
 _SHARED = 4
-"""Every so many items an annotator is asked one that another has answered, for the agreement."""
+"""One of this many items is one that another annotator has answered, to measure agreement."""
 
 _MOST_CELLS = 20_000_000
-"""Sets × pairs of systems that are looked at for each choice."""
+"""Most sets × pairs of systems that are considered for each choice."""
 
 
 People = Mapping[str, Sequence[ItemAnswer]]
-"""All answers that stand, by annotator."""
+"""All answers that were not taken back, by annotator."""
 
 
 Chooser = Callable[[str, Collection[str], People], str]
-"""Returns the item that an annotator (the name) is asked next, among items that they have not
-judged (their names, at least one)."""
+"""A function that returns the next item of an annotator.
+
+Its arguments are the annotator's name, the names of the items that they have not judged (at least
+one), and all answers."""
 
 
 def fixed_order(names: Sequence[str]) -> Chooser:
-    """Return the chooser that asks all annotators in one order."""
+    """Return a chooser that asks all annotators in the same order."""
     return lambda _, open_items, __: next(name for name in names if name in open_items)
 
 
 class Settling:
-    """A chooser of the set that, after the answers so far, does most to settle the ranking.
+    """A chooser of the set that does most to settle the ranking, given the answers so far.
 
-    How open a pair of systems is: with w wins, l losses and n comparisons so far, by all
-    annotators, 2(1 − Φ(|w − l| / √(n + 1))) / √(n + 1): 1 for a pair that nobody has compared,
-    less the more often it was and the clearer it came out. A set is worth the sum over its pairs
-    of systems with different texts, divided by the number of texts, which have to be read. Every
-    fourth item is one that another annotator has answered already, while there is any: without
-    such items nobody would know how far annotators agree.
+    A pair of systems with w wins, l losses and n comparisons so far, by all annotators, has an
+    openness of 2(1 − Φ(|w − l| / √(n + 1))) / √(n + 1). It is 1 for a pair that nobody has
+    compared, and falls with the number of comparisons and the clarity of their outcome. The value
+    of a set is the sum over its pairs of systems with different texts, divided by the number of
+    texts to read. Every fourth item is one that another annotator has already answered, as long as
+    there is one: otherwise agreement between annotators could not be measured.
     """
 
     def __init__(self, items: Sequence[Item], systems: Sequence[str], seed: int) -> None:
-        """Look at all sets once.
+        """Prepare the choice.
 
         Args:
             items: sets of corrections.
             systems: all systems.
-            seed: decides between sets of equal worth.
+            seed: decides between sets of equal value.
         """
         pairs = len(systems) * (len(systems) - 1) // 2
         shuffled = np.random.default_rng(seed).permutation(len(items))
-        # Of very many sets a part is looked at; more become possible as those are answered.
+        # If there are very many sets, only some are considered; others follow as these are
+        # answered.
         self._items = [items[int(at)] for at in shuffled]
         self._at_once = max(_MOST_CELLS // max(pairs, 1), 1)
         self._places = {name: place for place, name in enumerate(systems)}
         self._pairs: dict[str, IntArray] = {}
-        # What has been counted, so that an answer is looked at once.
+        # The answers counted so far, so that each is counted only once.
         self._counted: dict[tuple[str, str], ItemAnswer] = {}
         self._lead, self._seen = (np.zeros((len(systems),) * 2) for _ in range(2))
 
@@ -77,7 +80,7 @@ class Settling:
         open_pairs = self._open(people)
         best, most = chosen[0], -1.0
         for item in chosen:
-            # Pairs that a set opens, for each text that has to be read.
+            # Total openness of the pairs in the set, per text to read.
             worth = float(open_pairs[self._in(item)].sum()) / len(item.texts)
             if worth > most + 1e-12:
                 best, most = item, worth
@@ -93,7 +96,7 @@ class Settling:
         return self._pairs[item.id]
 
     def _open(self, people: People) -> FloatArray:
-        """Return how open each pair of systems is, a flat table of systems × systems."""
+        """Return the openness of each pair of systems as a flat table of systems × systems."""
         from gecjury.stats.special import ndtr
 
         now = {(name, a.item): a for name, answers in people.items() for a in answers}
@@ -102,12 +105,12 @@ class Settling:
         for _, answer in now.items() - self._counted.items():
             self._count(answer, 1)
         self._counted = now
-        # By the formula above, for all pairs at once.
+        # The formula of the class, for all pairs at once.
         root = np.sqrt(self._seen + 1)
         return np.asarray(2 * (1 - ndtr(np.abs(self._lead) / root)) / root).ravel()
 
     def _count(self, answer: ItemAnswer, times: int) -> None:
-        """Add an answer to what is counted, or take it away."""
+        """Add an answer to the counts, or remove it with `times` -1."""
         ranked = list(zip(answer.systems, answer.values, strict=True))
         for (one, rank_one), (two, rank_two) in combinations(ranked, 2):
             won = times * ((rank_two > rank_one) - (rank_one > rank_two))
@@ -125,36 +128,38 @@ def chooser(
     """Return the chooser of the next item.
 
     Args:
-        settings: the order as typed; None is `informative` where that is possible, else `random`.
-        items: of the task, in the order of the file.
-        corpus: what they are of.
-        work: all outputs with the metrics that were named; None where none was.
+        settings: the settings; an `order` of None means `informative` if that is possible, else
+            `random`.
+        items: the items of the task, in the order of the file.
+        corpus: the corpus of the items.
+        work: all outputs with the given metrics; None without metrics.
 
     Raises:
-        OptionError: `informative` has nothing to go by, or metrics that nothing reads.
+        OptionError: `informative` has no basis for a choice, or metrics are given that the order
+            does not use.
     """
     order, task, seed = settings.order, settings.task, settings.seed
-    # What is informative needs something to go by: metrics, or ranks that settle an order.
+    # An informative choice needs a basis: metrics, or ranks that settle an order.
     if order is None:
         order = "informative" if work is not None or task == "rank" else "random"
     if work is not None and order != "informative":
-        raise OptionError(f"--order {order} looks at no metric: leave out -m, or --order")
+        raise OptionError(f"--order {order} does not use metrics: leave out -m or --order")
     if work is not None and len(work.scorers) < 2:
         raise OptionError(
             "-m: one metric cannot disagree; name two or more, or none to settle the ranking"
         )
-    # Drawn before the choice of a kind, so that items of equal worth come in a random order too.
+    # Shuffled first, so that items of equal value come in a random order, too.
     shuffled = np.random.default_rng(seed).permutation(len(items))
     ordered = [items[int(at)] for at in shuffled] if order != "file" else list(items)
     if order == "informative" and work is None:
         if task != "rank":
             raise OptionError(
-                f"--order informative: with --task {task} it needs metrics whose disagreement "
-                "tells (-m A -m B); or take --order random"
+                f"--order informative: with --task {task} it needs metrics that may disagree "
+                "(-m A -m B); or use --order random"
             )
         return Settling(items, corpus.names, seed)
     if work is not None:
-        # Sentences on which metrics disagree most; what they cannot score comes last.
+        # Sentences on which metrics disagree most come first; those without scores come last.
         views = sentence_views(corpus, work.scores(), {})
         worth = {v.row: v.disagreement for v in views if not np.isnan(v.disagreement)}
         ordered.sort(key=lambda item: -round(worth.get(item.row, -1.0), 9))

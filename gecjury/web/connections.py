@@ -1,19 +1,19 @@
-"""HTTP connections of the pages' server, closed where a request does not arrive in time."""
+"""HTTP connections of the pages' server, which are closed if a request does not arrive in time."""
 
 from __future__ import annotations
 
 import asyncio
 
 HEADER_SECONDS = 5.0
-"""Seconds within which the headers of a request have to arrive."""
+"""Seconds within which the headers of a request must arrive."""
 
 
 def punctual_protocol() -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP/1.1 with a time limit for headers, which uvicorn does not have.
+    """Return uvicorn's HTTP/1.1 protocol with a time limit for headers, which uvicorn lacks.
 
-    Connections count towards `limit_concurrency` while they are open. Without a time limit, a few
-    hundred that never finish their headers would keep everybody else out. Idle connections are
-    closed by uvicorn's `timeout_keep_alive`, bodies are limited by `gecjury.web.guards.PageGuard`.
+    Open connections count towards `limit_concurrency`. Without a time limit, a few hundred
+    connections that never finish their headers would lock everybody else out. Idle connections are
+    closed by uvicorn's `timeout_keep_alive`; bodies are limited by `gecjury.web.guards.PageGuard`.
     """
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -34,7 +34,7 @@ def punctual_protocol() -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def _watch(self) -> None:
-            """Run the clock while the headers of a request are incomplete."""
+            """Run the timer while the headers of a request are incomplete."""
             if self.conn.their_state is not h11.IDLE:
                 self._stop()
             elif self._limit is None:

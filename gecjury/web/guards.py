@@ -1,11 +1,11 @@
 """The guard between a browser and the pages: access, limits and the content policy.
 
 The pages are for the person who started the program. Other accounts of the machine can reach its
-port, so a browser first has to open the address that the program prints, which holds a secret; a
-cookie then identifies the browser. A page of another site may send requests here as well, also
-under a name that its owner lets point to 127.0.0.1. For this reason the names in `Host` and
-`Origin` are checked, every form carries a token that only our own pages hold, and no other origin
-is ever allowed to read an answer.
+port, so a browser must first open the address that the program prints, which contains a secret; a
+cookie then identifies the browser. A page of another site can send requests here as well, even
+under a host name that its owner points to 127.0.0.1. Therefore `Host` and `Origin` are checked,
+every form carries a token that only our own pages contain, and no other origin is ever allowed to
+read a response.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, parse_qsl
 from gecjury.errors import InputError
 
 MOST_BODY = 2_000_000
-"""Bytes of a request's body."""
+"""Most bytes of a request's body."""
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -41,7 +41,7 @@ _HEADERS = (
 )
 _NAMES = frozenset(("127.0.0.1", "localhost"))
 _METHODS = frozenset(("GET", "HEAD", "POST"))
-_PATIENCE = 30.0  # seconds until a body has to be there
+_PATIENCE = 30.0  # seconds within which a body must arrive
 _MOST_FIELDS = 2_000
 
 Scope = MutableMapping[str, Any]
@@ -52,12 +52,12 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Refused(InputError):
-    """A request that is not done; the message is shown to whoever made it.
+    """A request that is refused; the message is shown to the user who made it.
 
     Attributes:
-        status: of the answer, 400 to 499.
-        kind: what a script can do about it: `secret` (the printed address has to be opened),
-            `token` (load the page anew), `held` (another window has the name), `changed`, or empty.
+        status: status of the response, 400 to 499.
+        kind: the reason, for scripts: `secret` (the printed address must be opened), `token`
+            (reload the page), `held` (another window holds the name), `changed`, or empty.
     """
 
     def __init__(self, message: str, status: int = 400, kind: str = "") -> None:
@@ -67,9 +67,9 @@ class Refused(InputError):
 
 
 def changed(path: Path, remedy: str) -> Refused:
-    """Return the refusal to write where another program has."""
+    """Return the refusal to write a file that another program has changed."""
     return Refused(
-        f"{path.name} has changed since the program was started: nothing more is saved, and the "
+        f"{path.name} has changed since the program was started: nothing more is saved; the "
         f"answers so far are kept. {remedy}",
         409,
         "changed",
@@ -77,24 +77,23 @@ def changed(path: Path, remedy: str) -> Refused:
 
 
 class PageGuard:
-    """An application that only this machine's own pages reach, in browsers that know its secret.
+    """A wrapper that lets only our own pages reach an application, in browsers with its secret.
 
-    Every answer carries the policy, refusals too. Bodies are read whole, within `MOST_BODY` and
-    `_PATIENCE`, before anything looks at them.
+    Every response carries the content policy, including refusals. Bodies are read completely,
+    within `MOST_BODY` and `_PATIENCE`, before they are processed.
 
     Attributes:
-        secret: lets a browser in as `/?secret=...`; it holds until the program ends.
-        one_time_secret: does so for the first browser that sends it and no other; "" once it was
-            used. It is for the command line of a browser, which every account of the machine can
-            read.
+        secret: lets a browser in as `/?secret=...`; it is valid until the program ends.
+        one_time_secret: lets in only the first browser that sends it; "" once it was used. It is
+            for the command line of a browser, which every account of the machine can read.
     """
 
     def __init__(self, app: App, most: int = MOST_BODY) -> None:
-        """Stand before an application.
+        """Wrap an application.
 
         Args:
-            app: whom to protect.
-            most: bytes of a body.
+            app: the application to protect.
+            most: most bytes of a body.
         """
         self._app, self._most = app, most
         self.secret, self.one_time_secret = new_token(), new_token()
@@ -126,7 +125,7 @@ class PageGuard:
         read = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def replay() -> MutableMapping[str, Any]:
-            # After its body, a request has nothing more to say than that it has gone.
+            # After its body, a request can only report that the browser has disconnected.
             return next(read, None) or await receive()
 
         await self._app(scope, replay, guarded)
@@ -135,16 +134,16 @@ class PageGuard:
         """Let a browser in by the secret in the address, and keep out those without the cookie.
 
         Args:
-            scope: of the request.
-            port: that the browser asks; the cookie is named after it, since browsers send the
-                cookies of one port of a machine to all others.
+            scope: scope of the request.
+            port: the port in the request; the cookie is named after it, since browsers send the
+                cookies of one port of a host to all others.
 
         Returns:
-            The status, headers and body of an answer that sets the cookie and leads to the same
-            page without the secret; None where the cookie is there already.
+            The status, headers and body of a response that sets the cookie and leads to the same
+            page without the secret; None if the request already has the cookie.
 
         Raises:
-            Refused: neither the cookie nor the secret is there.
+            Refused: the request has neither the cookie nor the secret.
         """
         name = f"gecjury-{port}"
         cookies = (pair.strip().partition("=") for pair in _header(scope, b"cookie").split(";"))
@@ -158,15 +157,15 @@ class PageGuard:
         first = bool(self.one_time_secret) and _same(offered, self.one_time_secret)
         if not admitted and not first and not _same(offered, self.secret):
             where = "the address that the program printed in its terminal"
-            raise Refused(f"open {where}, which is new whenever the program starts", 403, "secret")
+            raise Refused(f"open {where}; it changes at every start", 403, "secret")
         if first:
             self.one_time_secret = ""
         cookie = f"{name}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
-        # The secret does not stay in the address, which histories keep.
+        # The secret must not stay in the address, because the browser's history keeps addresses.
         headers = [(b"set-cookie", cookie.encode())]
         if _header(scope, b"sec-fetch-site") == "cross-site":
-            # A link on another site: a strict cookie is not sent along its redirects. A page of
-            # ours that leads on is no redirect, and leaves no trace in the history either.
+            # The user followed a link on another site, and a strict cookie is not sent along
+            # redirects from there. A refresh is not a redirect and leaves no trace in the history.
             return 200, [*headers, (b"refresh", b"0; url=/")], "one moment"
         return 303, [*headers, (b"location", b"/")], ""
 
@@ -181,7 +180,7 @@ class PageGuard:
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
-                        raise Refused("the request broke off")
+                        raise Refused("the request was interrupted")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > self._most:
@@ -193,7 +192,8 @@ class PageGuard:
 
     def _too_large(self) -> Refused:
         return Refused(
-            f"more than {self._most:,} bytes at once; send less, or use the command line", 413
+            f"more than {self._most:,} bytes in one request; send less, or use the command line",
+            413,
         )
 
 
@@ -201,26 +201,26 @@ _OWN = frozenset(name for name, _ in _HEADERS)
 
 
 def _same(text: str, secret: str) -> bool:
-    """Compare in a time that does not tell how much of a secret was right."""
+    """Compare in constant time, which does not reveal how much of a secret was right."""
     return secrets.compare_digest(text.encode(), secret.encode())
 
 
 def _check(scope: Scope) -> str:
-    """Return the port that the browser asks; refuse other sites, and other names than ours."""
+    """Return the port in the request; refuse requests of other sites and under other names."""
     if scope["method"] not in _METHODS:
         raise Refused("expected GET or POST", 405)
     hosts = [value for key, value in scope["headers"] if key == b"host"]
     host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
     name, _, port = host.partition(":")
-    # Any port: the page may be reached through a tunnel of one's own (ssh -L).
+    # Any port is accepted: the page may be reached through a tunnel (ssh -L).
     if name not in _NAMES or not (port.isdecimal() or not port):
-        raise Refused("pages are here for http://127.0.0.1 and http://localhost alone", 403)
+        raise Refused("pages are only served as http://127.0.0.1 and http://localhost", 403)
     origin = _header(scope, b"origin")
     if origin and origin.lower() != f"http://{host}":
         raise Refused("the request comes from a page of another site", 403)
     site, into = (_header(scope, name) for name in (b"sec-fetch-site", b"sec-fetch-dest"))
     ours = site in ("", "same-origin") or (site == "none" and scope["method"] != "POST")
-    # A link elsewhere may lead to the first page. Other pages count as a window at work.
+    # Links on other sites may only lead to the first page, since other pages claim a name.
     linked = scope["method"] == "GET" and scope["path"] == "/" and into == "document"
     if not ours and not linked:
         raise Refused("the request comes from a page of another site", 403)
@@ -233,9 +233,8 @@ def _header(scope: Scope, name: bytes) -> str:
 
 
 async def _tell(scope: Scope, send: Send, error: Refused) -> None:
-    """Send a refusal, as JSON to scripts that ask for it."""
+    """Send a refusal: as JSON to scripts that ask for it, as text to people."""
     body, kind = f"{error}\n", "text/plain; charset=utf-8"
-    # Scripts ask for JSON, by which they know what to do; people get the sentence.
     if "application/json" in _header(scope, b"accept"):
         body, kind = json.dumps({"error": str(error), "kind": error.kind}), "application/json"
     headers = [(b"content-type", kind.encode()), (b"connection", b"close")]
@@ -248,7 +247,7 @@ async def _reply(send: Send, status: int, headers: Headers, body: str) -> None:
 
 
 def new_token() -> str:
-    """Return a secret for our own pages, new whenever the program starts."""
+    """Return a new secret for our own pages; each start of the program has different ones."""
     return secrets.token_urlsafe(24)
 
 
@@ -256,11 +255,11 @@ class Form:
     """The texts that a form sent, by name."""
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
-        """Take names and texts over, in the order in which they were sent."""
+        """Store names and texts, in the order in which they were sent."""
         self._fields = fields
 
     def __call__(self, name: str, most: int = 200) -> str:
-        """The one text of a name, "" where it was not sent.
+        """Return the first text of a name; "" if it was not sent.
 
         Raises:
             Refused: it is longer than `most` characters.
@@ -271,19 +270,19 @@ class Form:
         return text
 
     def all(self, name: str) -> list[str]:
-        """All texts of a name, in order."""
+        """Return all texts of a name, in order."""
         return [text for field, text in self._fields if field == name]
 
 
 def read_form(body: bytes, token: str) -> Form:
-    """Read what a form sent, and check that it is one of ours.
+    """Read the fields that a form sent, and check that it is one of our own.
 
     Args:
         body: `application/x-www-form-urlencoded`, UTF-8.
-        token: of this run's pages.
+        token: the token of this run's pages.
 
     Raises:
-        Refused: not such a body, or without the token.
+        Refused: the body is not of this type, or lacks the token.
     """
     try:
         pairs = parse_qsl(
@@ -293,8 +292,8 @@ def read_form(body: bytes, token: str) -> Form:
             max_num_fields=_MOST_FIELDS,
         )
     except ValueError:  # UnicodeError among them
-        raise Refused("not what a page of ours sends") from None
+        raise Refused("the request was not sent by one of gecjury's pages") from None
     form = Form(pairs)
     if not _same(next(iter(form.all("token")), ""), token):
-        raise Refused("the program was started anew: load the page again", 403, "token")
+        raise Refused("the program was restarted: reload the page", 403, "token")
     return form

@@ -1,4 +1,4 @@
-"""Templates as HTML, files that pages load, and what becomes of errors in a request."""
+"""Rendering of templates, static files of pages, and handling of errors in requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @cache
 def _environment() -> Environment:
-    """Return the environment of this room's templates; all text is escaped."""
+    """Return the environment of this package's templates; all text is escaped."""
     made = Environment(
         loader=PackageLoader("gecjury.web"),
         autoescape=True,
@@ -41,12 +41,12 @@ def _environment() -> Environment:
 
 
 def page(template: str, status: int = 200, /, **values: Any) -> Response:
-    """A page.
+    """Return a page.
 
     Args:
         template: its file in `templates/`, without `.html.jinja`.
-        status: of the answer.
-        **values: what it names; a string is escaped unless it is `Markup`.
+        status: status of the response.
+        **values: values of the template's variables; a string is escaped unless it is `Markup`.
     """
     from starlette.responses import HTMLResponse
 
@@ -60,7 +60,7 @@ def static_file(name: str) -> bytes:
     file = importlib.resources.files("gecjury.web") / "static" / name
     text = file.read_text(encoding="utf-8")
     if name == "web.css":
-        # Pages look as reports do.
+        # Pages look like reports.
         report = importlib.resources.files("gecjury.report.page") / "report.css"
         text = report.read_text(encoding="utf-8") + text
     return text.encode()
@@ -76,17 +76,17 @@ _FILES = {
 
 
 Handler = Callable[["Request"], Awaitable["Response"]]
-"""Function that answers a request."""
+"""A function that answers a request."""
 
 
 def application(shown: Mapping[str, Handler], sent: Mapping[str, Handler]) -> PageGuard:
-    """Return pages, and the few files that they load, behind the guard.
+    """Return an application that serves pages and the few files that they load, behind the guard.
 
     The addresses are a fixed list, so that no path can lead elsewhere.
 
     Args:
-        shown: what is shown at each address below `/`.
-        sent: what the forms do that are sent to each address.
+        shown: handlers of pages by address below `/`.
+        sent: handlers of forms by the address that they are sent to.
     """
     from starlette.applications import Starlette
     from starlette.responses import Response
@@ -107,17 +107,17 @@ def application(shown: Mapping[str, Handler], sent: Mapping[str, Handler]) -> Pa
 
 
 def redirect(address: str) -> Response:
-    """Return the answer that leads a browser to another page of ours."""
+    """Return a response that redirects the browser to another page of ours."""
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(address, 303)
 
 
 def answer(handler: Handler) -> Handler:
-    """Return a handler whose errors become pages, or JSON where a script asked.
+    """Return a handler whose errors become pages, or JSON for a script.
 
-    What the user can cause has its message; anything else has the kind of error and its place in
-    the program alone, since messages may quote texts.
+    Errors that the user can cause show their message. Any other error shows only its type and its
+    place in the program, since its message may quote texts.
     """
 
     async def handled(request: Request) -> Response:
@@ -128,10 +128,10 @@ def answer(handler: Handler) -> Handler:
             kind = error.kind if isinstance(error, Refused) else ""
             return _told(request, visible(masked(str(error)), lines=True), status, kind)
         except Exception as error:
-            # One bad request must not end the program, which holds other people's sessions.
+            # One bad request must not end the program, which serves other people as well.
             where = extract_tb(error.__traceback__)[-1]
             place = f"{type(error).__name__}, {Path(where.filename).name} line {where.lineno}"
-            fault = f"an unforeseen error, a fault of gecjury's; please report it ({place})"
+            fault = f"unexpected error: this is a bug in gecjury, please report it ({place})"
             return _told(request, fault, 500, "")
 
     return handled

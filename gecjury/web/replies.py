@@ -1,4 +1,4 @@
-"""The page of stored replies of LLM judges: question, answer, scores and people side by side."""
+"""The pages of stored replies of LLM judges: question, answer, scores and human verdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Sort = Literal["line", "people", "flips", "low", "high"]
 
 _ON_A_PAGE = 20
 _MOST_SAVED = 1_000
-_MOST_ANSWER = 2_000  # characters of an answer in the list; its own page shows all
+_MOST_ANSWER = 2_000  # characters of an answer in the list; the page of the reply shows all
 _MOST_REASON = 400
 _MOST_WHOLE = 2_000_000
 _MOST_ORDERS = 5  # other orders of the same corrections on the page of a reply
@@ -39,7 +39,7 @@ _CODES = {name: code for code, name in LANGUAGES.items()}
 
 
 class Replies(Protocol):
-    """Stored replies to look through; `gecjury.judges.asking.review.Review` is such."""
+    """Stored replies to browse; `gecjury.judges.asking.review.Review` implements this."""
 
     stores: list[Any]
     share: float
@@ -53,7 +53,7 @@ class Replies(Protocol):
     def select(
         self, show: str = "", position: int = 0, search: str = "", sort: Sort = "line"
     ) -> Sequence[int]:
-        """Return the numbers of the replies that filters leave, in an order."""
+        """Return the numbers of the replies that pass the filters, in an order."""
 
     def reply(self, number: int) -> Any:
         """Return one reply with its texts."""
@@ -65,7 +65,7 @@ class Replies(Protocol):
         """Return how many replies could not be read, by kind."""
 
     def paused(self) -> AbstractContextManager[None]:
-        """Let the reading of files wait while a page is made."""
+        """Pause the reading of files while a page is rendered."""
 
     def positions(self) -> int:
         """Return the largest number of corrections in a question."""
@@ -75,8 +75,8 @@ def replies_app(replies: Replies, benchmark: str = "") -> PageGuard:
     """Return the pages of stored replies, behind the guard.
 
     Args:
-        replies: may still be reading its files.
-        benchmark: whose people's verdicts stand beside the scores; empty for none.
+        replies: the replies; their files may still be being read.
+        benchmark: benchmark whose human verdicts are shown next to the scores; empty for none.
     """
     pages = _Pages(replies, benchmark)
 
@@ -91,11 +91,12 @@ def replies_app(replies: Replies, benchmark: str = "") -> PageGuard:
 
 
 def saved_page(replies: Replies, benchmark: str = "") -> str:
-    """Return the first thousand replies as one page that loads nothing.
+    """Return the first thousand replies as one self-contained page.
 
     Args:
-        replies: read to the end.
-        benchmark: as of `replies_app`; with one, replies most against its people come first.
+        replies: the replies, with all files read.
+        benchmark: as in `replies_app`; if given, replies that most contradict its annotators come
+            first.
     """
     pages = _Pages(replies, benchmark)
     chosen = replies.select(sort="people" if benchmark else "line")[:_MOST_SAVED]
@@ -105,7 +106,7 @@ def saved_page(replies: Replies, benchmark: str = "") -> str:
         style=Markup(static_file("web.css").decode()),
         count=len(replies),
         failed=sum(replies.failures().values()),
-        # Pages of single replies are not in the file.
+        # The file has no pages of single replies to link to.
         replies=[{**pages.shown(number), "address": ""} for number in chosen],
         **pages.common(),
     )
@@ -119,7 +120,7 @@ class _Pages:
         self._replies, self._benchmark = replies, benchmark
 
     def listed(self, request: Request) -> Response:
-        """The replies that the filters in the address leave, twenty on a page."""
+        """Show the replies that pass the filters in the address, twenty per page."""
         replies, asked = self._replies, request.query_params
         filters = {
             "show": asked.get("show", "")[:40],
@@ -165,7 +166,7 @@ class _Pages:
         )
 
     def one(self, request: Request) -> Response:
-        """One reply, whole, with the same corrections in other orders below it."""
+        """Show one reply in full, with the same corrections in other orders below it."""
         replies, asked = self._replies, request.query_params
         line = _whole(asked.get("line"), 0)
         number = replies.at(asked.get("file", "")[:300], line)
@@ -196,7 +197,7 @@ class _Pages:
         )
 
     def common(self) -> dict[str, Any]:
-        """Return what all pages show of the stores."""
+        """Return the values about the stores that all pages show."""
         replies = self._replies
         prompts = {store.prompt.partition(":")[0] for store in replies.stores}
         return {
@@ -212,7 +213,7 @@ class _Pages:
         }
 
     def shown(self, place: int, *, whole: bool = False) -> dict[str, Any]:
-        """Return what the page shows of a reply; of a list, the beginning of long texts."""
+        """Return a reply as a page shows it, with long texts cut unless `whole`."""
         reply = self._replies.reply(place)
         judged = reply.judged
         facts = [f"repetition {reply.repeat + 1}"] if reply.repeat else []
@@ -252,7 +253,7 @@ class _Pages:
 
 
 def _corrections(reply: Any) -> list[dict[str, Any]]:
-    """Return a row a correction: its place, its words, its score, people's verdict."""
+    """Return one row per correction: its place, its words, its score, the human verdict."""
     judged, rows = reply.judged, []
     names = "AB" if judged.protocol == "pairwise" else range(1, len(judged.corrections) + 1)
     top = max(reply.scores, default=0.0)
@@ -274,7 +275,7 @@ def _corrections(reply: Any) -> list[dict[str, Any]]:
 
 def _parts(source: str, text: str) -> Sequence[Part]:
     source, text = visible(source), visible(text)
-    # Texts without blanks have no words that could be compared.
+    # Texts without spaces have no words to compare.
     return mark_edits(source, text) if " " in source else [Part("equal", text)]
 
 
@@ -290,7 +291,7 @@ def _people(human: Any) -> str:
 
 
 def _text(text: str, most: int) -> tuple[str, bool]:
-    """Return the beginning of a text, harmless to look at, and whether there is more."""
+    """Return the beginning of a text, made safe to show, and whether there is more."""
     return visible(text[:most], lines=True), len(text) > most
 
 
@@ -299,15 +300,15 @@ def _address(reply: Any) -> str:
 
 
 def _whole(text: str | None, usual: int) -> int:
-    """Return a number of an address; `usual` where none stands there.
+    """Return a number from an address; `usual` if it is empty or absent.
 
     Raises:
-        Refused: it is none.
+        Refused: it is not a number.
     """
     if not text:
         return usual
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Refused(f"{text!r:.40} is no number of a page, a line or a position")
+        raise Refused(f"{text!r:.40} is not the number of a page, a line or a position")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""A page served to this machine: a port of 127.0.0.1, the server's loop, the browser."""
+"""Serve pages to this machine only: a port of 127.0.0.1, the server's loop, the browser."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from gecjury.web.guards import PageGuard
 
 FIRST_PORT = 8765
-"""Where pages are looked for first; the next free ones follow."""
+"""The first port that is tried; the next ones follow."""
 
 _HOST = "127.0.0.1"
 _TRIED = 20
 
 
 def check_installed(what: str) -> None:
-    """Check that the server's packages are here before anything is read.
+    """Check that the server's packages are installed before anything is read.
 
     Args:
-        what: the command, for the error.
+        what: the command, for the error message.
 
     Raises:
-        MissingExtraError: says how they are installed.
+        MissingExtraError: a package is missing; the message says how to install it.
     """
     from importlib.util import find_spec
 
@@ -40,10 +40,10 @@ def check_installed(what: str) -> None:
 
 
 def listen(port: int | None) -> socket.socket:
-    """A socket of 127.0.0.1 that listens: no other machine can reach it.
+    """Return a listening socket on 127.0.0.1, which no other machine can reach.
 
     Args:
-        port: the one that has to be free; None takes the first free one from `FIRST_PORT` on.
+        port: the port, which must be free; None for the first free one from `FIRST_PORT` on.
 
     Raises:
         OptionError: the port is taken or may not be used.
@@ -53,10 +53,10 @@ def listen(port: int | None) -> socket.socket:
             return _bound(port)
         except OSError as error:
             raise OptionError(
-                f"--port {port}: cannot be used ({error.strerror}); give another port, or leave "
-                "--port out to have a free one"
+                f"--port {port}: cannot be used ({error.strerror}); give another port, or omit "
+                "--port to use a free one"
             ) from None
-    # The last, 0, is whichever port the system has left.
+    # With 0, the last one, the system chooses a free port.
     for free in (*range(FIRST_PORT, FIRST_PORT + _TRIED), 0):
         with suppress(OSError):
             return _bound(free)
@@ -66,7 +66,7 @@ def listen(port: int | None) -> socket.socket:
 def _bound(port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # there it would let two programs have one port
+        if sys.platform != "win32":  # there it would let two programs share a port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((_HOST, port))
         made.listen(128)
@@ -83,9 +83,9 @@ def serve_pages(
 
     Args:
         app: the pages.
-        listening: from `listen`; closed at the end.
-        ready: called with the address, which holds the secret, once requests are taken.
-        browser: open the page in the user's browser, where there is one.
+        listening: the socket from `listen`; it is closed at the end.
+        ready: called with the address, which contains the secret, once requests are accepted.
+        browser: open the page in the user's browser, if there is one.
     """
     import uvicorn
 
@@ -106,7 +106,7 @@ def serve_pages(
         timeout_keep_alive=20,
         timeout_graceful_shutdown=2,
     )
-    # The socket listens already: what asks now is answered as soon as the loop runs.
+    # The socket is already listening: requests are answered as soon as the loop runs.
     ready(address + app.secret)
     if browser and _has_display():
         import webbrowser
@@ -121,7 +121,7 @@ def serve_pages(
 
 
 def _has_display() -> bool:
-    """Return True if a browser would open a window, and not take the terminal over."""
+    """Return True if a browser would open a window instead of taking over the terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

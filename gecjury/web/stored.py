@@ -1,4 +1,4 @@
-"""Results on disk shown again: comparisons of `compare --format json`, folders of score files."""
+"""Show stored results: comparisons from `compare --format json`, folders of score files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _MOST_FILES = 1_000
 
 
 class StoredFile:
-    """A file of JSON that is read anew when it has changed."""
+    """A JSON file that is read again when it has changed."""
 
     def __init__(self, path: Path, expected: str) -> None:
-        """Name the file; it is read when it is first asked for."""
+        """Remember the file; it is read when it is first needed."""
         self.path, self._expected = path, expected
         self._mark: tuple[int, int, int] | None = None
         self._value: Any = None
@@ -35,7 +35,7 @@ class StoredFile:
         """Return the current content.
 
         Raises:
-            InputError: it is missing or no JSON.
+            InputError: it is missing or not JSON.
         """
         mark = file_mark(self.path)
         if mark is None:
@@ -51,9 +51,9 @@ class Filters:
     """A filter of the rows of a comparison.
 
     Attributes:
-        family: of metrics; empty for all.
-        metric: a part of their names; empty for all.
-        view: of the human judgments; empty for all.
+        family: family of metrics; empty for all.
+        metric: part of the name of metrics; empty for all.
+        view: view of the human judgments; empty for all.
     """
 
     family: str = ""
@@ -61,7 +61,7 @@ class Filters:
     view: str = ""
 
     def keep(self, row: Mapping[str, Any]) -> bool:
-        """Return whether a row is shown; an aspect of ratings belongs to every view."""
+        """Return True if a row is shown; rows of rated aspects belong to every view."""
         human = row.get("human")
         return (
             (not self.family or row["family"] == self.family)
@@ -74,14 +74,14 @@ class StoredComparison(StoredFile):
     """A comparison that was printed as JSON."""
 
     def __init__(self, path: Path) -> None:
-        """Name the file."""
+        """Remember the file."""
         super().__init__(path, _EXPECTED)
 
     def shown(self, filters: Filters) -> dict[str, Any]:
-        """Return what the page shows of it, as that of `compare --html` does.
+        """Return the content of its page, as on the page of `compare --html`.
 
         Raises:
-            InputError: it is no comparison, or a damaged one.
+            InputError: it is not a comparison, or is damaged.
         """
         document = self.value()
         try:
@@ -91,7 +91,7 @@ class StoredComparison(StoredFile):
             count = len({row["metric"] for row in document["rows"]})
             about["facts"] = [*about["facts"], f"{len(metrics)} of {count} metrics shown"]
             if filters != Filters():
-                about |= {"lead": "", "contrast": ()}  # which are on all metrics
+                about |= {"lead": "", "contrast": ()}  # they are about all metrics
             return {
                 **about,
                 "families": [
@@ -102,19 +102,19 @@ class StoredComparison(StoredFile):
                 "sections": sections(part) if metrics else [],
             }
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # A foreign file may lack anything, at any depth, and a page tries all that it shows.
+            # The file may be of any kind and lack anything; rendering is the check.
             raise InputError(
-                f"{self.path}: is no comparison, or a damaged one ({type(error).__name__}); "
+                f"{self.path}: is not a comparison, or is damaged ({type(error).__name__}); "
                 f"expected {_EXPECTED}"
             ) from None
 
 
 def narrowed(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
-    """Return the part of a comparison that filters leave.
+    """Return the part of a comparison that passes the filters.
 
     Args:
-        document: as `compare --format json` prints it.
-        filters: what is shown of it.
+        document: a comparison as `compare --format json` prints it.
+        filters: the filters.
     """
     rows = [row for row in document["rows"] if filters.keep(row)]
     names = {row["metric"] for row in rows}
@@ -140,7 +140,7 @@ def narrowed(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
 
 
 def _of_metrics(test: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """Return a test between some metrics; its corrected p-values stay those of all."""
+    """Return a test restricted to some metrics; p-values stay corrected for all metrics."""
     at = [place for place, name in enumerate(test["metrics"]) if name in names]
     part = {**test, "metrics": [test["metrics"][i] for i in at]}
     for key in ("p", "adjusted"):
@@ -157,10 +157,10 @@ class Board:
     """Scores of systems on the same texts.
 
     Attributes:
-        title: which texts.
-        metrics: their columns.
-        by: the column that orders the rows.
-        rows: system, and by metric its score, its rank and whether it is the best.
+        title: description of the texts.
+        metrics: the metrics, one per column.
+        by: the metric by which the rows are sorted.
+        rows: system, and for each metric its score, its rank and whether it is the best.
     """
 
     title: str
@@ -172,18 +172,18 @@ class Board:
 def leaderboards(
     folder: Path, by: str, files: dict[Path, StoredFile]
 ) -> tuple[list[Board], list[str]]:
-    """The score files of a folder as tables, one for all that scored the same texts.
+    """Return the score files of a folder as tables, one for all files on the same texts.
 
     Args:
-        folder: with files that `score -o` or `compare -o` wrote.
-        by: metric whose scores order the systems; another word takes the first.
-        files: what was read before; it is added to.
+        folder: folder with files that `score -o` or `compare -o` wrote.
+        by: metric by whose scores the systems are sorted; by the first one if it is not there.
+        files: the files read before; new ones are added.
 
     Returns:
-        The tables, and a line for every file that is left out.
+        The tables, and a line for each file that is left out.
 
     Raises:
-        InputError: there is no such folder, or it holds too many files.
+        InputError: there is no such folder, or it contains too many files.
     """
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
@@ -201,7 +201,7 @@ def leaderboards(
             left_out.append(str(error))
             continue
         except ValueError:
-            left_out.append(f"{path.name}: is no score file")
+            left_out.append(f"{path.name}: is not a score file")
             continue
         metrics = texts.setdefault(key, {})
         label = label if label not in metrics else f"{label} ({path.stem[-6:]})"
@@ -213,16 +213,16 @@ def leaderboards(
 
 
 def _scores(document: Any) -> tuple[tuple[str, int], str, dict[str, float]]:
-    """Return what a score file scored, its metric, and its systems' scores.
+    """Return the texts of a score file as (fingerprint, lines), its metric and systems' scores.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a score file.
     """
     record = from_record(ScoreFile, document)
     if record.format != SCORE_FORMAT or record.signature is None:
         raise ValueError("format")
     signature = Signature.from_json(record.signature)
-    # Rows that were kept for later have no scores.
+    # Rows of a system's earlier texts have no scores.
     rows = [row for row in record.rows if row.sentences is not None]
     scores = {row.system: math.nan if row.score is None else row.score for row in rows}
     count = max((len(row.sentences or ()) for row in rows), default=0)
@@ -240,7 +240,7 @@ def _board(title: str, metrics: Mapping[str, Mapping[str, float]], by: str) -> B
             scored = not math.isnan(value)
             cells.append((number(value, 4), f"#{rank}" if scored else "", scored and rank == 1))
         rows.append((name, cells))
-    # Systems without a score come last, for which no number is the rank.
+    # Systems without a score have no rank and come last.
     order = {name: -value for name, value in metrics[chosen].items() if not math.isnan(value)}
     rows.sort(key=lambda row: order.get(row[0], math.inf))
     return Board(title, list(metrics), chosen, rows)

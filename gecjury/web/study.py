@@ -1,4 +1,4 @@
-"""A study: what is judged, by whom, and what became of it so far."""
+"""An annotation study: what is judged, by whom, and the answers so far."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gecjury.web.tasks import Item, task_items
 _LONGEST_NAME = 60
 
 HELD_SECONDS = 15.0
-"""How long a window keeps an annotator's name without a sign of life; its script gives one every
+"""How long a window holds an annotator's name after its last request; its script sends one every
 five seconds."""
 
 
@@ -39,7 +39,7 @@ def annotator_name(text: str) -> str:
     """Return an annotator's name as it is written into files.
 
     Raises:
-        OptionError: empty, too long, or what a table or a spreadsheet would not take for a name.
+        OptionError: it is empty, too long, or a table or spreadsheet would not read it as a name.
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not name:
@@ -48,8 +48,8 @@ def annotator_name(text: str) -> str:
         raise OptionError(f"the name has {len(name)} characters; expected at most {_LONGEST_NAME}")
     if not name.isprintable() or name[0] in "=+-@":
         raise OptionError(
-            f"{name!r}: is no name (control characters, or a sign at its start that spreadsheets "
-            "take for a formula)"
+            f"{name!r}: is not a valid name (it has control characters, or starts with a character "
+            "that makes it a formula in spreadsheets)"
         )
     return name
 
@@ -62,17 +62,17 @@ class Watched:
         self._seen = {path: (file_mark(path), _digest(path)) for path in paths}
 
     def check(self) -> None:
-        """Refuse to go on where a file is another one now; one that was only touched is the same.
+        """Refuse to continue if the content of a file has changed; a new time does not matter.
 
         Raises:
-            Refused: names the file.
+            Refused: a file has changed; the message names it.
         """
         for path, (mark, digest) in self._seen.items():
             now = file_mark(path)
             if now == mark:
                 continue
             if now is None or _digest(path) != digest:
-                raise changed(path, "Put back what it was, or begin with another -o")
+                raise changed(path, "Restore the file, or start with another -o")
             self._seen[path] = now, digest
 
 
@@ -87,12 +87,12 @@ class AnnotationStudy:
     Attributes:
         corpus: the texts.
         settings: what is asked, of whom and how.
-        items: all of them.
+        items: all items.
         journal: where answers are kept.
-        chooser: which item comes next.
+        chooser: chooses the next item.
         watched: files that must not change.
-        command: how the results are looked at, for the page; empty for none.
-        clock: seconds, for what a window holds.
+        command: the command that evaluates the results, shown on the page; empty for none.
+        clock: returns seconds, for how long windows hold names.
     """
 
     corpus: Corpus
@@ -108,27 +108,27 @@ class AnnotationStudy:
         self.by_name = {item.id: item for item in self.items}
         self.token = new_token()
         self.sources: Sequence[str] = self.corpus.as_text().sources
-        # By annotator, the window that has the name, and when it last was heard of.
+        # By annotator: the window that holds the name, and the time of its last request.
         self._holders: dict[str, tuple[str, float]] = {}
         self._shown: dict[str, str] = {}
 
     def hold(self, name: str, window: str, *, take: bool = False) -> None:
-        """Let a window have a name, unless another one has it.
+        """Let a window hold a name, unless another window holds it.
 
         Raises:
-            Refused: another window is at work under that name, or took it over.
+            Refused: another window is in use under that name, or took it over.
         """
         now = self.clock()
-        # A window that was closed gives no sign of life, and lets the name go after a while.
+        # A closed window sends no requests, and loses the name after a while.
         holder, seen = self._holders.get(name, (window, now))
         if holder != window and now - seen < HELD_SECONDS and not take:
-            raise Refused(f"{name} is at work in another window", 409, "held")
+            raise Refused(f"{name} is in use in another window", 409, "held")
         self._holders[name] = window, now
 
     def next_item(self, name: str) -> Item | None:
-        """The item that an annotator is asked now; None where all are answered or set aside.
+        """Return an annotator's current item; None if all are answered or set aside.
 
-        The same one until it is answered or set aside: loading a page again changes nothing.
+        It stays the same until it is answered or set aside, even if the page is reloaded.
         """
         person = self.journal.person(name)
         done = person.answers.keys() | person.skipped.keys()
@@ -143,7 +143,7 @@ class AnnotationStudy:
         return self.by_name[self._shown[name]]
 
     def show(self, name: str, item: str) -> None:
-        """Ask an annotator this item next."""
+        """Make this item the annotator's next one."""
         self._shown[name] = item
 
 
@@ -158,42 +158,42 @@ def open_study(
     runtime: Runtime | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> AnnotationStudy:
-    """Read what is to be judged, and the answers that there are.
+    """Read the texts to judge and the existing answers.
 
     Args:
         settings: what is judged, and how.
-        language: of the texts.
+        language: language of the texts.
         runtime: for metrics and edits.
-        tell: is told what the user must know.
+        tell: called with messages for the user.
 
     Raises:
-        OptionError: options that do not go together.
-        InputError: files that cannot be used, or that are not those it was begun with.
+        OptionError: options cannot be combined.
+        InputError: files cannot be used, or differ from those that the study was begun with.
         OutputError: another process writes the answers, or they cannot be written.
     """
     runtime = runtime or Runtime()
     task, output, target = settings.task, settings.output, Path(settings.output)
     if target.suffix != ".csv" or _is_folder(target, output):
-        raise OptionError(f"-o {output}: expected a file that ends in .csv, which `compare` reads")
+        raise OptionError(f"-o {output}: expected a .csv file, which `compare` can read")
     if settings.annotator is not None:
         settings = replace(settings, annotator=annotator_name(settings.annotator))
     scorers = load_all(list(settings.metrics)) if settings.metrics else []
     files = [Path(path) for path in (settings.source, *settings.outputs, *settings.references)]
     for path in files:
         if not path.is_file():
-            raise InputError(f"{path}: no such file; expected a file, which is read again later")
+            raise InputError(f"{path}: no such file; expected a file that can be read again later")
         if path.resolve() == target.resolve():
-            raise OptionError(f"-o {output}: is one of the files that are judged; give another")
-    # Before they are read, so that no change in between is missed.
+            raise OptionError(f"-o {output}: is one of the files to judge; give another file")
+    # Watched before they are read, so that no change in between is missed.
     watched = Watched(files)
     corpus = read_corpus(settings.source, settings.outputs, settings.references, language=language)
     for system in corpus.names:
         if not system.isprintable() or system != system.strip():
-            raise InputError(f"system {system!r}: cannot stand in a table; rename its file")
+            raise InputError(f"system {system!r}: cannot be written to a table; rename its file")
     items = task_items(corpus, settings, runtime)
     work = Work(corpus, tuple(scorers), runtime) if scorers else None
     choice = chooser(settings, items, corpus, work)
-    # What would make earlier answers mean something else, and nothing more.
+    # Only the settings that change the meaning of earlier answers.
     head = StudyHead(
         task=task,
         sets_of=settings.sets_of if task == "rank" else 1,
@@ -203,7 +203,7 @@ def open_study(
         source=corpus.source_print,
         systems=corpus.system_prints,
     )
-    # Opened last: whatever else is wrong leaves the answers untouched.
+    # Opened last, so that other errors leave the answers untouched.
     journal = Journal(target, head, tell)
     try:
         command = _write_table(target, task, files, len(settings.outputs), language, tell)
@@ -214,10 +214,10 @@ def open_study(
 
 
 def _is_folder(path: Path, output: str) -> bool:
-    """Return whether a folder stands where judgments are to be written.
+    """Return True if the output path is a folder.
 
     Raises:
-        OutputError: no file can be written there, since links lead in a circle.
+        OutputError: no file can be written there, since symbolic links form a loop.
     """
     try:
         return S_ISDIR(path.stat().st_mode)
@@ -238,14 +238,14 @@ def _write_table(
     language: Language,
     tell: Callable[[str], None],
 ) -> str:
-    """Write the table with which `compare` finds texts and judgments; gives the command.
+    """Write the table with which `compare` finds texts and judgments, and return the command.
 
-    A table that somebody else wrote is left as it is.
+    A table that was not written by this program is left as it is.
     """
     table = target.with_suffix(".toml")
     named = [_named(path, table.parent) for path in files]
     source, systems, references = named[0], named[1 : 1 + outputs], named[1 + outputs :]
-    # A benchmark of ours would hide a table of the same name.
+    # A built-in benchmark of the same name would take precedence over the table.
     name = f"{target.stem} (own)" if target.stem in BENCHMARKS else target.stem
     values = {
         "name": name,
@@ -256,14 +256,17 @@ def _write_table(
     }
     if language != ENGLISH:
         values |= {"language": language.code, "tokens": language.tokens, "fold": language.fold}
-    # JSON's strings and lists of strings are TOML's as well; DEL alone has to be escaped there.
+    # JSON strings and lists of strings are valid TOML, except that TOML requires DEL to be escaped.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
     lines = [line.replace("\x7f", "\\u007f") for line in lines]
     before = read_text(table) if table.exists() else _TABLE_HEAD
     if not before.startswith(_TABLE_HEAD):
-        tell(f"{table} is not ours and is left as it is: see whether it names {target.name}")
+        tell(
+            f"{table} was not written by gecjury and is left as it is: check whether it names "
+            f"{target.name}"
+        )
         return ""
-    # What was added by hand (verdicts, a citation) stays.
+    # Entries that were added by hand (verdicts, a citation) are kept.
     more = [
         line
         for line in before.removeprefix(_TABLE_HEAD).splitlines()
@@ -274,11 +277,11 @@ def _write_table(
 
 
 def _named(path: Path, folder: Path) -> str:
-    """Return a file as a table in a folder names it: from there, so that both can be moved."""
+    """Return the path of a file relative to the folder of a table, so that both can be moved."""
     whole, root = os.path.abspath(path), os.path.abspath(folder)  # noqa: PTH100  # links are kept
     try:
         if os.path.commonpath([whole, root]) != root:
-            # The system resolves links of folders before it goes up by `..`.
+            # The system resolves symbolic links to folders before it applies `..`.
             whole = str(Path(whole).parent.resolve() / Path(whole).name)
             root = str(Path(root).resolve())
         return Path(os.path.relpath(whole, root)).as_posix()

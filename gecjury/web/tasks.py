@@ -1,4 +1,4 @@
-"""Tasks of annotators: rankings of corrections, ratings of one, verdicts on its edits."""
+"""Tasks of annotators: to rank corrections, to rate one, or to judge its edits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _scale(best: str, second: str, third: str, worst: str) -> _Scale:
 
 ASPECTS: dict[str, tuple[str, _Scale]] = {
     "grammaticality": (
-        "Is it grammatical, whatever the source says?",
+        "Is it grammatical, regardless of the source?",
         _scale("perfect", "comprehensible", "somewhat comprehensible", "not comprehensible"),
     ),
     "fluency": (
@@ -39,11 +39,11 @@ ASPECTS: dict[str, tuple[str, _Scale]] = {
         ),
     ),
     "meaning": (
-        "Does it mean what the source means?",
-        _scale("identical", "minor differences", "moderate differences", "another meaning"),
+        "Does it mean the same as the source?",
+        _scale("identical", "minor differences", "moderate differences", "different meaning"),
     ),
 }
-"""The three aspects of Asano et al. (2017), on the scale of four that TMU-GFM's raters had."""
+"""The three aspects of Asano et al. (2017), on the four-point scale of TMU-GFM's raters."""
 
 _VERDICTS: _Scale = ((1, "right"), (0, "wrong"))
 
@@ -53,11 +53,11 @@ class Item:
     """An item: the corrections that are judged together.
 
     Attributes:
-        id: names it among the items of the task: the sentence and a number, `12.1`.
-        row: of the source in the corpus.
-        texts: the corrections shown; one, but in rankings.
-        systems: of each correction the systems that made it.
-        edits: of the one correction, where its edits are judged.
+        id: unique name within the task: the sentence and a number, such as `12.1`.
+        row: row of the source in the corpus.
+        texts: the corrections shown; only rankings have more than one.
+        systems: for each correction, the systems that made it.
+        edits: the edits of the correction, if they are judged.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Item:
 
     @property
     def values(self) -> int:
-        """The number of answers that it takes."""
+        """The number of values in an answer to it."""
         return len(self.edits) or (len(self.texts) if len(self.texts) > 1 else len(ASPECTS))
 
 
@@ -77,8 +77,8 @@ def task_items(corpus: Corpus, settings: Annotation, runtime: Runtime) -> tuple[
 
     Args:
         corpus: sources and outputs.
-        settings: the task and, of rankings, which corrections come together.
-        runtime: for the edits, which are the outputs' own (M2) or ERRANT's.
+        settings: the task and, for rankings, how corrections are grouped.
+        runtime: for the edits, which come from the outputs (M2) or from ERRANT.
 
     Raises:
         InputError: there is nothing to judge, or too much.
@@ -107,7 +107,7 @@ def _sets(corpus: Corpus, sets_of: int, seed: int) -> Iterator[Item]:
     number = 0
     row = -1
     for group in distinct_groups(corpus, sets_of, seed):
-        # Numbered within a sentence, single corrections too, so that names are stable.
+        # Numbered within a sentence, including groups of one correction, so that names are stable.
         number = 1 if group.sentence != row else number + 1
         row = group.sentence
         if len(group.systems) > 1:
@@ -116,7 +116,7 @@ def _sets(corpus: Corpus, sets_of: int, seed: int) -> Iterator[Item]:
 
 
 def distinct_texts(corpus: Corpus, row: int) -> dict[str, list[str]]:
-    """Return the different corrections of a source, each with the systems that made it."""
+    """Return the distinct corrections of a source, each with the systems that made it."""
     systems: dict[str, list[str]] = {}
     for name, version in corpus.systems.items():
         systems.setdefault(version.lines[row], []).append(name)
@@ -139,9 +139,9 @@ def _edited(corpus: Corpus, runtime: Runtime) -> Iterator[Item]:
 
 
 def shown_order(item: Item, annotator: str, seed: int) -> list[int]:
-    """Return the order in which an annotator sees a set's corrections: not that of the systems.
+    """Return the shuffled order in which an annotator sees the corrections of a set.
 
-    The same whenever the set is shown, and another for each annotator.
+    It is the same whenever the set is shown, and different for each annotator.
     """
     text = f"{seed}\0{item.id}\0{annotator}"
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -150,12 +150,12 @@ def shown_order(item: Item, annotator: str, seed: int) -> list[int]:
 
 
 def checked_values(item: Item, task: Task, chosen: Sequence[str]) -> tuple[int, ...] | None:
-    """Return answers as numbers in the order of the questions; None where one is no answer.
+    """Return answers as numbers in the order of the questions; None if one is not valid.
 
     Args:
-        item: what was judged.
-        task: what was asked.
-        chosen: as the page sends them.
+        item: the judged item.
+        task: the annotators' task.
+        chosen: the answers as the page sends them.
     """
     ranks = range(1, len(item.texts) + 1)
     allowed = {"rank": ranks, "rate": range(1, 5), "edits": range(2)}[task]
@@ -170,10 +170,10 @@ class FormQuestion:
     """One thing to choose on a page.
 
     Attributes:
-        place: among the item's values.
-        name: above the choices.
-        parts: a correction or an edit, its words marked; empty for none.
-        choices: values with their words.
+        place: index among the item's values.
+        name: heading above the choices.
+        parts: a correction or an edit with marked words; empty for none.
+        choices: values with their labels.
     """
 
     place: int
@@ -204,17 +204,17 @@ def questions(
 
 
 def marked(corpus: Corpus, item: Item, place: int, settings: Annotation) -> Sequence[Part]:
-    """Return a correction in parts, with what was deleted and inserted unless that is hidden.
+    """Return a correction in parts, with deletions and insertions unless edits are hidden.
 
     Args:
-        corpus: of the item.
-        item: what is judged.
-        place: of the correction in it.
-        settings: whether edits are hidden; it is then shown as it was written.
+        corpus: the corpus of the item.
+        item: the judged item.
+        place: index of the correction in the item.
+        settings: they say whether edits are hidden; the correction is then shown as written.
     """
     from gecjury.report.page.browser import Part, mark_edits
 
-    # As it was written: where writing has no blanks, tokens would show where words were cut.
+    # Shown as written: without spaces between words, tokens would reveal the word boundaries.
     if settings.hide_edits:
         written = corpus.systems[item.systems[place][0]].as_text(corpus.language)
         return [Part("equal", written.lines[item.row])]
@@ -225,7 +225,7 @@ _AROUND = 4  # words on either side of an edit
 
 
 def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[Part]:
-    """Return an edit among the words around it; other edits of the correction are not made."""
+    """Return an edit with the source words around it; other edits are not applied."""
     from gecjury.report.page.browser import parts_of
 
     words = corpus.sources[row].split()

@@ -1,4 +1,4 @@
-"""The page to try things: pasted texts scored and explained, stored results opened."""
+"""The pages to try out metrics: score and explain pasted texts, and view stored results."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ MOST_REFERENCES = 8
 MOST_TOGETHER = 20_000  # tokens of all texts; a parser reads about 5,000 a second
 _MOST_TEXT = 500_000  # characters of one field
 _MOST_EXPLAINED = 40  # corrections of a page
-_MOST_EXPLAINING = 15.0  # seconds for explanations, which may parse and score each correction anew
-_MOST_SCORING = 60.0  # seconds for all of a request
-_LOOK = 0.5  # seconds between looks at whether the browser is still there
+_MOST_EXPLAINING = 15.0  # seconds for explanations, which may parse and score each correction again
+_MOST_SCORING = 60.0  # seconds for a whole request
+_LOOK = 0.5  # seconds between checks whether the browser is still connected
 _PRESET = ("errant", "gleu", "green")
 _PACKAGED = ("some:model=features",)
-"""Trained metrics that come with the package and need numpy alone."""
+"""Trained metrics that are included in the package and need only numpy."""
 _EXAMPLE = ("careful", "hasty"), (7, 10, 14, 22, 29)
-"""Systems and lines of the sample that are the example; all of these lines hold errors."""
+"""Systems and lines of the sample used as the example; all of these lines contain errors."""
 
 
 @dataclass
@@ -60,11 +60,11 @@ class Desk:
     """The metrics and stored results that the page offers.
 
     Attributes:
-        metrics: names with options, as they are typed.
+        metrics: names with options, as on the command line.
         comparisons: files of comparisons.
         scores: a folder of score files; None for none.
-        runtime: for scoring; its disk caches are not used, so that pasted texts are kept nowhere.
-        language: of pasted texts.
+        runtime: for scoring; its disk caches are not used, so that pasted texts are not stored.
+        language: language of pasted texts.
     """
 
     metrics: Sequence[str]
@@ -76,16 +76,16 @@ class Desk:
     def __post_init__(self) -> None:
         self.token = new_token()
         self.files: dict[Path, StoredFile] = {}
-        # Pasted texts are nobody's business but the browser's.
+        # Pasted texts are private and must not be stored on disk.
         self.runtime = replace(self.runtime, use_cache=False)
 
 
 def offered_metrics() -> list[str]:
-    """Our metrics that need no network, no model of the user's and no gold edits, and run here."""
+    """Return the built-in metrics that run here without network, own models and gold edits."""
     names = []
     tagging = find_spec("errant") and find_spec("spacy")
     for name in METRICS:
-        # A metric whose package is missing cannot be loaded.
+        # Metrics whose packages are missing cannot be loaded.
         with suppress(MissingExtraError, OptionError):
             kind = scorer_class(name)
             if (
@@ -106,24 +106,24 @@ def open_desk(
     runtime: Runtime,
     language: Language = ENGLISH,
 ) -> Desk:
-    """Check what was named, so that a wrong name is told before the page is there.
+    """Check metrics and files before the page is served.
 
     Args:
-        metrics: further metrics, models in folders among them.
+        metrics: further metrics, including models in folders.
         comparisons: files of `compare --format json`.
         scores: a folder of score files.
         runtime: for scoring.
-        language: of pasted texts.
+        language: language of pasted texts.
 
     Raises:
-        OptionError: an unknown metric, or one that asks a server.
-        InputError: a file that is no comparison, or no folder.
+        OptionError: a metric is unknown, or asks a server.
+        InputError: a file is not a comparison, or the folder cannot be read.
     """
     for scorer in load_all(list(metrics)) if metrics else ():
         if scorer.asks:
             raise OptionError(
-                f"-m {scorer.name}: asks a server for every text; score with `gecjury score`, "
-                "which counts the cost first (--dry-run)"
+                f"-m {scorer.name}: asks a server about every text; use `gecjury score` instead, "
+                "which can count the cost first (--dry-run)"
             )
         if scorer.fixed:
             scorer.check_new_texts("the page")
@@ -138,7 +138,7 @@ def open_desk(
 
 
 def trying_app(desk: Desk) -> PageGuard:
-    """The application: pages and what their forms do, behind the guard."""
+    """Return the application: pages and the handlers of their forms, behind the guard."""
     pages = _Pages(desk)
     first = {"": pages.start, "progress": pages.progress, "leaderboard": pages.leaderboard}
     shown = first | {
@@ -150,7 +150,7 @@ def trying_app(desk: Desk) -> PageGuard:
 
 @dataclass(frozen=True)
 class _Pasted:
-    """Texts as they stand in the form: by field, so that it can be filled again."""
+    """The texts of the form by field, so that it can be filled again."""
 
     source: str
     outputs: Sequence[tuple[str, str]]
@@ -159,16 +159,16 @@ class _Pasted:
 
 
 class _Patience:
-    """A progress report that ends the work it is told of.
+    """A progress report that can end the work that reports to it.
 
-    Scoring runs in a thread, which nothing can stop from outside: it stops itself at its next
-    step, which a metric reports every few sentences at most.
+    Scoring runs in a thread, which cannot be stopped from outside. Instead it stops itself at the
+    next step that it reports; metrics report a step at least every few sentences.
 
     Attributes:
-        left: whether the browser has left, so that nobody waits for the result.
-        stage: what is being done, without a word of the texts.
-        done: steps of it that are done.
-        total: steps that it has; None where that is not known.
+        left: True if the browser has disconnected, so that nobody waits for the result.
+        stage: what is being done, without any of the texts.
+        done: finished steps of the stage.
+        total: number of its steps; None if not known.
     """
 
     def __init__(self) -> None:
@@ -179,28 +179,28 @@ class _Patience:
         self._ends = time.monotonic() + _MOST_SCORING
 
     def check(self) -> None:
-        """End the work where nobody waits for it, or where it takes too long.
+        """End the work if nobody waits for it, or if it takes too long.
 
         Raises:
-            Refused: says why.
+            Refused: the work must end.
         """
         if self.left:
-            raise Refused("the browser has left")
+            raise Refused("the browser has disconnected")
         if time.monotonic() > self._ends:
             raise Refused(
-                f"scoring took more than {_MOST_SCORING:.0f} seconds and was stopped; take fewer "
+                f"scoring took more than {_MOST_SCORING:.0f} seconds and was stopped; use fewer "
                 "texts or metrics, or score files with `gecjury score`",
                 422,
             )
 
     def begin(self, stage: str, total: float | None = None) -> None:
-        """Name the next stage of the work, after a check."""
+        """Check, and begin the next stage of the work."""
         self.check()
         self.stage, self.done, self.total = stage, 0.0, total
 
     @contextmanager
     def task(self, description: str, total: float | None = None) -> Iterator[_Patience]:
-        """Check at the beginning of a task; this object stands for its bar as well."""
+        """Check at the beginning of a task; this object also serves as its progress bar."""
         self.check()
         self.done, self.total = 0.0, total
         yield self
@@ -211,11 +211,11 @@ class _Patience:
         self.done += steps
 
     def note(self, text: str) -> None:
-        """Show nothing."""
+        """Ignore the note."""
 
 
 class _Pages:
-    """Map each address to what it shows or does."""
+    """The handlers of all addresses."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -257,28 +257,30 @@ class _Pages:
         )
 
     async def start(self, request: Request) -> Response:
-        """An empty form, or one that the example fills."""
+        """Show an empty form, or one filled with the example."""
         chosen = [name for name in _PRESET if name in self.desk.metrics] or self.desk.metrics[:2]
         if "example" in request.query_params and self.desk.language.code == "en":
             return self._page(_example(chosen))
         return self._page(_Pasted("", (), (), chosen))
 
     async def progress(self, request: Request) -> Response:
-        """How far scoring is, for the page's script; of texts nothing is told."""
+        """Report the progress of scoring to the page's script, without any of the texts."""
         from starlette.responses import JSONResponse
 
         work = self._work
         return JSONResponse({"stage": work.stage, "done": work.done, "total": work.total})
 
     async def score(self, request: Request) -> Response:
-        """Score and explain what was pasted; what is wrong is told above the form as it was."""
+        """Score and explain pasted texts; an error is shown above the form with these texts."""
         form = _pasted(read_form(await request.body(), self.desk.token))
         try:
             corpus = pasted(form.source, form.outputs, form.references, self.desk.language)
             unknown = [name for name in form.metrics if name not in self.desk.metrics]
             if unknown or not form.metrics:
                 raise Refused(
-                    f"unknown metric {unknown[0]!r:.60}" if unknown else "choose a metric at least"
+                    f"unknown metric {unknown[0]!r:.60}"
+                    if unknown
+                    else "choose at least one metric"
                 )
             async with self._lock:
                 result = await self._scored(request, corpus, form.metrics)
@@ -289,22 +291,22 @@ class _Pages:
     async def _scored(
         self, request: Request, corpus: Corpus, metrics: Sequence[str]
     ) -> dict[str, Any]:
-        """Score in a thread, as long as the browser waits for it."""
+        """Score in a thread, as long as the browser waits for the result."""
         patience = self._work = _Patience()
         runtime = replace(self.desk.runtime, progress=patience)
-        # One that left while others were served is not served at all.
+        # A browser that disconnected while others were served is not served at all.
         patience.left = await request.is_disconnected()
-        # A thread, since scoring would keep the server from answering anybody else.
+        # Without a thread, scoring would keep the server from answering other requests.
         work = asyncio.create_task(asyncio.to_thread(_result, corpus, metrics, runtime, patience))
         try:
             while not (await asyncio.wait([work], timeout=_LOOK))[0]:
                 patience.left = patience.left or await request.is_disconnected()
         finally:
-            patience.left = True  # also where the server stops, which waits for its threads
+            patience.left = True  # also when the server stops, which waits for its threads
         return work.result()
 
     async def comparison(self, place: int, request: Request) -> Response:
-        """A stored comparison, all of it or what the filters leave."""
+        """Show a stored comparison, or the part that passes the filters."""
         asked = request.query_params
         filters = Filters(*(asked.get(key, "")[:100] for key in ("family", "metric", "view")))
         stored = self.desk.comparisons[place]
@@ -317,9 +319,9 @@ class _Pages:
         )
 
     async def leaderboard(self, request: Request) -> Response:
-        """The score files of the folder, as they are now."""
+        """Show the score files that are in the folder now."""
         if self.desk.scores is None:
-            raise Refused("no folder was named: start `gecjury serve --scores FOLDER`", 404)
+            raise Refused("no folder was given: start `gecjury serve --scores FOLDER`", 404)
         by = request.query_params.get("by", "")[:200]
         boards, left_out = leaderboards(self.desk.scores, by, self.desk.files)
         return page(
@@ -365,42 +367,42 @@ def pasted(
     references: Sequence[str],
     language: Language = ENGLISH,
 ) -> Corpus:
-    """Pasted texts as a corpus.
+    """Return pasted texts as a corpus.
 
     Args:
-        source: one sentence a line, tokens divided by blanks.
-        outputs: names, "" for none, with texts of as many lines.
-        references: texts of as many lines.
-        language: of the texts, which are cut into tokens as it says.
+        source: one sentence per line, with tokens separated by spaces.
+        outputs: names ("" for none) with texts of the same number of lines.
+        references: texts of the same number of lines.
+        language: language of the texts; it determines how they are tokenized.
 
     Raises:
-        InputError: says which text does not fit, and what is expected.
+        InputError: a text does not fit; the message names it and what is expected.
     """
     sources = _lines(source, "the source")
     if not outputs:
-        raise InputError("no output: paste a corrected text of as many lines as the source")
+        raise InputError("no output: paste a corrected text with as many lines as the source")
     _limited("the form", len(outputs), MOST_SYSTEMS, "outputs")
     _limited("the form", len(references), MOST_REFERENCES, "references")
     systems: dict[str, list[str]] = {}
     for place, (name, text) in enumerate(outputs, 1):
         called = name or f"output {place}"
         if called in systems:
-            raise InputError(f"two outputs are called {called!r}; give each a name of its own")
+            raise InputError(f"two outputs are called {called!r}; give each a different name")
         systems[called] = _lines(text, called, sources)
     others = [_lines(t, f"reference {n}", sources) for n, t in enumerate(references, 1)]
     corpus = in_language(corpus_of_texts(sources, systems, others), language)
-    # Counted over all texts: each may be short, and a parser reads every one.
+    # Limited over all texts together, since a parser reads all of them.
     versions = [v.lines for v in (*corpus.systems.values(), *corpus.references)]
     words = sum(line.count(" ") + 1 for lines in (corpus.sources, *versions) for line in lines)
     _limited("the form", words, MOST_TOGETHER, "tokens together")
     for place, line in enumerate(corpus.sources, 1):
-        # In a language without blanks a line of one word may have more tokens.
+        # In a language without spaces between words, one word of the line may be many tokens.
         _limited(f"the source, line {place}:", line.count(" ") + 1, MOST_WORDS, "tokens")
     return corpus
 
 
 def _limited(what: str, count: int, most: int, unit: str) -> None:
-    """Refuse more of something than the page takes."""
+    """Refuse more of something than the page accepts."""
     if count > most:
         raise InputError(
             f"{what} has {count:,} {unit}; expected at most {most:,}: score files instead"
@@ -412,15 +414,15 @@ def _lines(text: str, what: str, sources: Sequence[str] | None = None) -> list[s
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise InputError(f"{what} is empty; expected one sentence a line")
+        raise InputError(f"{what} is empty; expected one sentence per line")
     _limited(what, len(lines), MOST_LINES, "lines")
     for place, line in enumerate(lines, 1):
         _limited(f"{what}, line {place}:", line.count(" ") + 1, MOST_WORDS, "words")
         _limited(f"{what}, line {place}:", len(line), MOST_LETTERS, "letters")
     if sources is not None and len(lines) != len(sources):
         raise InputError(
-            f"{what} has {len(lines)} lines, but the source has {len(sources)}: every text needs "
-            "one line for each source line"
+            f"{what} has {len(lines)} lines, but the source has {len(sources)}: every text must "
+            "have one line for each source line"
         )
     return lines
 
@@ -428,13 +430,13 @@ def _lines(text: str, what: str, sources: Sequence[str] | None = None) -> list[s
 def _result(
     corpus: Corpus, metrics: Sequence[str], runtime: Runtime, patience: _Patience
 ) -> dict[str, Any]:
-    """Scores of all metrics, sentence by sentence, with what each edit earned."""
+    """Return the scores of all metrics by sentence, with explanations of edits."""
     scorers = load_all(list(metrics))
     tables: list[ScoreTable] = []
     for place, scorer in enumerate(scorers, 1):
         patience.begin(f"{scorer.name} (metric {place} of {len(scorers)})")
         tables += Work(corpus, (scorer,), runtime).scores()
-    # A table is scored once; explanations, which may score anew, have limits of their own.
+    # A table is scored once; explanations, which may score again, have separate limits.
     explained = left_out = 0
     last = time.monotonic() + _MOST_EXPLAINING
     blocks = []
@@ -463,11 +465,11 @@ def _result(
                     "explanations": about,
                 }
             )
-        # The source is shown as it was written, not in tokens.
+        # The source is shown as it was written, not tokenized.
         blocks.append({"row": row + 1, "source": written.sources[row], "corrections": corrections})
     notes = list(dict.fromkeys(note for table in tables for note in table.statistics.notes))
     if left_out:
-        notes.append(f"explained are the first {explained} corrections that change anything")
+        notes.append(f"only the first {explained} corrections with changes are explained")
     return {
         "metrics": [table.signature.label for table in tables],
         "systems": _totals(tables),
@@ -478,7 +480,7 @@ def _result(
 
 
 def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """Return each system's corpus scores with precision and recall, and which are the best."""
+    """Return the corpus scores of each system with precision and recall, and which are best."""
     rows = []
     for at, name in enumerate(tables[0].systems):
         cells = []
@@ -490,7 +492,7 @@ def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str
                 parts = f"P {number(float(scores.precision[at]))}"
                 parts += f"  R {number(float(scores.recall[at]))}"
             scored = [float(other) for other in scores.score if not math.isnan(other)]
-            # Where all are equal, nobody is best.
+            # If all scores are equal, none is best.
             best = len(scored) > 1 and value == max(scored) and min(scored) < value
             cells.append((number(value, 4), parts, best))
         rows.append((name, cells))
@@ -500,7 +502,7 @@ def _totals(tables: Sequence[ScoreTable]) -> list[tuple[str, list[tuple[str, str
 def _explanations(
     corpus: Corpus, row: int, system: str, scorers: Sequence[Scorer], runtime: Runtime
 ) -> list[dict[str, Any]]:
-    """Return what each metric gives for the edits of a correction, where it can be told."""
+    """Return each metric's explanation of the edits of a correction, if it has one."""
     shown = []
     line = one_line(corpus.with_systems([system]), row)
     for scorer in scorers:
@@ -508,7 +510,7 @@ def _explanations(
         try:
             explanation = explained(scorer, line, runtime, settings)
         except (InputError, OptionError):
-            continue  # a metric that weighs systems or sees groups cannot be asked this
+            continue  # metrics that weigh systems or score groups cannot explain a single one
         rows: Sequence[Mapping[str, Any]] = explanation.attribution_rows()
         columns: Sequence[str] = ["edit", "type", "value"]
         what = "change of the score without the edit"

@@ -9,21 +9,21 @@
     status.classList.toggle("wrong", Boolean(wrong));
   };
 
-  // A sign of life, so that nobody else takes the name meanwhile.
+  // Requests at intervals keep the name, so that no other window takes it meanwhile.
   const alive = async () => {
     try {
       const answer = await fetch("/alive?" + new URLSearchParams(who), {
         headers: { Accept: "application/json" },
       });
-      if (answer.status === 403) tell("The program was started anew: open the address that it printed in this browser, then press Enter here. What you choose is kept in this window.", true);
-      if (answer.status === 409) tell("This name is at work in another window: nothing is saved here. Load the page again to go on here.", true);
+      if (answer.status === 403) tell("The program was restarted: open the address that it printed in this browser, then press Enter here. Your choices are kept in this window.", true);
+      if (answer.status === 409) tell("This name is in use in another window: nothing is saved here. Reload the page to continue here.", true);
     } catch {
-      tell("The program does not answer: is it still running? What you choose here is kept in this window.", true);
+      tell("The program does not answer: is it still running? Your choices are kept in this window.", true);
     }
   };
   setInterval(alive, 5000);
 
-  // What is chosen and not yet saved survives a lost connection and a page that is loaded again.
+  // Choices that are not saved yet survive a lost connection and a reload of the page.
   const place = `gecjury ${who.as} ${main.dataset.item}`;
   const chosen = () => form.querySelectorAll("input:checked");
   const keep = () => {
@@ -58,14 +58,14 @@
         return;
       }
       if (said.kind === "token") {
-        // The program was started anew: load its page, with what was chosen here.
+        // The program was restarted: reload the page and keep the choices.
         sessionStorage.setItem("gecjury told", "yes");
         location.reload();
         return;
       }
-      tell(said.kind === "secret" ? `Not saved: ${said.error}. Your choice is kept in this window; then press Enter here.` : said.error, true);
+      tell(said.kind === "secret" ? `Not saved: ${said.error}. Your choices are kept in this window; then press Enter here.` : said.error, true);
     } catch {
-      tell("Not saved: the program does not answer. Your choice is kept in this window; start the program again and press Enter.", true);
+      tell("Not saved: the program does not answer. Your choices are kept in this window; start the program again and press Enter.", true);
     }
     sending = false;
     main.removeAttribute("aria-busy");
@@ -79,7 +79,7 @@
       if (each === form && target === "/answer") {
         const open = sets.find((set) => !set.querySelector("input:checked"));
         if (open) {
-          tell(`Choose for ${open.querySelector(".letter").textContent.split(":")[0]} first.`, true);
+          tell(`Make a choice for ${open.querySelector(".letter").textContent.split(":")[0]} first.`, true);
           go(sets.indexOf(open));
           return;
         }
@@ -141,6 +141,6 @@
   }
   if (sessionStorage.getItem("gecjury told")) {
     sessionStorage.removeItem("gecjury told");
-    tell(`The program was started anew. ${kept ? "Your choice is kept: Enter saves it." : "The last answer had been saved."}`, kept);
+    tell(`The program was restarted. ${kept ? "Your choices are kept: press Enter to save them." : "The last answer was saved."}`, kept);
   }
 })();

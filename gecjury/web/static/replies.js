@@ -27,7 +27,7 @@
     else return;
     event.preventDefault();
   });
-  // Files are still being read: look again, unless somebody is choosing or reading on.
+  // Files are still being read: reload, unless the user is choosing filters or reading.
   const idle = () => scrollY < 50 && !document.querySelector("details[open]") && !(filters && filters.contains(document.activeElement));
   if (document.getElementById("reading")) setInterval(() => { if (idle()) location.reload(); }, 3000);
 })();

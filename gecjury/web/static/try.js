@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // One more output or reference: a copy of the last one, emptied.
+  // One more output or reference: an empty copy of the last one.
   for (const group of document.querySelectorAll("[data-group]")) {
     const button = document.createElement("button");
     button.type = "button";
@@ -24,7 +24,7 @@
       const status = document.getElementById("status");
       const bar = document.getElementById("bar");
       const start = Date.now();
-      status.textContent = "Scoring; the first time parsers and models are loaded.";
+      status.textContent = "Scoring; parsers and models are loaded the first time.";
       bar.hidden = false;
       const look = async () => {
         try {
@@ -33,7 +33,7 @@
           const steps = total ? `: ${Math.floor(done)} of ${total}` : "";
           status.textContent = `${stage}${steps}, ${Math.round((Date.now() - start) / 1000)} s`;
           if (total) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
-        } catch { /* the page is left, or the answer is on its way */ }
+        } catch { /* the user has left the page, or the result is about to arrive */ }
       };
       look();
       setInterval(look, 500);
@@ -42,7 +42,7 @@
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
   }
-  // A list that is chosen from filters at once.
+  // A choice from a list takes effect at once.
   const filters = document.querySelector("form.filters");
   if (filters) for (const list of filters.querySelectorAll("select")) list.addEventListener("change", () => filters.requestSubmit());
 })();

@@ -113,7 +113,7 @@ def test_set_aside_asked_again_and_taken_back(browser: Open, folder: Path) -> No
     assert page.item() == "2.1"
     for _ in range(3):
         page.answer(comment="  a   remark ")
-    assert "1 you set aside" in page.page()
+    assert "you set 1 aside" in page.page()
     assert page.item() == ""
     page = browser(order="file")  # still so after a new start
     assert page.item() == ""
@@ -146,7 +146,7 @@ def test_two_windows_of_one_name_are_told(browser: Open) -> None:
     page.study.clock = lambda: now[0]
     page.page()
     other = Browser(page.study, "anna", "w2")
-    assert "anna is at work in another window" in other.page()
+    assert "anna is in use in another window" in other.page()
     found = other.answer()
     assert (found.status_code, found.json()["kind"]) == (409, "held")
     assert page.study.journal.answers() == []
@@ -174,7 +174,7 @@ def test_annotators_have_their_own_progress(browser: Open) -> None:
     text = page.client.get("/overview").text
     assert re.search(r'anna</th><td class="n">2<', text)
     assert re.search(r'ben</th><td class="n">1<', text)
-    assert "Go on as <b>ben</b>" in page.client.get("/").text
+    assert "Continue as <b>ben</b>" in page.client.get("/").text
 
 
 def test_one_annotator_alone(browser: Open) -> None:

@@ -65,7 +65,7 @@ def test_it_goes_on_where_it_stopped(browser: Open, folder: Path) -> None:
     assert (folder / "j.csv").read_text() == csv
     judge(again, len(again.study.items) - 2)
     assert again.item() == ""
-    assert "Nothing is left" in again.page()
+    assert "Nothing left" in again.page()
 
 
 def test_a_line_that_was_cut_off_is_removed_and_told(browser: Open, folder: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_line_that_was_cut_off_is_removed_and_told(browser: Open, folder: Path
         page = browser()
         assert len(page.study.journal.answers()) == 2
         (told,) = page.study.told  # type: ignore[attr-defined]
-        assert "its last line was cut off" in told
+        assert "the last line was cut off" in told
         assert path.read_bytes() == whole[:last]
         assert (folder / "j.csv").read_text() == csv
 
@@ -111,7 +111,7 @@ def test_a_csv_file_that_somebody_changed_is_never_overwritten(browser: Open, fo
     (folder / "j.csv").write_text(mine)
     found = page.answer()
     assert (found.status_code, found.json()["kind"]) == (409, "changed")
-    with pytest.raises(InputError, match="somebody has changed it"):
+    with pytest.raises(InputError, match="it has been changed"):
         browser()
     assert (folder / "j.csv").read_text() == mine
     (folder / "j.csv").unlink()
@@ -121,7 +121,7 @@ def test_a_csv_file_that_somebody_changed_is_never_overwritten(browser: Open, fo
 
 def test_a_csv_file_of_others_is_not_taken_over(browser: Open, folder: Path) -> None:
     (folder / "j.csv").write_text("sentence,system,rank\n")
-    with pytest.raises(InputError, match=r"there is no j\.answers\.jsonl beside it"):
+    with pytest.raises(InputError, match=r"j\.answers\.jsonl with its answers is not next to it"):
         browser()
     assert (folder / "j.csv").read_text() == "sentence,system,rank\n"
 
@@ -232,9 +232,9 @@ def test_answers_are_kept_where_the_csv_file_cannot_be_written(
             found = page.answer()
             assert (found.status_code, "told=saved" in found.json()["next"]) == (200, True)
             text = page.client.get(found.json()["next"]).text
-            assert "Saved. Every answer is kept in j.answers.jsonl." in text
-            assert "(No space left on device); it will follow with the next answer" in text
-            assert "it will follow" in page.client.get("/overview").text
+            assert "Saved. Every answer is saved in j.answers.jsonl." in text
+            assert "(No space left on device); the CSV file is written with the next answer" in text
+            assert "the CSV file is written with" in page.client.get("/overview").text
             for _ in range(3):
                 assert page.send("undo").status_code == 200
             assert page.answer(2, 1, 1).status_code == 200
@@ -256,7 +256,7 @@ def test_answers_are_kept_where_the_csv_file_cannot_be_written(
     assert page.answer().status_code == 200  # the next answer writes it
     assert page.study.journal.behind == ""
     assert (folder / "j.csv").read_text() == page.study.journal.csv()
-    assert "it will follow" not in page.client.get("/overview").text
+    assert "the CSV file is written with" not in page.client.get("/overview").text
 
 
 def test_sent_twice_is_kept_once_and_changed_before_it_was_told(
@@ -293,15 +293,21 @@ def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
     lines = journal(folder).read_bytes().split(b"\n")
     for bad, told in (
         (b"{", "line 2: is no JSON"),
-        (b"[]", "line 2: is no answer"),
-        (b'{"annotator": "x"}', "line 2: is no answer"),
-        (b'{"annotator": "x", "answer": "k", "item": "1.1"}', "line 2: is no answer"),
-        (b'{"annotator": "x", "undo": "1.1"}', "line 2: is no answer"),
-        (lines[1].replace(b'"values": [', b'"values": [1e999, '), "line 2: is no answer"),
-        (lines[1].replace(b'"sentence": ', b'"sentence": 1e99'), "line 2: is no answer"),
-        (lines[1].replace(b'"values"', b'"edits": [[1e999, 1, ""]], "values"'), "is no answer"),
-        (lines[1].replace(b'"answer"', b'"seconds": 1' + b"0" * 400 + b', "answer"'), "no answer"),
-        (lines[1].replace(b'"good"', b'"nobody"'), "line 2: is no answer"),
+        (b"[]", "line 2: not a valid answer"),
+        (b'{"annotator": "x"}', "line 2: not a valid answer"),
+        (b'{"annotator": "x", "answer": "k", "item": "1.1"}', "line 2: not a valid answer"),
+        (b'{"annotator": "x", "undo": "1.1"}', "line 2: not a valid answer"),
+        (lines[1].replace(b'"values": [', b'"values": [1e999, '), "line 2: not a valid answer"),
+        (lines[1].replace(b'"sentence": ', b'"sentence": 1e99'), "line 2: not a valid answer"),
+        (
+            lines[1].replace(b'"values"', b'"edits": [[1e999, 1, ""]], "values"'),
+            "not a valid answer",
+        ),
+        (
+            lines[1].replace(b'"answer"', b'"seconds": 1' + b"0" * 400 + b', "answer"'),
+            "valid answer",
+        ),
+        (lines[1].replace(b'"good"', b'"nobody"'), "line 2: not a valid answer"),
         (b"\xff", "is not UTF-8"),
         (b'{"annotator": "\\ud800", "skip": "1.1"}', "half a surrogate"),
     ):
@@ -309,7 +315,7 @@ def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
         with pytest.raises(InputError, match=told):
             browser()
     journal(folder).write_bytes(b"{}\n")
-    with pytest.raises(InputError, match="holds no answers"):
+    with pytest.raises(InputError, match="not a file of answers"):
         browser()
 
 

@@ -159,7 +159,7 @@ def save(tab: chromium.Page, item: str) -> None:
 
     def gone() -> bool:
         now = state(tab)
-        if now["item"] == item and "Your choice is kept" in now["told"]:
+        if now["item"] == item and "Your choices are kept" in now["told"]:
             tab.run("document.getElementById('status').textContent = ''")
             tab.press("Enter")
         return now["item"] != item
@@ -378,7 +378,7 @@ def test_another_window_is_told(tab: chromium.Page, serve: Callable[..., Server]
     item = state(tab)["item"]
     choose(tab, random.Random(2))
     tab.press("Enter")
-    until(lambda: "at work in another window" in state(tab)["told"])
+    until(lambda: "in use in another window" in state(tab)["told"])
     assert state(tab)["item"] == item
     until(lambda: "nothing is saved here" in state(tab)["told"])  # by itself, too
 

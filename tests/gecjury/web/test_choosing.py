@@ -112,8 +112,8 @@ def test_every_fourth_item_is_one_that_another_has_answered() -> None:
     ("options", "told"),
     [
         ({"metrics": ["green"]}, "one metric cannot disagree"),
-        ({"metrics": ["green", "gleu"], "order": "file"}, "looks at no metric"),
-        ({"task": "rate", "order": "informative"}, "it needs metrics whose disagreement"),
+        ({"metrics": ["green", "gleu"], "order": "file"}, "does not use metrics"),
+        ({"task": "rate", "order": "informative"}, "it needs metrics that may disagree"),
         ({"metrics": ["gren", "gleu"]}, "did you mean green"),
     ],
 )

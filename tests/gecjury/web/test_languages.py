@@ -88,7 +88,7 @@ def test_pasted_texts_are_cut_scored_and_joined() -> None:
         "metric": ["green", "gleu"],
     }  # fmt: skip
     client = admitted(trying_app(desk))
-    assert "Japanese, one sentence a line" in client.get("/").text
+    assert "Japanese, one sentence per line" in client.get("/").text
     found = client.post("/score", data=data)
     assert found.status_code == 200
     assert "私は学校<del>え</del><ins>へ</ins>行く。" in found.text

@@ -119,9 +119,9 @@ def test_pages_follow_each_other_and_keep_the_filters(sample: TestClient) -> Non
 @pytest.mark.parametrize(
     ("address", "status", "message"),
     [
-        ("/?page=x", 400, "'x' is no number"),
-        ("/?position=-1", 400, "is no number"),
-        ("/?page=" + "9" * 50, 400, "is no number"),
+        ("/?page=x", 400, "'x' is not the number"),
+        ("/?position=-1", 400, "is not the number"),
+        ("/?page=" + "9" * 50, 400, "is not the number"),
         ("/?sort=nothing&show=" + "x" * 500, 200, "0 of 51"),
         ("/reply?line=1", 422, "line 1: there is no reply on this line"),
         ("/reply?line=999", 422, "there is no reply on this line"),
@@ -163,8 +163,8 @@ def test_a_reason_of_a_megabyte_is_cut_until_it_is_asked_for(tmp_path: Path) -> 
     client = page_of(stored(tmp_path / "s.jsonl", ["a", "b"], [f'{{"reason": "{reason}"}}']))
     listed = client.get("/").text
     assert len(listed) < 15_000
-    assert "show all of the reason" in listed
-    assert "show all of the answer" in listed
+    assert "show the whole reason" in listed
+    assert "show the whole answer" in listed
     assert client.get("/reply?line=2").text.count("word ") >= 399_000
 
 
@@ -192,7 +192,7 @@ def test_a_page_is_shown_while_files_are_read(tmp_path: Path) -> None:
     client = admitted(replies_app(review))
     text = client.get("/").text
     assert "Reading the files: 0%." in text
-    assert "No reply is read yet" in text
+    assert "No reply has been read yet" in text
     review.read()
     assert "Reading the files" not in client.get("/").text
 

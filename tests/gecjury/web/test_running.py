@@ -55,10 +55,10 @@ def test_what_is_refused_before_anything_is_served(shell: Shell) -> None:
     files = ("source.txt", "mine.txt", "source.txt")
     (shell.folder / "loop.csv").symlink_to("loop.csv")
     for argv, told in (
-        (("annotate", *files[:2], "-o", "j.txt"), "ends in .csv"),
+        (("annotate", *files[:2], "-o", "j.txt"), "expected a .csv file"),
         (("annotate", "no.txt", "mine.txt", "-o", "j.csv"), "no.txt: no such file"),
         (("annotate", "-", "mine.txt", "-o", "j.csv"), "-: no such file"),
-        (("annotate", *files[:2], "-o", "j.csv", "--annotator", "=1"), "is no name"),
+        (("annotate", *files[:2], "-o", "j.csv", "--annotator", "=1"), "is not a valid name"),
         (("annotate", *files, "-o", "j.csv", "-m", "green"), "cannot disagree"),
         (("annotate", *files[:2], "-o", "j.csv"), "there is nothing to judge"),
         (("annotate", *files, "-o", "mine.txt/j.csv"), "j.answers.jsonl: cannot be written"),

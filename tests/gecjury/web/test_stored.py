@@ -75,7 +75,7 @@ def test_filters_leave_what_they_name(comparison: Path) -> None:
     assert every["facts"][-1] == "3 of 3 metrics shown"
     assert stored.shown(Filters(metric="GREEN"))["facts"][-1] == "2 of 3 metrics shown"
     assert stored.shown(Filters(family="judges"))["sections"] == []
-    assert "No metric is left" in get(comparison, "/comparison/0?family=judges")
+    assert "No metric matches" in get(comparison, "/comparison/0?family=judges")
     text = get(comparison, "/comparison/0?metric=gleu")
     assert "gleu" in text
     assert "green" not in text

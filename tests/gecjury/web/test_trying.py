@@ -146,7 +146,7 @@ def test_an_aligning_metric_shows_its_verdicts() -> None:
         ({"reference": ["One line ."]}, "reference 1 has 1 lines"),
         ({"reference": []}, "green needs references"),
         ({"system": ["a", "a"]}, "two outputs are called"),
-        ({"metric": []}, "choose a metric at least"),
+        ({"metric": []}, "choose at least one metric"),
         ({"metric": ["some"]}, "unknown metric"),
         ({"metric": ["green:beta=7"]}, "unknown metric"),
         ({"source": "a\n" * 201}, "has 201 lines; expected at most 200"),
@@ -203,7 +203,7 @@ def test_what_is_pasted_does_nothing(desk: Desk) -> None:
 @pytest.mark.security
 def test_named_metrics_are_offered_and_judges_refused() -> None:
     assert "green:beta=1" in open_desk(["green:beta=1"], [], None, Runtime()).metrics
-    with pytest.raises(OptionError, match="asks a server for every text"):
+    with pytest.raises(OptionError, match="asks a server about every text"):
         open_desk(["llm-s:model=x"], [], None, Runtime())
     with pytest.raises(OptionError, match="did you mean green"):
         open_desk(["gren"], [], None, Runtime())
@@ -212,13 +212,13 @@ def test_named_metrics_are_offered_and_judges_refused() -> None:
 def test_long_results_say_what_is_explained(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "_MOST_EXPLAINED", 1)
     text = send(desk, source="a b\nc d", output=["a x\nc y"], system=[""], reference=["a x\nc y"])
-    assert "explained are the first 1 corrections" in text.text
+    assert "only the first 1 corrections" in text.text
 
 
 def test_explanations_end_after_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "_MOST_EXPLAINING", 0.0)
     found = send(desk)
-    assert "explained are the first 0 corrections" in found.text
+    assert "only the first 0 corrections" in found.text
     assert "He <del>go</del> <ins>goes</ins> home ." in found.text
 
 
@@ -227,7 +227,7 @@ def test_scoring_ends_after_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(trying, "_MOST_SCORING", -1.0)
     found = send(desk)
     assert found.status_code == 422
-    assert "seconds and was stopped; take fewer texts or metrics" in found.text
+    assert "seconds and was stopped; use fewer texts or metrics" in found.text
     assert GOOD in found.text
 
 
