@@ -1,1 +1,1 @@
-"""Metrics within other tools: one file for each tool, which no other file imports."""
+"""Metrics for use in other tools: one module per tool, which no other module imports."""

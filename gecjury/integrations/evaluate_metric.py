@@ -1,4 +1,4 @@
-"""Any metric as a module of Hugging Face's evaluate, loaded from this file.
+"""Any metric as a module for Hugging Face's evaluate, loaded from this file.
 
     import evaluate
     from gecjury.integrations import evaluate_metric
@@ -6,8 +6,8 @@
     errant = evaluate.load(evaluate_metric.__file__, "errant")
     errant.compute(sources=sources, predictions=predictions, references=references)
 
-`references` are one sentence a row, or a list of them. The second argument is a metric's name; its
-options go to `compute(options="beta=1")`, since evaluate makes a folder's name of the first.
+`references` has one sentence or a list of sentences per row. The second argument is a metric's
+name; its options go to `compute(options="beta=1")`, since evaluate uses the name for a folder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _INPUTS = """
 Args:
     sources: the sentences that were corrected.
     predictions: the corrections.
-    references: for each a correction by people, or a list of them; left out for metrics that read
-        none.
+    references: for each source a correction by people, or a list of them; omitted for metrics that
+        use no references.
     options: settings of the metric as on gecjury's command line, "beta=1,mode=span".
-    device: where models run.
+    device: device of the models.
 Returns:
-    score: of the corpus. sentences: a score each, None where there is none. precision and recall of
-    the corpus where the metric has them. signature: what made the scores.
+    score: the corpus score. sentences: a score for each sentence, None if it has none. precision
+    and recall of the corpus if the metric has them. signature: how the scores were computed.
 """
 
 
@@ -44,7 +44,7 @@ def _computed(
     device: str,
 ) -> dict[str, Any]:
     rows = RowScorer.of(f"{metric}:{options}" if options else metric, device)
-    # evaluate hands on whichever of the two features the rows fitted.
+    # evaluate passes rows of either feature: a sentence each, or a list of sentences.
     listed = [[row] if isinstance(row, str) else list(row) for row in references or ()]
     table = rows.score(sources, predictions, listed)
     results: dict[str, Any] = {
@@ -61,7 +61,7 @@ def _computed(
 if find_spec("evaluate") is None:
 
     class GecjuryMetric:
-        """A stand-in for the module where evaluate is not installed."""
+        """A stand-in for the module if evaluate is not installed."""
 
         def __init__(self, *arguments: Any, **settings: Any) -> None:
             raise MissingExtraError(

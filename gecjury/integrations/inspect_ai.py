@@ -1,11 +1,11 @@
-"""Any metric as a scorer of Inspect (inspect_ai): a score a sample, the corpus score at the end.
+"""Any metric as a scorer for Inspect (inspect_ai): sample scores, and the corpus score at the end.
 
     from gecjury.integrations.inspect_ai import gec_scorer
 
     Task(dataset, solver=generate(), scorer=gec_scorer("errant"))
 
-A sample's source is `metadata["source"]`, or its input where that is missing; its target holds the
-references; the model's completion is the correction.
+A sample's source is `metadata["source"]`, or its input if that is missing. Its target contains the
+references, and the model's completion is the correction.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
 
     Args:
         metric: name with options, as on the command line: `errant:beta=1`.
-        source: the key of a sample's metadata that holds the sentence to correct.
+        source: the key of the sentence to correct in a sample's metadata.
         device: device of the models.
 
     Returns:
         A scorer whose value is the metric's sentence score, with the metrics `mean`, `stderr` and
-        `corpus`, the metric's own score of all samples together.
+        `corpus`, which is the metric's own score of all samples together.
 
     Raises:
-        OptionError: no such metric, or one that cannot score sentences of one system.
+        OptionError: there is no such metric, or it cannot score sentences of one system.
         MissingExtraError: inspect_ai is not installed.
     """
     rows = RowScorer.of(metric, device)
@@ -71,7 +71,7 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
 
 
 def _corpus(rows: RowScorer) -> Any:
-    """Return the metric's own score of all samples, computed anew from their scores' metadata."""
+    """Return the metric's own score of all samples, computed from the metadata of their scores."""
     from inspect_ai.scorer import metric
 
     @metric(name="corpus")  # type: ignore[untyped-decorator]  # not looked into

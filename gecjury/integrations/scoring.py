@@ -1,4 +1,4 @@
-"""Scores of another tool's rows: of sentences by themselves, and of all of them as a corpus."""
+"""Score another tool's rows, either individually or all together as a corpus."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class RowScorer:
 
     @classmethod
     def of(cls, metric: str, device: str = "auto") -> RowScorer:
-        """Return the scorer of a metric by name with its options, `errant:beta=1`.
+        """Return the scorer of a metric by its name with options, such as `errant:beta=1`.
 
         Raises:
-            OptionError: no such metric or option, or a metric that rows cannot serve.
+            OptionError: there is no such metric or option, or the metric cannot score rows.
         """
         scorer = load(metric)
         why = ""
         if "rivals" in scorer.needs:
-            why = "it weighs systems against each other, and rows are of one"
+            why = "it weighs systems against each other, and rows are of one system"
         elif "gold" in scorer.needs or scorer.fixed:
             why = scorer.needs_all(1)
         if why:
-            raise OptionError(f"{scorer.name}: {why}; take a metric of sentences")
+            raise OptionError(f"{scorer.name}: {why}; use a metric that scores sentences")
         return cls(scorer, Runtime(device=device))
 
     def score(
@@ -51,30 +51,30 @@ class RowScorer:
         Args:
             sources: N sentences.
             texts: N corrections.
-            references: references, equally many for each row; none where the metric needs none.
+            references: references, equally many for each row; ignored if the metric needs none.
 
         Raises:
-            InputError: lengths differ, references are missing or of unequal number.
+            InputError: lengths differ, references are missing, or rows differ in their number.
         """
         if "references" not in self.scorer.needs:
             references = [()] * len(texts)
         if not len(sources) == len(texts) == len(references):
             raise InputError(
                 f"{len(sources)} sources, {len(texts)} corrections and {len(references)} rows of "
-                "references: expected as many of each"
+                "references: expected the same number of each"
             )
         # Scorers read references as whole versions of the corpus, so rows need equally many.
         counts = {len(row) for row in references}
         if len(counts) > 1:
             raise InputError(
-                f"rows have from {min(counts)} to {max(counts)} references: expected equally many; "
-                "repeat one where there are fewer"
+                f"rows have from {min(counts)} to {max(counts)} references: expected the same "
+                "number for each row; repeat a reference in rows with fewer"
             )
         versions = list(zip(*references, strict=True))
         corpus = corpus_of_texts(list(sources), {"corrections": list(texts)}, versions)
         return self.scorer.score_corpus(corpus, self.runtime)
 
     def one(self, source: str, text: str, references: Sequence[str]) -> float | None:
-        """Return the score of one row by itself; None where there is none."""
+        """Return the score of a single row; None if it has none."""
         value = float(self.score([source], [text], [references]).sentences[0, 0])
         return None if math.isnan(value) else value
