@@ -1,1 +1,1 @@
-"""Calls and commands of other packages, answered by this one; no metric of its own."""
+"""Calls and commands of other packages, implemented by this one; there are no metrics here."""

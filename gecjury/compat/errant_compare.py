@@ -1,8 +1,8 @@
-"""The output of `errant_compare` of the errant package, from the counts of this package.
+"""The output of `errant_compare` of the errant package, computed from this package's counts.
 
-Edits are read as that program reads them: every annotator of a block is a candidate, on either
-side; keys hold fields as written in the file; F is rounded to four digits, by Python's rule, before
-candidates are compared.
+Edits are interpreted as by that program: every annotator of a block is a candidate, on both sides;
+keys contain the fields as written in the file; F is rounded to four digits by Python's `round`
+before candidates are compared.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gecjury.refbased.errant import count_edits, count_types
 from gecjury.settings import option
 
 Unit = Literal["tokens", "spans", "corrections", "typed"]
-"""Criteria of a match: tokens to be changed, their spans, the corrections too, or the types
-as well."""
+"""Criteria of a match: the tokens to change, the spans, spans and corrections, or spans,
+corrections and types."""
 
 _TITLES: dict[Unit, str] = {
     "tokens": " Token-Based Detection ",
@@ -40,10 +40,10 @@ _Categories = dict[str, list[int]]
 class CompareOptions:
     """The options of `errant_compare`.
 
-    With β = 0 the F-score is precision wherever something is recalled, and 0 elsewhere.
+    With β = 0 the F-score is precision if recall is above 0, and otherwise 0.
 
     Attributes:
-        unit: the unit compared.
+        unit: the unit that is compared.
         beta: weight of recall.
         verbose: show every sentence and pair of annotators.
         single: only edits of single tokens.
@@ -52,7 +52,7 @@ class CompareOptions:
         categories: scores by error type: 1 operations (R), 2 main types (NOUN), 3 all (R:NOUN).
 
     Raises:
-        OptionError: a β that no F-score has.
+        OptionError: β is negative or too large.
     """
 
     unit: Unit = option("corrections", hidden=True)
@@ -75,7 +75,7 @@ def compare_lines(
 
     Args:
         hypothesis: blocks of the system's file.
-        reference: blocks of the gold file, as many.
+        reference: the same number of blocks of the gold file.
         options: the edits that count, and the lines to print.
 
     Raises:
@@ -92,13 +92,14 @@ def compare_lines(
         lines = [_RULE, f"Original sentence {number}: {block.source}"]
         mine, wanted = _by_coder(block, options), _by_coder(gold, options)
         rank: tuple[float, int, int, int] | None = None
-        # Each sentence takes the pair of annotators by which the F of all so far is best.
+        # For each sentence the pair of annotators is chosen that gives the best F over all
+        # sentences so far.
         for coder, other in itertools.product(mine, wanted):
             counts = count_edits(_counted(mine[coder]), _counted(wanted[other]))
             now = _sum(total, counts)
             tp, fp, fn = counts
             score = (_scores(now, options.beta)[2], tp, -fp, -fn)
-            # Of equal pairs the first stays, as in the original.
+            # The first of several equal pairs is kept, as in the original.
             if rank is None or score > rank:
                 rank, best, chosen = score, now, (coder, other)
             if options.verbose:
@@ -126,10 +127,10 @@ def compare_lines(
 
 
 def _by_coder(block: M2Sentence, options: CompareOptions) -> dict[int, _Edits]:
-    """Return every annotator's edits that count, with the types behind each key.
+    """Return the edits of every annotator that count, with the types behind each key.
 
-    An annotator all of whose edits are left out remains, without edits; a block without any line
-    has annotator 0, without edits.
+    An annotator whose edits are all left out is kept, without edits; a block without edit lines has
+    annotator 0, without edits.
     """
     coders: dict[int, _Edits] = {}
     for edit in block.annotations or (_NOTHING,):
@@ -144,7 +145,7 @@ def _is_left_out(edit: M2Annotation, options: CompareOptions) -> bool:
     if edit.type == "UNK" and options.unit in ("corrections", "typed"):
         return True  # an error without a correction can only be detected
     several = edit.end - edit.start >= 2 or len(edit.correction.split()) >= 2
-    # Those options name what is kept, so each leaves out the other kind.
+    # These options name the edits to keep, so each leaves out the other kind.
     unfit = options.single if several else options.multi
     return unfit or edit.type in options.left_out
 
@@ -175,7 +176,7 @@ def _sum(one: _Counts, two: _Counts) -> _Counts:
 def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
     """Return precision, recall and F, each rounded to four digits.
 
-    With β = 0 and recall 0 F is 0, its limit as β falls to 0; `errant_compare` divides by zero.
+    If β and recall are 0, F is 0, its limit for β to 0; `errant_compare` divides by zero.
     """
     tp, fp, fn = counts
     precision = tp / (tp + fp) if fp else 1.0
@@ -186,7 +187,7 @@ def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
 
 
 def _listed(edits: _Edits) -> list[tuple[int | str, ...]]:
-    """Return keys with their first type, as they are shown; none where the first says `noop`."""
+    """Return keys with their first type, as they are shown; none if the first is `noop`."""
     rows: list[tuple[int | str, ...]] = [(*key, edits[key][0]) for key in sorted(edits)]
     return [] if rows and rows[0][0] == -1 else rows
 
@@ -205,7 +206,7 @@ def _aligned(heading: Sequence[str], categories: _Categories) -> list[str]:
 
 
 def _grouped(categories: _Categories, level: int) -> _Categories:
-    """Return counts of full types by operation (1) or main type (2); errors of no type apart."""
+    """Return counts of full types by operation (1) or main type (2); `UNK` stays separate."""
     grouped: _Categories = {}
     for kind, row in categories.items():
         name = kind if kind == "UNK" or level == 3 else kind[:1] if level == 1 else kind[2:]

@@ -1,4 +1,4 @@
-"""gec-metrics' base classes of metrics, for its calls and for metrics derived from them."""
+"""The base classes of metrics of gec-metrics, also for metrics that users derive from them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.trueskill import Game, rate
 
 PairwiseScores = list[list[list[int | None]]]
-"""Sentences × systems × systems: 1 where the first wins, −1 where it loses, 0 for a tie; None
-where the two are not compared."""
+"""Sentences × systems × systems: 1 if the first system wins, −1 if it loses, 0 for a tie, and None
+if the two are not compared."""
 
 
 @dataclass
 class Score:
-    """Counts or weights of a hypothesis, and what follows from them.
+    """Counts or weights of a hypothesis, and the scores computed from them.
 
     Attributes:
         tp: right edits.
-        fp: wrong ones.
-        fn: missed ones.
-        tn: tokens rightly left unchanged.
+        fp: wrong edits.
+        fn: missed edits.
+        tn: tokens correctly left unchanged.
         beta: weight of recall.
     """
 
@@ -56,35 +56,35 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Return the share of right edits among those made; 1 where none is wrong."""
+        """Return the share of right edits among those made; 1 if none is wrong."""
         return self.tp / (self.tp + self.fp) if self.fp else 1.0
 
     @property
     def recall(self) -> float:
-        """Return the share of wanted edits that were made; 1 where none is missed."""
+        """Return the share of wanted edits that were made; 1 if none is missed."""
         return self.tp / (self.tp + self.fn) if self.fn else 1.0
 
     @property
     def f(self) -> float:
-        """Return the F-score, 0 to 1; 0 where recall is 0, also with β = 0."""
+        """Return the F-score, 0 to 1; it is 0 if recall is 0, even with β = 0."""
         precision, recall, square = self.precision, self.recall, self.beta**2
-        # Zero with β = 0 and recall 0, where the quotient has no value.
+        # The denominator is 0 if β and recall are 0.
         both = square * precision + recall
         return (1 + square) * precision * recall / both if both else 0.0
 
     @property
     def accuracy(self) -> float:
-        """Return the share of right decisions; 0 where nothing is counted."""
+        """Return the share of right decisions; 0 if nothing is counted."""
         whole = self.tp + self.fp + self.fn + self.tn
         return (self.tp + self.tn) / whole if whole else 0.0
 
 
 class MetricBase(ABC):
-    """The calls that all metrics share: scores, verdicts on pairs of systems, TrueSkill.
+    """The methods that all metrics share: scores, outcomes of pairs of systems, TrueSkill.
 
-    Methods take what `reads` names, in that order or by name: sentences of one system for
-    `score_sentence` and `score_corpus`, systems × sentences for `score_pairwise` and
-    `rank_systems`; references are references × sentences.
+    Methods accept the arguments listed in `reads`, in that order or by name. Hypotheses are the
+    sentences of one system for `score_sentence` and `score_corpus`, and systems × sentences for
+    `score_pairwise` and `rank_systems`. References are references × sentences.
     """
 
     Score = Score
@@ -99,10 +99,10 @@ class MetricBase(ABC):
 
     @abstractmethod
     def score_sentence(self, *texts: Any, **named: Any) -> list[float]:
-        """Return a score a sentence."""
+        """Return a score for each sentence."""
 
     def score_corpus(self, *texts: Any, **named: Any) -> float:
-        """Return the mean of the sentence scores, unless a metric says otherwise."""
+        """Return the corpus score: the mean of the sentence scores unless a metric overrides it."""
         scores = self.score_sentence(*texts, **named)
         if not scores:
             raise OptionError("no sentences: expected at least one")
@@ -113,11 +113,11 @@ class MetricBase(ABC):
         return self.make_pairwise_scores(self.sentence_scores(self._texts(texts, named)))
 
     def rank_systems(self, *texts: Any, **named: Any) -> list[float]:
-        """Return a score a system: of its corpus, or by TrueSkill over sentence scores.
+        """Return a score for each system: its corpus score, or TrueSkill over sentence scores.
 
         `aggregation`, the last argument, is `default` or `trueskill`.
         """
-        # Bound by a signature, since callers name arguments or not, and metrics read other ones.
+        # Bound by a signature, since arguments differ by metric and may be positional or named.
         *arguments, aggregation = self._call(texts, named).args
         if aggregation == "default":
             return self.corpus_scores(self._texts(arguments, {}))
@@ -126,7 +126,7 @@ class MetricBase(ABC):
         raise OptionError(f"aggregation={aggregation!r:.40}: expected default or trueskill")
 
     def corpus_scores(self, texts: Texts) -> list[float]:
-        """Return a score a system."""
+        """Return a score for each system."""
         return [self.score_corpus(*arguments) for arguments in self._by_system(texts)]
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
@@ -134,7 +134,7 @@ class MetricBase(ABC):
         return [self.score_sentence(*arguments) for arguments in self._by_system(texts)]
 
     def _by_system(self, texts: Texts) -> Iterator[list[Any]]:
-        """Yield what `reads` names, of each system."""
+        """Yield the arguments listed in `reads` for each system."""
         references = [list(lines) for lines in texts.references]
         for lines in texts.systems:
             by_name = {
@@ -145,7 +145,7 @@ class MetricBase(ABC):
             yield [by_name[name] for name in self.reads]
 
     def _call(self, texts: Sequence[Any], named: Mapping[str, Any]) -> BoundArguments:
-        """Return the arguments of a call, the usual aggregation included."""
+        """Return the arguments of a call, with the default aggregation if none is given."""
         places = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.reads]
         last = Parameter("aggregation", Parameter.POSITIONAL_OR_KEYWORD, default="default")
         bound = Signature([*places, last]).bind(*texts, **named)
@@ -158,14 +158,14 @@ class MetricBase(ABC):
         return Texts(read.get("sources", ()), read["hypotheses"], read.get("references", ()))
 
     def make_pairwise_scores(self, scores: Sequence[Sequence[float]]) -> PairwiseScores:
-        """Return the outcomes of pairs by sentence, from sentence scores, systems × sentences."""
+        """Return the outcomes of pairs by sentence, given sentence scores (systems × sentences)."""
         return [
             [[(first > second) - (first < second) for second in column] for first in column]
             for column in zip(*scores, strict=True)
         ]
 
     def run_trueskill(self, pairwise_scores: PairwiseScores) -> list[float]:
-        """Return TrueSkill's means over verdicts on pairs, in their order; None is left out."""
+        """Return TrueSkill's means over the outcomes of pairs, in their order, without None."""
         systems = len(pairwise_scores[0]) if pairwise_scores else 0
         pairs = list(itertools.combinations(range(systems), 2))
         outcomes = (
@@ -174,7 +174,7 @@ class MetricBase(ABC):
             for first, second in pairs
             if (verdict := table[first][second]) is not None
         )
-        # TrueSkill depends on the order of games: sentence by sentence, as in that package.
+        # TrueSkill depends on the order of games: sentence by sentence, as in gec-metrics.
         means, _ = rate(outcomes, systems, Game())
         return [float(mean) for mean in means]
 
@@ -183,9 +183,9 @@ class Texts(NamedTuple):
     """The texts of a call.
 
     Attributes:
-        sources: one a sentence.
+        sources: one per sentence.
         systems: systems × sentences.
-        references: references × sentences; empty for a metric that reads none.
+        references: references × sentences; empty for a metric that does not use them.
     """
 
     sources: Sequence[str]
@@ -195,7 +195,7 @@ class Texts(NamedTuple):
     def of_named_systems(
         self,
     ) -> tuple[Sequence[str], Mapping[str, Sequence[str]], Sequence[Sequence[str]]]:
-        """Return the texts with systems under made-up names."""
+        """Return the texts with made-up names of the systems."""
         names = {f"hypothesis {number}": lines for number, lines in enumerate(self.systems)}
         return self.sources, names, self.references
 
@@ -213,7 +213,7 @@ class MetricBaseForReferenceFree(MetricBase):
 
 
 class MetricBaseForSourceFree(MetricBase):
-    """A metric that scores hypotheses by references alone."""
+    """A metric that scores hypotheses only by references."""
 
     reads: ClassVar[tuple[str, ...]] = ("hypotheses", "references")
 
@@ -221,25 +221,26 @@ class MetricBaseForSourceFree(MetricBase):
 def inputs_handler(
     metric: MetricBase, sources: Any, hypotheses: Any, references: Any
 ) -> dict[str, Any]:
-    """Return what a kind of metric reads, as keywords for its methods.
+    """Return the texts that a metric reads, as keyword arguments for its methods.
 
     Raises:
-        OptionError: (a ValueError) the metric is of no kind that is known.
+        OptionError: (a ValueError) the metric is not derived from one of the base classes.
     """
     if not getattr(metric, "reads", ()):
         raise OptionError(
-            f"{type(metric).__name__} is derived from none of gec-metrics' kinds of metrics; take "
-            "one from get_metric, or derive it from MetricBaseForReferenceBased and the like"
+            f"{type(metric).__name__} is not derived from a base class of gec-metrics; use a "
+            "metric from get_metric, or derive it from MetricBaseForReferenceBased or a similar "
+            "class"
         )
     texts = {"sources": sources, "hypotheses": hypotheses, "references": references}
     return {name: texts[name] for name in metric.reads}
 
 
 class _Scored(MetricBase):
-    """A metric of this package behind those calls; all systems are scored at once."""
+    """A metric of this package with that interface; all systems are scored at once."""
 
     whole: ClassVar[bool] = False
-    """Return True if scores are whole numbers."""
+    """True if scores are integers."""
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
@@ -251,18 +252,18 @@ class _Scored(MetricBase):
 
     @abstractmethod
     def _scorer(self) -> Scorer:
-        """Return the metric, as the settings say."""
+        """Return the metric with its settings."""
 
     def table(self, texts: Texts) -> ScoreTable:
-        """Return the metric's own table of some systems.
+        """Return the metric's score table of the systems.
 
         Raises:
-            InputError: lengths differ, something is no text, or references are missing.
+            InputError: lengths differ, something is not text, or references are missing.
         """
         return self.scorer.score(*texts.of_named_systems(), runtime=self.runtime)
 
     def corpus_scores(self, texts: Texts) -> list[float]:
-        """Return a score a system."""
+        """Return a score for each system."""
         return self._numbers(self.table(texts).by_system.score)
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
@@ -270,7 +271,7 @@ class _Scored(MetricBase):
         return [self._numbers(line) for line in self.table(texts).sentences]
 
     def score_sentence(self, *texts: Any, **named: Any) -> list[float]:
-        """Return a score a sentence."""
+        """Return a score for each sentence."""
         return self.sentence_scores(self._alone(texts, named))[0]
 
     def score_corpus(self, *texts: Any, **named: Any) -> float:
@@ -279,7 +280,7 @@ class _Scored(MetricBase):
 
     def _alone(self, texts: Sequence[Any], named: Mapping[str, Any]) -> Texts:
         """Return the texts of a call about one system."""
-        # A call about one system has its sentences where others have systems.
+        # Here `systems` are the sentences of the one system.
         call: Any = self._texts(texts, named)
         return Texts(call.sources, [call.systems], call.references)
 
@@ -288,8 +289,8 @@ class _Scored(MetricBase):
 
 
 class ByReference(_Scored, MetricBaseForReferenceBased):
-    """A metric of this package that reads references."""
+    """A metric of this package that uses references."""
 
 
 class WithoutReference(_Scored, MetricBaseForReferenceFree):
-    """A metric of this package that reads no references."""
+    """A metric of this package that does not use references."""

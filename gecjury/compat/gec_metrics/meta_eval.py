@@ -1,8 +1,8 @@
-"""gec-metrics' meta-evaluations, SEEDA and GJG15, over this package's benchmarks and statistics.
+"""The meta-evaluations of gec-metrics, SEEDA and GJG15, computed by this package.
 
-A pair that a metric ties counts as won by the second system, and correlations are over corpus
-scores unless TrueSkill is asked for, as in that package. `gecjury compare` and `gecjury.compare`
-report more.
+As in gec-metrics, a pair that a metric ties counts as won by the second system, and correlations
+are over corpus scores unless TrueSkill is requested. `gecjury compare` and `gecjury.compare` report
+more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gecjury.stats.grouped import window_correlations
 
 @dataclass
 class Corr:
-    """Agreement with people; None where it was not asked for."""
+    """Agreement with people; values that were not requested are None."""
 
     pearson: float | None = None
     spearman: float | None = None
@@ -41,22 +41,23 @@ class Corr:
 Windows = dict[tuple[int, int], Corr]
 """Correlations by the first and last human rank of a window, from 0."""
 
-_Corr = Corr  # inside a class with an attribute of that name
+_Corr = Corr  # for use inside a class that has an attribute `Corr`
 
 
 class MetaEvalBase(ABC):
-    """A benchmark with the calls of gec-metrics."""
+    """A benchmark with the interface of gec-metrics."""
 
     Corr = _Corr
     MODELS: ClassVar[tuple[str, ...]] = ()
     SCORE_ID: ClassVar[Mapping[str, tuple[str, View]]] = {}
     VIEWS: ClassVar[Mapping[str, View]] = {}
-    # What the three analyses return, an argument for each column of human scores or each view.
+    # Types of the results of the three analyses, with one argument per column of human scores or
+    # per view.
     OUTPUTS: ClassVar[tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]]
 
     @dataclass
     class Config:
-        """`data`: folder with the benchmark's files; None looks as `gecjury compare` does."""
+        """`data`: folder with the benchmark's files; with None they are found as by `compare`."""
 
         data: str | Path | None = None
 
@@ -68,7 +69,7 @@ class MetaEvalBase(ABC):
         self.config: Any = self.Config() if config is None else config
         self.benchmark = self._load()
         corpus = self.benchmark.corpus
-        # In that package's order, which its callers index by.
+        # In the order of gec-metrics, since callers use its indices.
         models = [name for name in self.MODELS if name in corpus.systems]
         texts = {
             "sources": list(corpus.sources),
@@ -107,10 +108,10 @@ class MetaEvalBase(ABC):
     def pairwise_analysis(
         self, metric: MetricBase
     ) -> dict[str, list[tuple[tuple[int, int], float]]]:
-        """Return the accuracy of each two ranks (as −rank, lower first) by view, least first."""
+        """Return by view the accuracy for pairs of ranks (as −rank, lower first), least first."""
         by_view = {}
         for name, (pairs, judged) in self._judged(metric).items():
-            # A metric's tie was made a win of the second above, as in that package.
+            # `_judged` has made a metric's ties wins of the second system.
             right = judged == pairs.preference
             ranks = -np.sort(-np.stack([pairs.first_rank, pairs.second_rank], axis=1), axis=1)
             rows = []
@@ -158,7 +159,7 @@ class MetaEvalBase(ABC):
             **inputs_handler(metric, data["sources"], data["hypotheses"], data["references"])
         )
         table = np.array(verdicts, dtype=np.float64)  # None: not compared
-        # A tie counts as won by the second system: that package asks if the first is greater.
+        # A tie counts as won by the second system: gec-metrics checks if the first is greater.
         table[table == 0] = -1.0
         by_view = {}
         for name, view in self.VIEWS.items():
@@ -176,7 +177,7 @@ class MetaEvalBase(ABC):
 
 
 def _output(name: str, doc: str, *columns: str) -> type[Any]:
-    """Return a type of results: a field for each column of human scores or each view, or None."""
+    """Return a type of results with an optional field per column of human scores or per view."""
     fields = [(column, Any, None) for column in columns]
     return make_dataclass(name, fields, bases=(MetaEvalBase.Output,), namespace={"__doc__": doc})
 
@@ -205,7 +206,7 @@ class MetaEvalSEEDA(MetaEvalBase):
 
     @dataclass
     class Config:
-        """`system`: base, +INPUT, +REF-F_GPT-3.5 (or +fluency), all. `data`: see the base."""
+        """`system`: base, +INPUT, +REF-F_GPT-3.5 (or +fluency), all. `data`: see `MetaEvalBase`."""
 
         system: str = "base"
         data: str | Path | None = None
@@ -272,4 +273,4 @@ _CLASSES: Sequence[type[MetaEvalBase]] = (MetaEvalGJG, MetaEvalSEEDA)
 META_EVALUATIONS: Mapping[str, type[MetaEvalBase]] = {
     kind.__name__.removeprefix("MetaEval").lower(): kind for kind in _CLASSES
 }
-"""Meta-evaluations by gec-metrics' names."""
+"""Meta-evaluations by their names in gec-metrics."""

@@ -1,7 +1,7 @@
-"""gec-metrics' metrics by its names, with its settings and defaults, computed by this package.
+"""The metrics of gec-metrics with their names, settings and defaults, computed by this package.
 
-Every score comes from a metric of this package. `beta`, `n` and the like mean the same as in
-gec-metrics.
+Every score comes from a metric of this package. Settings such as `beta` and `n` have the same
+meaning as in gec-metrics.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ExtractedEdit(NamedTuple):
 
 
 class ERRANT(ByReference):
-    """ERRANT's F; reads `en_core_web_sm` where it is installed, else the embedded tagger."""
+    """ERRANT's F-score, with `en_core_web_sm` if it is installed, else the embedded tagger."""
 
     @dataclass
     class Config(ByReference.Config):
@@ -91,11 +91,11 @@ class ERRANT(ByReference):
         """The tagger that errant loads for the language; the embedded one if it is missing.
 
         Raises:
-            OptionError: a language that errant has no rules for.
+            OptionError: errant has no rules for the language.
         """
         if self.config.language != "en":
             raise OptionError(
-                f"language={self.config.language!r:.40}: errant types English edits alone; "
+                f"language={self.config.language!r:.40}: errant classifies only English edits; "
                 "expected en"
             )
         return _SPACY_MODEL if find_spec(_SPACY_MODEL) else "embedded"
@@ -104,7 +104,7 @@ class ERRANT(ByReference):
         return load("errant", beta=self.config.beta, tagger=self.tagger)
 
     def edit_extraction(self, src: str, trg: str) -> list[ExtractedEdit]:
-        """Return the edits between a source and its correction that count."""
+        """Return the edits between a source and its correction, without those that do not count."""
         tokens = src.split()
         [[edits]] = extract([src], [[trg]], self.tagger).edits
         return [
@@ -115,14 +115,14 @@ class ERRANT(ByReference):
     def score_corpus_verbose(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> Score:
-        """The counts behind the corpus score."""
+        """Return the counts behind the corpus score."""
         [counts] = self._corpus_counts(Texts(sources, [hypotheses], references))
         return self._score(counts)
 
     def score_sentence_verbose(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> list[Score]:
-        """The counts behind each sentence's score."""
+        """Return the counts behind each sentence's score."""
         [rows] = self._sentence_counts(Texts(sources, [hypotheses], references))
         return [self._score(counts) for counts in rows]
 
@@ -145,11 +145,11 @@ class ERRANT(ByReference):
 
 
 class BertScore(MetricBaseForSourceFree):
-    """BERTScore's F1 of hypotheses, each by the reference that suits it best."""
+    """BERTScore's F1 of hypotheses, each with the reference that gives the best score."""
 
     @dataclass
     class Config(MetricBaseForSourceFree.Config):
-        """Settings of the bert-score package; `score_type` f alone, no IDF, English."""
+        """Settings of the bert-score package; only `score_type` f, no IDF, and English."""
 
         model_type: str = _BERT
         num_layers: int | None = None
@@ -175,10 +175,10 @@ class BertScore(MetricBaseForSourceFree):
         )
 
     def score_sentence(self, hypotheses: list[str], references: list[list[str]]) -> list[float]:
-        """Return F1 by the best reference."""
+        """Return F1 with the best reference for each sentence."""
         if not references:
             raise InputError("bertscore needs references: expected references × sentences")
-        corpus_of_texts(hypotheses, {}, references)  # refuses lengths that differ
+        corpus_of_texts(hypotheses, {}, references)  # raises if lengths differ
         pairs = [
             (h, line) for lines in references for h, line in zip(hypotheses, lines, strict=True)
         ]
@@ -188,15 +188,15 @@ class BertScore(MetricBaseForSourceFree):
 
 
 def bert_of(config: BertScore.Config) -> str:
-    """Return the encoder as this package names it."""
+    """Return this package's name of the encoder."""
     return BERTScore.model if config.model_type == _BERT else config.model_type
 
 
 def check_bertscore(config: BertScore.Config) -> None:
-    """Refuse settings of BERTScore that no metric here has.
+    """Check that BERTScore's settings are supported here.
 
     Raises:
-        OptionError: names the setting.
+        OptionError: a setting is not supported; the message names it.
     """
     for name, usual in (
         ("score_type", "f"),
@@ -209,7 +209,7 @@ def check_bertscore(config: BertScore.Config) -> None:
         value = getattr(config, name)
         if value != usual:
             raise OptionError(
-                f"bertscore: {name}={value!r:.40} is not to be had here; expected {usual!r}"
+                f"bertscore: {name}={value!r:.40} is not supported here; expected {usual!r}"
             )
 
 
@@ -263,7 +263,7 @@ def _unit(unit: str, characters: str) -> str:
 
 
 class GLEU(ByReference):
-    """GLEU with the multiset difference, references drawn as the authors' script draws them."""
+    """GLEU with the multiset difference and references drawn as by the authors' script."""
 
     counted: ClassVar[str] = "gleu"
 
@@ -282,7 +282,7 @@ class GLEU(ByReference):
             "unit": _unit(self.config.unit, "line"),
             "choices": "script",
         }
-        # Sums become scores by the plain formula, whatever was counted.
+        # Both variants compute scores from the sums by the formula of `gleu`.
         self._plain = load("gleu", **settings)
         return load(self.counted, **settings)
 
@@ -300,7 +300,7 @@ class GLEU(ByReference):
         self.scorer.check(corpus)
         statistics = self.scorer.statistics(corpus, self.runtime)
         values = statistics.values.copy()
-        # Both lengths: there an empty text is one word long, in the sums of a corpus as well.
+        # In gec-metrics the lengths of an empty text are 1, also in the sums of a corpus.
         values[..., :2] = np.maximum(values[..., :2], 1)
         return replace(statistics, values=values)
 
@@ -312,11 +312,11 @@ class GLEUOfficial(GLEU):
 
 
 class GoToScorer(ERRANT):
-    """GoToScorer's chunks by one reference, all of one weight or weighted by a file."""
+    """GoToScorer's chunks by one reference, with equal weights or weights from a file."""
 
     @dataclass
     class Config(ERRANT.Config):
-        """`weight_file`: as gecmetrics-gen-gotoscorer-weight writes it, read unless `no_weight`."""
+        """`weight_file`: from gecmetrics-gen-gotoscorer-weight; it is read unless `no_weight`."""
 
         weight_file: str = ""
         ref_id: int = 0
@@ -324,7 +324,7 @@ class GoToScorer(ERRANT):
 
     @dataclass
     class Chunk:
-        """A chunk as gec-metrics shows it."""
+        """A chunk as in gec-metrics."""
 
         o_start: int = 0
         o_end: int = 0
@@ -348,7 +348,7 @@ class GoToScorer(ERRANT):
 
     def generate_chunks(self, edits: Sequence[ExtractedEdit], tokens: Sequence[str]) -> list[Chunk]:
         """Return the chunks of a source by the edits of a correction."""
-        # Chunks carry no types; a chunk that is an edit has that edit's span.
+        # Chunks have no types, but a chunk that is an edit has that edit's span.
         types = {(edit.o_start, edit.o_end): edit.type for edit in edits}
         plain = [Edit(edit.o_start, edit.o_end, edit.c_str, edit.type) for edit in edits]
         return [
@@ -363,11 +363,11 @@ class GoToScorer(ERRANT):
         ]
 
     def corpus_scores(self, texts: Texts) -> list[float]:
-        """Return F of the summed counts for each system."""
+        """Return the F-score of the summed counts for each system."""
         return self._numbers(self._f(self._corpus_counts(texts)))
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
-        """Return F, systems × sentences."""
+        """Return F-scores, systems × sentences."""
         return [self._numbers(line) for line in self._f(self._sentence_counts(texts))]
 
     def _corpus_counts(self, texts: Texts) -> FloatArray:
@@ -375,8 +375,8 @@ class GoToScorer(ERRANT):
         return sums
 
     def _sentence_counts(self, texts: Texts) -> FloatArray:
-        # Counts are tp, fp, fn, tn, weight. Our own metric refuses a single system, whose weights
-        # would be its own mistakes; there a file or equal weights make that possible.
+        # Counts are tp, fp, fn, tn, weight. Our metric `gotoscorer` refuses a single system, since
+        # weights would come from its own mistakes. Here weights are equal or come from a file.
         corpus = corpus_of_texts(*texts.of_named_systems())
         if not 0 <= self.config.ref_id < len(corpus.references):
             raise InputError(
@@ -395,31 +395,34 @@ class GoToScorer(ERRANT):
 
 
 def _chunk_weights(path: str) -> ChunkWeights:
-    """Read weights from a file of gec-metrics: how many of its systems had each chunk right.
+    """Read weights from a file of gec-metrics: how many of its systems got each chunk right.
 
     Raises:
-        InputError: the file cannot be read, or holds something else.
+        InputError: the file cannot be read, or contains something else.
     """
-    expected = '[{"evaluations": [[0 or 1 a system] a chunk], ...} a sentence]'
+    expected = (
+        'a list with {"evaluations": [...], ...} for each sentence, with a list for each chunk and '
+        "in it 0 or 1 for each system"
+    )
     record = read_json(Path(path), expected)
-    # Verdicts by system become counts of systems: the weights ask for no more.
+    # Weights need only the number of systems that got a chunk right.
     try:
         right = [tuple(sum(chunk) for chunk in line["evaluations"]) for line in record]
         sizes = {len(chunk) for line in record for chunk in line["evaluations"]}
         verdicts = {mark for line in record for chunk in line["evaluations"] for mark in chunk}
     except (TypeError, KeyError):
-        raise InputError(f"{path} does not hold weights: expected {expected}") from None
+        raise InputError(f"{path} does not contain weights: expected {expected}") from None
     if len(sizes) != 1 or min(sizes) < 1 or not verdicts <= {0, 1}:
-        raise InputError(f"{path} does not hold weights: expected {expected}")
+        raise InputError(f"{path} does not contain weights: expected {expected}")
     return ChunkWeights(sizes.pop(), tuple(right))
 
 
 class SOME(WithoutReference):
-    """SOME, of three models that lie in one folder."""
+    """SOME with three models in one folder."""
 
     @dataclass
     class Config(WithoutReference.Config):
-        """Folders `grammer` (or `grammaticality`), `fluency` and `meaning` beside each other."""
+        """Folders `grammer` (or `grammaticality`), `fluency` and `meaning` in the same folder."""
 
         model_g: str = "gfm-models/grammer"
         model_f: str = "gfm-models/fluency"
@@ -441,7 +444,7 @@ class SOME(WithoutReference):
         ):
             raise OptionError(
                 f"some: {c.model_g}, {c.model_f}, {c.model_m}: expected folders called grammer (or "
-                "grammaticality), fluency and meaning beside each other"
+                "grammaticality), fluency and meaning in the same folder"
             )
         return load(
             "some",
@@ -458,7 +461,7 @@ class IMPARA(WithoutReference):
 
     @dataclass
     class Config(WithoutReference.Config):
-        """`model_qe`: ranker. `model_se`: encoder of the similarity. `threshold`: least one."""
+        """`model_qe`: ranker. `model_se`: similarity encoder. `threshold`: least similarity."""
 
         model_qe: str = "gotutiyan/IMPARA-QE"
         model_se: str = "bert-base-cased"
@@ -479,7 +482,7 @@ class IMPARA(WithoutReference):
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """Return sentence scores; all 0 under a threshold above 1, which no cosine reaches."""
-        # Our metric refuses such a threshold, which there means that no sentence passes.
+        # Our metric `impara` refuses such a threshold; in gec-metrics no sentence passes it.
         if self.config.threshold > 1:
             corpus_of_texts(*texts.of_named_systems())
             return [[0.0] * len(texts.sources) for _ in texts.systems]
@@ -493,7 +496,7 @@ class IMPARA(WithoutReference):
 
 
 class Scribendi(WithoutReference):
-    """Scribendi score; whole numbers."""
+    """Scribendi score, as integers."""
 
     whole: ClassVar[bool] = True
 
@@ -524,4 +527,4 @@ _CLASSES: tuple[type[MetricBase], ...] = (
 )
 
 METRICS: Mapping[str, type[MetricBase]] = {kind.__name__.lower(): kind for kind in _CLASSES}
-"""Metrics by gec-metrics' names."""
+"""Metrics by their names in gec-metrics."""
