@@ -56,13 +56,13 @@ def _against_people(comparison: Comparison, audit: Audit) -> Iterator[tuple[str,
 
 
 def _bias_cell(row: Bias) -> str:
-    one = row.agreement
-    if not one.pairs:
+    bias = row.agreement
+    if not bias.pairs:
         return "not measurable (no such pair)"
-    of = f" ({listed(one.systems)})" if one.systems else ""
+    of = f" ({listed(bias.systems)})" if bias.systems else ""
     return (
-        f"{number(one.difference)}{_bounds(row.intervals)}: prefers it{of} in "
-        f"{percent(one.preferred)} of {number(one.pairs)} pairs, people in {percent(one.people)}"
+        f"{number(bias.difference)}{_bounds(row.intervals)}: prefers it{of} in "
+        f"{percent(bias.preferred)} of {number(bias.pairs)} pairs, people in {percent(bias.people)}"
     )
 
 
@@ -189,18 +189,18 @@ def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
     """Yield clauses on a metric's biases, then on sides without a bias and on untested ones."""
     without, untested = [], []
     for row in rows:
-        one, ends = row.agreement, row.intervals.get("difference", (math.nan, math.nan))
-        of = f" ({listed(one.systems)})" if one.systems else ""
-        gap = number(one.difference)
-        if not one.pairs:
-            untested.append(_noun(one.side))
+        bias, ends = row.agreement, row.intervals.get("difference", (math.nan, math.nan))
+        of = f" ({listed(bias.systems)})" if bias.systems else ""
+        gap = number(bias.difference)
+        if not bias.pairs:
+            untested.append(_noun(bias.side))
         elif math.isnan(ends[0]):
-            yield f"has a bias of {gap} for {_noun(one.side)}{of} (no interval)"
+            yield f"has a bias of {gap} for {_noun(bias.side)}{of} (no interval)"
         elif ends[0] <= 0 <= ends[1]:
-            without.append(f"{_noun(one.side)}{of} ({gap}, {_range(ends)})")
+            without.append(f"{_noun(bias.side)}{of} ({gap}, {_range(ends)})")
         else:
-            words = _SIDES[one.side][one.difference < 0].format(of)
-            yield f"prefers {words} by {number(abs(one.difference))} ({_range(_outward(ends))})"
+            words = _SIDES[bias.side][bias.difference < 0].format(of)
+            yield f"prefers {words} by {number(abs(bias.difference))} ({_range(_outward(ends))})"
     if without:
         yield f"shows no bias for {listed(without, 'or')}"
     if untested:
@@ -224,20 +224,20 @@ def _self_clauses(audit: Audit) -> tuple[list[str], list[str]]:
     """Return clauses on a judge's audit of itself, and the advice that follows from it."""
     clauses, advice = [], []
     several = len(audit.members) > 1
-    for one in audit.members:
-        of = f" of {one.get('model')}" if several else ""
-        flips = _figure(one, "flips", "flipped")
+    for member in audit.members:
+        of = f" of {member.get('model')}" if several else ""
+        flips = _figure(member, "flips", "flipped")
         if flips is not None:
             clauses.append(f"flips {percent(flips)} of the preferences{of} when reordered")
             advice += ["use orders=2 or more"] * (flips >= _MANY_FLIPS)
-        elif len(one.get("positions", ())) > 1:
+        elif len(member.get("positions", ())) > 1:
             advice.append("measure flips with orders=2")
-        equal = _figure(one, "repeat_agreement", "equal")
+        equal = _figure(member, "repeat_agreement", "equal")
         if equal is not None and equal < 1:
             clauses.append(f"gives a different score{of} in {percent(1 - equal)} when asked again")
-        asked, valid = _figure(one, "requests", "distinct"), one.get("valid")
-        if asked and isinstance(valid, int) and valid < asked:
-            clauses.append(f"leaves {percent(1 - valid / asked)} of the questions{of} invalid")
+        questions, valid = _figure(member, "requests", "distinct"), member.get("valid")
+        if questions and isinstance(valid, int) and valid < questions:
+            clauses.append(f"leaves {percent(1 - valid / questions)} of the questions{of} invalid")
     ordinal = (audit.panel or {}).get("ordinal")
     if ordinal is not None:
         clauses.append(f"is a panel whose models agree with an α of {number(ordinal)}")

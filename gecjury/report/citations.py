@@ -120,16 +120,16 @@ def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:
         OptionError: a name is neither; the message suggests the nearest.
     """
     cited: dict[str, list[str]] = {}
-    for asked in dict.fromkeys(names):
-        name = asked.partition(":")[0].partition("@")[0].lower()
+    for label in dict.fromkeys(names):
+        name = label.partition(":")[0].partition("@")[0].lower()
         if name not in CITED:
             citable = sorted({*CITED, *METRICS, *BENCHMARKS})
             raise OptionError(
-                f"nothing to cite for {asked[:60]!r}, not a metric or benchmark of this package: "
+                f"nothing to cite for {label[:60]!r}, not a metric or benchmark of this package: "
                 f"{nearest(name[:60], citable)}"
             )
         for key in CITED[name]:
-            whom = cited.setdefault(key, [])
-            if name not in whom:
-                whom.append(name)
-    return [(entries()[key], whom) for key, whom in cited.items()]
+            cited_for = cited.setdefault(key, [])
+            if name not in cited_for:
+                cited_for.append(name)
+    return [(entries()[key], cited_for) for key, cited_for in cited.items()]

@@ -49,8 +49,8 @@ def tasks_verdict(compared: TaskComparison) -> list[str]:
         return ["No task has figures for all metrics, so they cannot be ranked together."]
     best, *others = ranked
     shared = _shared_tasks(compared)
-    held = len({task.benchmark for task in shared})
-    where = f"{len(shared)} task{'s' * (len(shared) != 1)} of {held} benchmark{'s' * (held != 1)}"
+    count = len({task.benchmark for task in shared})
+    where = f"{len(shared)} task{'s' * (len(shared) != 1)} of {count} benchmark{'s' * (count != 1)}"
     sentences = [f"{best.metric} has the highest average over {where}: {number(best.shared)}."]
     if compared.tests and others:
         tested = {frozenset((test.first, test.second)): test for test in compared.tests}

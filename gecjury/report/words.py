@@ -184,8 +184,8 @@ def _leader(standing: Standing) -> str:
     document, view, level = standing.document, standing.view, standing.level
     metrics = list(standing.values)
     if not metrics:
-        asked = any(row["human"] == view and row.get(level) for row in document["rows"])
-        return "No metric can be ranked: too few systems, or constant scores." if asked else ""
+        compared = any(row["human"] == view and row.get(level) for row in document["rows"])
+        return "No metric can be ranked: too few systems, or constant scores." if compared else ""
     leaders, top = _best(standing.values)
     head = f"{SHOWN_MEASURES[standing.measure]} {number(top)}"
     if len(metrics) == 1:

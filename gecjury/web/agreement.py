@@ -82,15 +82,15 @@ def _rankings(answers: Sequence[ItemAnswer], systems: Sequence[str]) -> list[Agr
 def _labelled(what: str, labels: Mapping[str, Mapping[object, int]]) -> Agreement | None:
     by_pair = {}
     same = count = 0
-    for one, two in combinations(labels, 2):
-        both = [key for key in labels[one] if key in labels[two]]
-        if not both:
+    for first, second in combinations(labels, 2):
+        shared = [key for key in labels[first] if key in labels[second]]
+        if not shared:
             continue
         # Agreement is defined only for what both have judged.
-        a, b = (np.array([labels[name][key] for key in both]) for name in (one, two))
-        by_pair[one, two] = cohen_kappa(a, b), len(both)
+        a, b = (np.array([labels[name][key] for key in shared]) for name in (first, second))
+        by_pair[first, second] = cohen_kappa(a, b), len(shared)
         same += int((a == b).sum())
-        count += len(both)
+        count += len(shared)
     if not count:
         return None
     defined = [value for value, _ in by_pair.values() if not math.isnan(value)]

@@ -121,12 +121,12 @@ class _Pages:
 
     def listed(self, request: Request) -> Response:
         """Show the replies that pass the filters in the address, twenty per page."""
-        replies, asked = self._replies, request.query_params
+        replies, query = self._replies, request.query_params
         filters = {
-            "show": asked.get("show", "")[:40],
-            "position": str(_whole(asked.get("position"), 0)),
-            "q": asked.get("q", "").strip()[:200],
-            "sort": asked.get("sort", "line"),
+            "show": query.get("show", "")[:40],
+            "position": str(_whole(query.get("position"), 0)),
+            "q": query.get("q", "").strip()[:200],
+            "sort": query.get("sort", "line"),
         }
         if filters["sort"] not in _SORTS:
             filters["sort"] = "line"
@@ -134,7 +134,7 @@ class _Pages:
             filters["show"], int(filters["position"]), filters["q"], _sort(filters["sort"])
         )
         pages = max(-(-len(chosen) // _ON_A_PAGE), 1)
-        here = min(max(_whole(asked.get("page"), 1), 1), pages)
+        here = min(max(_whole(query.get("page"), 1), 1), pages)
         first = (here - 1) * _ON_A_PAGE
 
         def address(number: int) -> str:
@@ -167,9 +167,9 @@ class _Pages:
 
     def one(self, request: Request) -> Response:
         """Show one reply in full, with the same corrections in other orders below it."""
-        replies, asked = self._replies, request.query_params
-        line = _whole(asked.get("line"), 0)
-        number = replies.at(asked.get("file", "")[:300], line)
+        replies, query = self._replies, request.query_params
+        line = _whole(query.get("line"), 0)
+        number = replies.at(query.get("file", "")[:300], line)
         reply = replies.reply(number)
         around = [
             (label, key, _address(replies.reply(other)) if 0 <= other < len(replies) else "")

@@ -307,8 +307,8 @@ class _Pages:
 
     async def comparison(self, place: int, request: Request) -> Response:
         """Show a stored comparison, or the part that passes the filters."""
-        asked = request.query_params
-        filters = Filters(*(asked.get(key, "")[:100] for key in ("family", "metric", "view")))
+        query = request.query_params
+        filters = Filters(*(query.get(key, "")[:100] for key in ("family", "metric", "view")))
         stored = self.desk.comparisons[place]
         return page(
             "comparison",

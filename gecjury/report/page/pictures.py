@@ -61,13 +61,13 @@ def picture(plot: Markup, *words: str) -> Picture:
     used = set(" ".join(re.findall(r'class="([^"]*)"', plot)).split())
     style = "".join(f".{name}{{{rule}}}" for name, rule in _STYLE.items() if name in used)
     opened, rest = str(plot).split(">", 1)
-    alone = (
+    content = (
         opened.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
         + f' color="#5a5f68" width="{_SCALE * float(width):g}" height="{_SCALE * float(height):g}">'
         + f'<style>{style}</style><rect width="100%" height="100%" fill="#fff"/>{rest}'
     )
-    held = base64.b64encode(alone.encode()).decode()
-    return Picture(plot, f"data:image/svg+xml;base64,{held}", _file_name(words))
+    encoded = base64.b64encode(content.encode()).decode()
+    return Picture(plot, f"data:image/svg+xml;base64,{encoded}", _file_name(words))
 
 
 def _file_name(words: tuple[str, ...]) -> str:

@@ -148,8 +148,6 @@ def test_drift_in_a_table_and_in_the_sentence() -> None:
         # Five of the six pairs are no ties, and turn round with the sign.
         (sentence,) = dict(audit_sentences(changed)).values()
         assert f"has flipped {flipped} of its preferences since 2026-10-02" in sentence
-        assert any("use a separate cache folder" in note for note in table.notes) == (
-            equal == 100
-        )
+        assert any("use a separate cache folder" in note for note in table.notes) == (equal == 100)
         assert document(changed)["drift"][0]["equal"] == equal / 100
         assert "Drift since the earlier run" in comparison_page(changed)
