@@ -455,8 +455,8 @@ def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests)
             for gap, low, high, name in nearest
         )
         yield (
-            f"lead of {best} ({view}) in {_WORDS.get(statistic, statistic)}, paired over {drawn}, "
-            f"over: {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
+            f"lead of {best} ({view}) in {_WORDS.get(statistic, statistic)} (paired over {drawn}) "
+            f"over {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
         )
 
 
@@ -664,8 +664,8 @@ def _edit_notes(edits: EditComparison) -> list[str]:
         "left out",
         "accuracy, balanced, κ: threshold chosen on one half of the sources and applied to the "
         f"other, both ways; calling every edit valid has an accuracy of {constant.accuracy:.3f}",
-        f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one "
-        "annotator, each compared with each other; `AUC there` is a metric on the same verdicts"
+        f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one, "
+        "each compared with each of the others; `AUC there` is a metric on the same verdicts"
         if edits.ceiling.pairs
         else "no edit has verdicts of more than one annotator: how far people agree is not known",
     ]

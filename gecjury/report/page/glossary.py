@@ -68,7 +68,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
         "At a threshold found on the other half of the data, unless the metric has its own; "
         "balanced: mean over valid and invalid edits.",
     ),
-    "seconds": ("seconds", "Scoring time in this run; 0 if scores were read from a file."),
+    "seconds": ("seconds", "Scoring time in this run; 0 if stored scores were read."),
 }
 """Terms as tables spell them, and a sentence or two on their meaning, by the card's anchor."""
 
