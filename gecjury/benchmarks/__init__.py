@@ -1,4 +1,4 @@
-"""Corpora with what people said of them, loaded by name; no metric."""
+"""Corpora with human judgments, loaded by name; this package contains no metrics."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ __all__ = ["BENCHMARKS", "Benchmark", "HumanVerdict", "View", "load_benchmark"]
 
 
 def __getattr__(name: str) -> object:
-    """Import public names on first use: metrics over edits need but one module of this room."""
+    """Import public names on first use: metrics over edits need only one module."""
     if name not in _HOMES:
         raise AttributeError(f"module 'gecjury.benchmarks' has no attribute {name!r}")
     return getattr(import_module(f"gecjury.benchmarks.{_HOMES[name]}"), name)

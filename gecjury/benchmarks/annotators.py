@@ -1,8 +1,8 @@
 """Agreement of annotators with each other and with themselves.
 
-The agreement A of two annotators is no upper bound for a metric, which may err less than either:
-where both err independently and equally often, a metric that always says what is right agrees
-with either in .5 + .5·√(2A − 1) of the pairs.
+The agreement A of two annotators is not an upper bound for a metric, which may make fewer errors
+than either of them: if both err independently and equally often, a metric that is always right
+agrees with each of them on .5 + .5·√(2A − 1) of the pairs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class AnnotatorAgreement:
         decided: number of those comparisons.
         with_ties: share of equal judgments (first, second, tie) among all; NaN without any.
         pairs: number of all comparisons.
-        kappa: Cohen's κ over all of them, each in both directions, the agreement by chance taken
-            from the judgments of both together; NaN where it is not defined.
+        kappa: Cohen's κ over all of them, each in both directions, with the chance agreement
+            computed from the pooled judgments of both; NaN where it is not defined.
     """
 
     accuracy: float
@@ -46,11 +46,12 @@ class AnnotatorAgreement:
 
     @property
     def perfect(self) -> float:
-        """Return the accuracy of a perfect metric, if annotators err independently and alike.
+        """Return the accuracy of a perfect metric if annotators err independently, equally often.
 
-        With q the share in which an annotator is right, two agree in q² + (1 − q)² = A of the
-        pairs, and a metric that is always right agrees with each in q = .5 + .5·√(2A − 1). If they
-        err together, it is less, down to A. NaN where A is below one half.
+        If each annotator is right on a share q of the pairs, two of them agree on
+        q² + (1 − q)² = A of the pairs, and a metric that is always right agrees with each on
+        q = .5 + .5·√(2A − 1). If they make the same errors, it is less, down to A. NaN where A is
+        below one half.
         """
         if not self.accuracy >= 0.5:
             return float("nan")
@@ -61,22 +62,21 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
     """Return the agreement between two annotators at sentence level.
 
     Every two annotators are compared on every pair of systems that both judged on the same
-    sentence. Of an annotator who judged such a pair several times the first judgment counts. Pairs
-    of systems with the same text are left out: nobody could have decided them. On the expanded
+    sentence. If an annotator judged such a pair several times, the first judgment counts. Pairs of
+    systems with the same text are left out, because nobody can decide between them. On the expanded
     judgments of SEEDA's Base systems the result is 64.4% of 519 (edit) and 89.6% of 694 (sentence).
 
     Args:
-        pairs: judgments, ties included, in file order; as entries they are looked at some at a
-            time.
+        pairs: judgments, ties included, in file order; `JudgedEntries` are processed in parts.
 
     Returns:
         Agreement on decided comparisons and on all.
     """
-    # Of entries those pairs alone are made that somebody judged again.
+    # From entries, only the pairs that somebody judged again are built.
     parts = pairs.parts() if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
-    both = [np.zeros((2, 0), dtype=np.int64)]
-    both += [part.preference[np.stack(_twice(part))] for part in parts]
-    x, y = np.concatenate(both, axis=1)
+    preferences = [np.zeros((2, 0), dtype=np.int64)]
+    preferences += [part.preference[np.stack(_twice(part))] for part in parts]
+    x, y = np.concatenate(preferences, axis=1)
     decided = (x != 0) & (y != 0)
     equal = x == y
     return AnnotatorAgreement(
@@ -84,21 +84,21 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
         decided=int(np.count_nonzero(decided)),
         with_ties=float(equal.mean()) if len(equal) else float("nan"),
         pairs=len(equal),
-        # In one direction alone, which systems are named first would decide the chance agreement.
+        # In one direction only, the chance agreement would depend on which system is named first.
         kappa=cohen_kappa(np.concatenate([x, -x]), np.concatenate([y, -y]), pooled=True),
     )
 
 
 def doubly_judged(pairs: JudgmentPairs, *, ties: bool) -> IntArray:
-    """Return the judgments that `annotator_agreement` compares, so that metrics can be, too.
+    """Return the judgments that `annotator_agreement` compares, to compare metrics on them, too.
 
     Args:
         pairs: judgments for `annotator_agreement`.
-        ties: also comparisons that an annotator tied.
+        ties: include comparisons that an annotator tied.
 
     Returns:
         Rows of `pairs`, those of the first annotator of every comparison and then those of the
-        second; a judgment that is compared with several others stands there as often.
+        second; a judgment that is compared with several others is repeated for each of them.
     """
     first, second = _twice(pairs)
     if not ties:
@@ -109,12 +109,12 @@ def doubly_judged(pairs: JudgmentPairs, *, ties: bool) -> IntArray:
 
 def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     """Return the rows of both judgments of every comparison of `annotator_agreement`."""
-    # One number for sentence and pair of systems, so that annotators are compared by sets.
+    # One number encodes sentence and pair of systems, so that annotators are compared as sets.
     rows = np.flatnonzero(~pairs.shared)
     size = len(pairs.systems)
     place = (pairs.sentence * size + pairs.first) * size + pairs.second
     annotators = len(pairs.annotators)
-    # `np.unique` gives the first row of a key: of repeated judgments the first one counts.
+    # `np.unique` returns the first row of each key, so the first of repeated judgments counts.
     keys, at = np.unique(
         place[rows] * max(annotators, 1) + pairs.annotator[rows], return_index=True
     )
@@ -122,7 +122,6 @@ def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     row = rows[at]
     none = np.zeros(0, dtype=np.int64)
     first, second = [none], [none]
-    # Of many annotators few meet on a sentence.
     for a, b in combinations(np.unique(by).tolist(), 2):
         _, in_a, in_b = np.intersect1d(
             places[by == a], places[by == b], assume_unique=True, return_indices=True
@@ -138,7 +137,7 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = Fal
     Args:
         first: labels by one annotator, shape (n,).
         second: labels by the other, shape (n,).
-        pooled: take the expected agreement from the labels of both together, as the shared tasks
+        pooled: compute the expected agreement from the pooled labels of both, as the shared tasks
             of machine translation and Grundkiewicz et al. (2015) do; by default from each one's.
 
     Returns:
@@ -153,7 +152,7 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = Fal
     if len(a) == 0:
         return float("nan")
     labels = np.unique(np.concatenate([a, b]))
-    # Agreement by chance: both give each label independently, as often as they do here.
+    # Chance agreement: both assign labels independently, with the frequencies observed here.
     share_a = (a[:, None] == labels).mean(axis=0)
     share_b = (b[:, None] == labels).mean(axis=0)
     if pooled:
@@ -167,20 +166,21 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = Fal
 def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interval"]) -> float:
     """Return Krippendorff's α: 1 − observed / expected disagreement (Krippendorff 2011).
 
-    The distance of two values is the square of their difference (`interval`), or of the difference
-    of their mid-ranks among all values that are compared (`ordinal`). The latter is Krippendorff's
-    own: the values from c to k, less half of those equal to c and half of those equal to k.
+    The distance between two values is the square of their difference (`interval`), or of the
+    difference of their mid-ranks among all values that are compared (`ordinal`). The latter equals
+    Krippendorff's own definition: the number of values from c to k, less half of those equal to c
+    and half of those equal to k.
 
     Args:
         values: annotators × units; NaN where an annotator gave none.
-        level: of measurement.
+        level: level of measurement.
 
     Returns:
         At most 1, 0 at chance; NaN where no unit has two values, or all values are equal.
     """
     present = ~np.isnan(values)
     sizes = present.sum(axis=0)
-    # A unit with one value compares nothing, and says nothing of how frequent a value is.
+    # A unit with one value allows no comparison and does not count in the value frequencies.
     present &= sizes > 1
     pooled = values[present]
     if level == "ordinal":
@@ -203,8 +203,9 @@ def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interva
 def ranks_alpha(items: Sequence[RankedItem]) -> float:
     """Return Krippendorff's ordinal α of the ranks that annotators gave the same corrections.
 
-    A unit is a correction beside those that it was ranked with, since a rank among others means
-    something else. Of an annotator who ranked the same corrections again the first ranking counts.
+    A unit is a correction together with those that it was ranked with, since a rank in another set
+    has a different meaning. If an annotator ranked the same corrections again, the first ranking
+    counts.
 
     Returns:
         As `krippendorff_alpha`.
@@ -216,7 +217,7 @@ def ranks_alpha(items: Sequence[RankedItem]) -> float:
         shown = sets.setdefault((item.sentence, frozenset(names)), len(sets))
         for name, rank in zip(names, item.ranks, strict=True):
             units.setdefault((shown, name), {}).setdefault(item.annotator, rank)
-    # α does not depend on who gave a value, so that no row for each of many annotators is needed.
+    # α does not depend on who gave a value, so the table needs no row for each annotator.
     values = np.full((max(map(len, units.values()), default=0), len(units)), np.nan)
     for column, ranks in enumerate(units.values()):
         values[: len(ranks), column] = list(ranks.values())
@@ -231,7 +232,7 @@ class Kappa:
         mean: unweighted mean over the pairs of annotators that have comparisons (over the
             annotators, for κ within them); NaN without any.
         weighted: mean weighted by the number of comparisons.
-        values: κ of each pair of annotators, (a, a) for κ within one.
+        values: κ of each pair of annotators, (a, a) for κ within one annotator.
         counts: comparisons of each pair of annotators.
     """
 
@@ -246,12 +247,12 @@ def _labels(
 ) -> dict[str, dict[_Key, list[int]]]:
     """Return each annotator's judgments (-1, 0, 1) of each pair of corrections of each sentence.
 
-    Items that nothing can be compared with are left out: a rating of 2,000 systems has 2 million
-    pairs.
+    Items that cannot be compared with any other are left out, since a ranking of 2,000 systems has
+    2 million pairs.
 
     A correction is named by its systems, in alphabetical order or, where `directed`, as the file
-    lists them. The two names of a pair stand in alphabetical order, which decides what counts as -1
-    and as 1.
+    lists them. The two names of a pair are in alphabetical order, which decides whether a judgment
+    is -1 or 1.
     """
     labels: dict[str, dict[_Key, list[int]]] = {item.annotator: {} for item in items}
     judged = Counter((item.sentence, item.annotator) for item in items)
@@ -261,7 +262,7 @@ def _labels(
         if others < 2:
             continue
         of_annotator = labels[item.annotator]
-        # One annotator's file may list the systems of a correction in another order than another's.
+        # Annotators' items may list the systems of the same correction in different orders.
         names = (" ".join(group if directed else sorted(group)) for group in item.groups)
         for (a, rank_a), (b, rank_b) in combinations(
             sorted(zip(names, item.ranks, strict=True)), 2
@@ -277,18 +278,18 @@ def annotator_kappa(
     """Return κ between annotators, or within them, over pairs of corrections (unexpanded).
 
     The labels are better, worse and tie. Between two annotators each judgment of one is compared
-    with each judgment of the other on the same pair of corrections of a sentence; within one, each
-    two judgments of the same pair. The agreement expected by chance comes from the labels of both
-    together. A pair is taken in both directions, so that better and worse are equally frequent and
-    κ does not depend on the systems' names.
+    with each judgment of the other on the same pair of corrections of a sentence; within one, every
+    two judgments of the same pair are compared. The agreement expected by chance is computed from
+    the pooled labels of both. Each pair counts in both directions, so that better and worse are
+    equally frequent and κ does not depend on the systems' names.
 
     Args:
         items: ranking items.
         within: compare annotators with themselves, on items that they judged more than once.
-        directed: take a pair in one direction alone, the correction whose systems, as the file
-            lists them, come first in the alphabet against the other. Published figures come back
-            so: those of the SEEDA paper as means over annotators (table 3: between .28 and .41,
-            within .61 and .71), those of Grundkiewicz et al. (2015, table 2a: .29 and .46) as
+        directed: count each pair in one direction only, the correction whose systems, as the file
+            lists them, come first in the alphabet against the other. This reproduces published
+            figures: those of the SEEDA paper as means over annotators (table 3: between .28 and
+            .41, within .61 and .71), those of Grundkiewicz et al. (2015, table 2a: .29 and .46) as
             weighted means. In both directions they are .28, .41, .61, .72 and .30, .46.
 
     Returns:
@@ -309,7 +310,7 @@ def annotator_kappa(
         certain = expected >= 1
         values[a, b] = math.nan if certain else (observed - expected) / (1 - expected)
         counts[a, b] = len(couples)
-    # Where all labels are one, chance explains everything, and κ is not defined.
+    # If all labels are equal, chance explains everything and κ is not defined.
     defined = [duo for duo, value in values.items() if not np.isnan(value)]
     if not defined:
         return Kappa(float("nan"), float("nan"), values, counts)
@@ -321,9 +322,10 @@ def annotator_kappa(
 def _compared(
     one: dict[_Key, list[int]], two: dict[_Key, list[int]]
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return judgments of the same pairs of corrections by twos, and all judgments involved.
+    """Return pairs of judgments of the same corrections, and all judgments involved.
 
-    Each of one annotator with each of the other, or every two of one with themselves.
+    Each judgment of one annotator is paired with each of the other; if both are the same annotator,
+    every two of their judgments are paired.
     """
     couples: list[tuple[int, int]] = []
     pool: list[int] = []

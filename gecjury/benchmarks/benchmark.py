@@ -43,10 +43,10 @@ class CorrectionLabels:
     """The labels that annotators gave whole corrections, one word each.
 
     Attributes:
-        values: by system of the corpus, by sentence; empty where there is none.
+        values: labels by system of the corpus and sentence; empty where there is none.
         true: the label of good corrections.
-        false: labels of bad ones with what they mean, the worst first.
-        others: labels that take no part, with what they mean.
+        false: labels of bad corrections with their meanings, the worst first.
+        others: labels that count neither as good nor as bad, with their meanings.
     """
 
     values: tuple[tuple[str, ...], ...]
@@ -64,9 +64,9 @@ class Benchmark:
         corpus: sources, the systems of the chosen set, references, gold edits, contexts, and as
             `groups` the corrections that were ranked together in the chosen view (systems outside
             the set left out; None where nothing was ranked).
-        rankings: by view the human ranking items over all systems, `sentence` being the row of
+        rankings: human ranking items over all systems, by view; their `sentence` is a row of
             `corpus`.
-        human: by view the human scores of systems, by kind and system.
+        human: human scores of systems by view, kind and system.
         view: the chosen view, which `corpus.groups` follows.
         systems: name of the chosen system set.
         system_sets: all sets, each with its systems.
@@ -78,10 +78,10 @@ class Benchmark:
         segment_scores: mean human ratings, shape (systems of `corpus`, sentences), NaN where there
             is none; None where sentences were not rated.
         ratings: mean ratings by aspect where several were rated ("grammaticality", "fluency", ...).
-        raters: by aspect each rater's ratings, shape (raters, systems, sentences), where known.
-        places: True where nobody knows which system made a correction: the systems of `corpus` are
-            then the first, second, ... correction of each source, and no level of systems exists.
-            A source with fewer has its first one again, without rating, verdict or label.
+        raters: each rater's ratings by aspect, shape (raters, systems, sentences), where known.
+        places: True where it is unknown which system made a correction: the systems of `corpus` are
+            then the first, second, ... correction of each source, and there is no system level. A
+            source with fewer corrections repeats its first one, without rating, verdict or label.
         labels: the annotators' labels of whole corrections; None where they were not labelled.
         directed_kappa: True where κ of annotators is computed as the benchmark's paper did, see
             `gecjury.benchmarks.annotators.annotator_kappa`.
@@ -133,7 +133,7 @@ class Benchmark:
             Shape (systems,), in the order of `corpus.names`; higher is better.
 
         Raises:
-            OptionError: the benchmark has no such scores; names those it has.
+            OptionError: the benchmark has no such scores; the message lists those it has.
         """
         columns = self.human.get(view or self.view, {})
         if kind not in columns:
@@ -162,7 +162,7 @@ class Benchmark:
     @property
     def edits_alone(self) -> bool:
         """True where people judged single edits and nothing else."""
-        # Own benchmarks without judgments of corrections have NaN in the place of human scores.
+        # A user's own benchmark without judgments of corrections has NaN instead of human scores.
         columns = (column for kinds in self.human.values() for column in kinds.values())
         unknown = all(math.isnan(score) for column in columns for score in column.values())
         return self.has_verdicts and unknown and not self.judged_whole
@@ -179,16 +179,16 @@ class Benchmark:
             DataError: the benchmark has none, or the files are not available.
         """
         if self._verdicts is None:
-            raise DataError(f"{self.name} has no verdicts on edits; SEEDA (`seeda`) has")
+            raise DataError(f"{self.name} has no verdicts on edits; SEEDA (`seeda`) has them")
         return self._verdicts()
 
     def judged_rows(self, views: Sequence[View], *, edits: bool = False) -> list[int]:
         """Return the rows of the sentences that people judged, in order.
 
         Args:
-            views: of the rankings.
-            edits: only the sentences with judged edits; otherwise these count where no whole
-                corrections were judged.
+            views: the views whose rankings count.
+            edits: return only the sentences with judged edits; otherwise these are used only where
+                no whole corrections were judged.
         """
         rows: set[int] = set()
         if not edits:
@@ -199,8 +199,8 @@ class Benchmark:
                 rows |= {n for line in self.labels.values for n, label in enumerate(line) if label}
         if not rows and self.has_verdicts:
             sources = self.verdicts()[1]
-            rows = {one.row for one in sources if one.row >= 0}
-            texts = {one.sentence for one in sources if one.row < 0}
+            rows = {judged.row for judged in sources if judged.row >= 0}
+            texts = {judged.sentence for judged in sources if judged.row < 0}
             lines = enumerate(self.corpus.sources)
             rows |= {row for row, source in lines if " ".join(source.split()) in texts}
         return sorted(rows)
@@ -208,11 +208,11 @@ class Benchmark:
     def take(self, rows: Sequence[int]) -> Benchmark:
         """Return the benchmark of some of its sentences, which keep their contexts.
 
-        Human scores of systems are computed anew, by the judgments of these sentences. Published
-        scores without judgments of sentences stay.
+        Human scores of systems are recomputed from the judgments of these sentences. Published
+        scores without judgments of sentences are kept.
 
         Args:
-            rows: of the sentences, each once, from 0.
+            rows: rows of the sentences, each once, from 0.
         """
         place = {row: number for number, row in enumerate(rows)}
         corpus = replace(self.corpus.take(rows), drawn=(self.corpus, tuple(rows)))
@@ -255,7 +255,7 @@ class Benchmark:
     def _human_of(
         self, kinds: Columns, items: Sequence[RankedItem], scores: NDArray[np.float64] | None
     ) -> Columns:
-        """Return human scores of systems by the judgments of some sentences."""
+        """Return human scores of systems, computed from the judgments of some sentences."""
         columns = dict(kinds)
         if "mean" in kinds and scores is not None:
             means = dict(zip(self.corpus.names, defined_mean(scores, 1).tolist(), strict=True))
@@ -293,14 +293,14 @@ def _verdicts_of(
     """Return the verdicts on edits of some sentences.
 
     Args:
-        read: gives those of all sentences.
+        read: reads the verdicts of all sentences.
         corpus: the sentences.
-        place: their rows by their former rows.
+        place: their new rows by their former rows.
     """
     texts = {" ".join(source.split()) for source in corpus.sources}
 
-    def kept(one: _OfSource) -> bool:
-        return one.row in place or (one.row < 0 and one.sentence in texts)
+    def kept(judged: _OfSource) -> bool:
+        return judged.row in place or (judged.row < 0 and judged.sentence in texts)
 
     verdicts, sources, problems = read()
     sources = tuple(replace(one, row=place.get(one.row, -1)) for one in sources if kept(one))
@@ -314,16 +314,16 @@ def _verdicts_of(
 
 @dataclass(frozen=True, kw_only=True)
 class LoadRequest:
-    """A checked call of `load_benchmark`, as loaders take it.
+    """The checked arguments of `load_benchmark`, as passed to a loader.
 
     Attributes:
         info: the benchmark's row.
         systems: name of a system set.
         references: names of reference sets and paths of files, in order.
-        open_folder: finds the data; called only by loaders that read files.
+        open_folder: opens the data folder; called only by loaders that read files.
         view: the view whose items become `corpus.groups`.
         whole: True if unjudged sentences are wanted as well.
-        unknown_systems: for an own benchmark: `refuse` or `skip`; None for what its table says.
+        unknown_systems: for a user's own benchmark: `refuse` or `skip`; None to follow its table.
         language: language of its texts, from the benchmark or the user.
     """
 
@@ -343,7 +343,7 @@ class LoadRequest:
 
     @property
     def reference_name(self) -> str:
-        """The name of the references: the sets' names, files by their number."""
+        """The name of the references: the names of the sets, and the number of files."""
         named = [str(r) for r in self.references if r in self.info.reference_sets]
         files = len(self.references) - len(named)
         return "+".join([*named, *([f"{files} given"] if files else [])])
@@ -359,15 +359,15 @@ class LoadRequest:
         ranked: Sequence[RankedItem] | None = None,
         **more: Any,
     ) -> Corpus:
-        """Return the corpus of the systems and references that were asked for.
+        """Return the corpus of the requested systems and references.
 
         Args:
             sources: its sentences.
-            versions: by system, perhaps also of systems that were not asked for, which annotators
-                saw beside the others.
-            read_set: of `collect_references`.
-            rows: of `collect_references`; all by default.
-            lines: of `collect_references`; by default as many as sentences.
+            versions: versions by system; may include systems that were not requested but that
+                annotators saw together with the others.
+            read_set: as in `collect_references`.
+            rows: as in `collect_references`; all by default.
+            lines: as in `collect_references`; by default the number of sentences.
             ranked: the items of the chosen view; None where nothing was ranked.
             **more: other attributes of a `Corpus`, which take precedence.
         """
@@ -393,14 +393,14 @@ class LoadRequest:
         rows: Sequence[int] | None = None,
         **more: Any,
     ) -> Benchmark:
-        """Return the benchmark that was asked for, called and cited as its table row says.
+        """Return the requested benchmark, with the name and citation of its table row.
 
         Args:
-            corpus: the corpus of the systems asked for.
-            rankings: as of a `Benchmark`.
-            human: as of a `Benchmark`.
+            corpus: the corpus of the requested systems.
+            rankings: as in `Benchmark`.
+            human: as in `Benchmark`.
             rows: for each of its sentences, the line in the full files; all by default.
-            **more: other attributes of a `Benchmark`; its sets are those of the table otherwise.
+            **more: other attributes of a `Benchmark`; `system_sets` are the table's by default.
         """
         return Benchmark(
             name=self.info.name,
@@ -421,12 +421,12 @@ class LoadRequest:
         rows: Sequence[int],
         lines: int,
     ) -> tuple[Version, ...]:
-        """Read the reference sets and files that were asked for.
+        """Read the requested reference sets and files.
 
         Args:
-            read_set: gives the versions of a named set, already cut down to `rows`.
+            read_set: returns the versions of a named set, already reduced to `rows`.
             rows: the lines of the full files that are loaded.
-            lines: the number of lines of the full files, which a given file may have as well.
+            lines: the number of lines of the full files; a given file may also have this many.
 
         Raises:
             InputError: a file has neither number of lines.
@@ -438,7 +438,7 @@ class LoadRequest:
                 continue
             for version in read_versions(reference, overlaps="keep"):
                 count = len(version.lines)
-                # Of as many lines as the full files those are taken that are loaded.
+                # A file as long as the full files is reduced to the lines that are loaded.
                 if count == lines:
                     version = version.take(rows)
                 elif count != len(rows):
@@ -462,10 +462,10 @@ def ranked_groups(
 
     Args:
         items: ranking items whose `sentence` is a corpus row.
-        systems: the systems of the corpus; an item in which none of them stands is left out.
-        texts: by system, whether of the corpus or not, its text of every row. With it a group
-            shows every correction that the annotator saw; without it a correction that none of
-            the systems made is left out.
+        systems: the systems of the corpus; an item without any of them is left out.
+        texts: the text of every row by system, including systems outside the corpus. With it a
+            group contains every correction that the annotator saw; without it a correction that
+            none of the systems made is left out.
     """
     kept = frozenset(systems)
     groups = []
@@ -474,7 +474,7 @@ def ranked_groups(
         seen: tuple[str, ...] = ()
         if texts is None:
             places = tuple(place for place in places if place)
-        # Whoever judged saw the texts of systems outside the set, too.
+        # The annotator saw the texts of systems outside the set, too.
         elif not all(places):
             seen = tuple(texts[place[0]][item.sentence] for place in item.groups)
         if any(places):

@@ -1,9 +1,9 @@
-"""Folders of benchmark data: a given one, or the user's cache, which downloads fill.
+"""Folders of benchmark data: a given folder, or the user's cache, which is filled by downloads.
 
 The package's `manifest.tsv` lists every file with its repository, commit and SHA-256. The data
 folder is laid out like the manifest. It is the argument (`--data`), else `$GECJURY_DATA`, else the
 user's cache, which is filled from the pinned commits when files are needed. Files of a given folder
-are only read: one that was altered is an error, and is not fetched anew.
+are only read: an altered file is an error and is not downloaded again.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class DataFile:
     """One row of the manifest.
 
     Attributes:
-        path: place in a data folder, with `/`.
+        path: path in a data folder, with `/`.
         repo: `owner/name` of the repository it comes from.
         commit: the pinned commit.
-        upstream_path: its path there; empty if it was put together from several files and so
-            cannot be fetched.
+        upstream_path: its path in the repository; empty if it was put together from several files
+            and so cannot be fetched.
         sha256: hexadecimal checksum.
         size: bytes.
         licence: the terms of the upstream repository, or the paper to cite.
@@ -83,7 +83,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "multiged-2023": ("multiged-2023/",),
     }
 )
-"""The sets that are fetched by name, each with the beginnings of its paths."""
+"""The sets that are fetched by name, each with the prefixes of its paths."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -91,7 +91,7 @@ def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
     """Return the pinned files by path.
 
     Args:
-        table: another table of the same columns, e.g. of a mirror's own files; the package's
+        table: another table with the same columns, e.g. of a mirror's own files; the package's
             `manifest.tsv` by default.
     """
     source = (
@@ -113,7 +113,7 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
         name: one of `DATASETS`, or a top-level folder of the data ("SEEDA").
 
     Raises:
-        OptionError: the name is unknown; gives the nearest ones.
+        OptionError: the name is unknown; the message suggests the nearest ones.
     """
     folders = {path.partition("/")[0] for path in manifest()}
     if name in DATASETS:
@@ -126,14 +126,14 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
 
 
 def own_folder(name: str) -> str:
-    """Return the folder, below a data folder, that belongs to a named set alone.
+    """Return the folder, below a data folder, that belongs only to a named set.
 
     Raises:
         OptionError: the name is unknown.
     """
     if name not in DATASETS:
         return dataset_files(name)[0].path.partition("/")[0]
-    # The domains of GMEG share a README, which stands first; others list their own folder first.
+    # The domains of GMEG share a README, which comes first; others list their own folder first.
     start = DATASETS[name][-1] if name.startswith("gmeg-") else DATASETS[name][0]
     return start.rstrip("/") if start.endswith("/") else start.rpartition("/")[0]
 
@@ -152,8 +152,8 @@ def open_data(
         data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
         url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
         cache: the cache folder instead of the user's; files go into `data` in it.
-        table: the table of `manifest`.
-        quiet: show no progress bars of downloads.
+        table: as in `manifest`.
+        quiet: show no progress bars for downloads.
 
     Raises:
         DataError: the given folder does not exist.
@@ -168,7 +168,7 @@ def open_data(
     elif os.environ.get("GECJURY_DATA"):
         origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
     else:
-        # The option comes before the variable, and that before the platform's usual place.
+        # The option takes precedence over the variable, and the variable over the usual place.
         named = cache or os.environ.get("GECJURY_CACHE")
         place = Runtime(cache=Path(named) if named else None).cache_folder("data")
         return DataFolder(place, "cache", base, manifest(table), quiet)
@@ -206,7 +206,7 @@ class DataFolder:
         """Return the paths of verified files, by manifest path.
 
         Missing files of the cache are fetched, several at a time; an altered file of the cache
-        is fetched anew. Each file is verified once a process.
+        is downloaded again. Each file is verified once per process.
 
         Args:
             names: manifest paths.
@@ -230,7 +230,7 @@ class DataFolder:
         try:
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):
-                raise DataError(f"{path}: is no file; move it away and fetch the data anew")
+                raise DataError(f"{path}: is not a file; move it away and fetch the data again")
             right = status.st_size == file.size and (
                 _digest(path, status.st_mtime_ns, status.st_size) == file.sha256
             )
@@ -259,7 +259,7 @@ class DataFolder:
             DataError: no network, a wrong checksum, a file that cannot be fetched, or an altered
                 file of a folder that is not the cache.
         """
-        # Each state is asked for once: it may mean a checksum of a large file.
+        # Each state is computed once, since it may need the checksum of a large file.
         states = {file.path: self.state(file) for file in files}
         wanted = [file for file in files if states[file.path] != "present"]
         for file in wanted:
@@ -271,7 +271,7 @@ class DataFolder:
         if not wanted:
             return 0
         size = sum(file.size for file in wanted)
-        # A note, like all that is not a result, goes to stderr.
+        # Like everything that is not a result, a note goes to stderr.
         note = f"fetching {len(wanted)} files ({size / 1e6:.1f} MB) from {self.base_url}"
         sys.stderr.write(f"gecjury: {visible(f'{note} into {self.root}')}\n")
         downloads = [
@@ -304,8 +304,8 @@ class DataFolder:
 
 def _advice(name: str) -> str:
     return (
-        "Name a folder that holds the data with --data DIR, or set GECJURY_DATA to one, or run "
-        f"`gecjury data fetch {name}` on a machine with a network"
+        "Name a folder that contains the data with --data DIR, or set GECJURY_DATA to one, or run "
+        f"`gecjury data fetch {name}` on a machine with network access"
     )
 
 

@@ -1,11 +1,11 @@
 """Downloads of pinned files over HTTP: resumed, retried, checked by SHA-256, several at a time.
 
-A file grows under `NAME.part` and takes its own name only once its checksum is right, so that
-nothing half-written is ever read. An interrupted download (a cut connection, Ctrl-C) leaves the
-part, and the next one asks for the missing bytes alone.
+A file is written to `NAME.part` and gets its own name only once its checksum is right, so that a
+half-written file is never read. An interrupted download (a cut connection, Ctrl-C) leaves the part,
+and the next one requests only the missing bytes.
 
-pooch does not serve here: it begins every download anew and has no lock against a second process
-that fetches the same file.
+pooch is not used, because it starts every download from the beginning and has no lock against a
+second process that fetches the same file.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ TIMEOUT = 30.0
 PATIENCE = 120.0
 """Seconds after which a transfer that is too slow is given up."""
 SLOWEST = 1_000.0
-"""Bytes a second below which a transfer is too slow: it is kept going, not brought to an end."""
+"""Bytes a second below which a transfer is too slow, although it never times out."""
 ATTEMPTS = 5
-"""Attempts in a row that bring next to nothing, after which a file is given up."""
+"""Attempts in a row that fetch almost nothing, after which a file is given up."""
 WORKERS = 8
 GRACE = 2.0
 """Seconds that transfers get to stop after an error or Ctrl-C."""
 
 
 class Unreachable(DataError):
-    """The server could not be reached or kept failing, so that data has to come another way."""
+    """The server could not be reached or kept failing, so data must come from another source."""
 
 
 class _Stopped(Exception):
-    """Another file failed or the user interrupted: leave the part as it stands."""
+    """Another file failed or the user interrupted: leave the part as it is."""
 
 
 class _Cut(Exception):
@@ -89,10 +89,10 @@ def download_all(
     patience: float = PATIENCE,
     quiet: bool = False,
 ) -> None:
-    """Fetch files side by side, with a progress bar on stderr where that is a terminal.
+    """Fetch files in parallel, with a progress bar on stderr if that is a terminal.
 
     Args:
-        downloads: the files to fetch; the folders of the targets are made.
+        downloads: the files to fetch; the folders of the targets are created.
         backoff: seconds before the second attempt of a file; doubled for each further one.
         workers: files in transfer at a time.
         patience: seconds after which a transfer that is too slow is given up.
@@ -107,11 +107,11 @@ def download_all(
     for item in downloads:
         if wrong := check_address(item.url):
             raise DataError(
-                f"{item.name}: {visible(public_address(item.url))!r} is no address to fetch from "
-                f"({wrong}); expected http://HOST/... or https://HOST/...: check --url or "
+                f"{item.name}: {visible(public_address(item.url))!r} is not an address to fetch "
+                f"from ({wrong}); expected http://HOST/... or https://HOST/...: check --url or "
                 "$GECJURY_DATA_URL"
             )
-    # One failure ends all: nothing of the set could be used without the missing file.
+    # One failure stops all transfers, since the set is useless without the missing file.
     stop = threading.Event()
     todo: queue.SimpleQueue[_Transfer] = queue.SimpleQueue()
     errors: list[BaseException] = []
@@ -130,7 +130,7 @@ def download_all(
         transfers = [_Transfer(item, advance, stop, backoff) for item in downloads]
         for transfer in transfers:
             todo.put(transfer)
-        # Daemons: a server that has gone silent must not hold up Ctrl-C until its timeout.
+        # Daemon threads, so that a silent server does not delay Ctrl-C until its timeout.
         threads = [
             threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(downloads)))
         ]
@@ -160,16 +160,17 @@ def download_all(
 
 @dataclass
 class _Transfer:
-    """The fetching of one file, in one thread, and the watch over it by the thread that waits.
+    """The transfer of one file in its own thread, monitored by the waiting thread.
 
     Attributes:
         item: the file.
-        advance: told the bytes received.
+        advance: called with the number of bytes received.
         stop: set once nothing more is to be fetched.
         backoff: seconds before the second attempt.
         connection: number of the open connection; 0 without one.
         received: bytes over all connections.
-        noted: connection, time and `received` since which `is_slow` watches; its alone.
+        noted: connection, time and `received` at the start of the interval that `is_slow` checks;
+            used only there.
     """
 
     item: Download
@@ -181,7 +182,7 @@ class _Transfer:
     noted: tuple[int, float, int] = (0, 0.0, 0)
 
     def is_slow(self, patience: float) -> bool:
-        """Return whether a connection was too slow for the whole time of patience."""
+        """Return whether a connection was too slow for all `patience` seconds."""
         connection, since, before = self.noted
         now = time.monotonic()
         waited = now - since >= patience and self.connection == connection != 0
@@ -207,16 +208,16 @@ class _Transfer:
                     if not file.tell() and not OPEN_FILES_STAY:
                         part.unlink()
                 if OPEN_FILES_STAY:
-                    file.close()  # the lock is beside it
+                    file.close()  # the lock is a file next to it
                 _finish(item, part)
         except OSError as error:
             raise DataError(
                 f"{part}: cannot be written ({error.strerror or error}); "
-                "free the disk or name another folder with --data"
+                "free disk space or name another folder with --data"
             ) from None
 
     def _fill(self, file: BinaryIO) -> None:
-        """Bring a part to its full size, over as many connections as needed."""
+        """Complete a part, over as many connections as needed."""
         size = self.item.size
         self.advance(min(file.tell(), size))
         failures = attempts = 0
@@ -232,7 +233,7 @@ class _Transfer:
                     return
                 raise _Cut("the connection was cut")
             except _Cut as error:
-                # A byte a connection would go on for as long as a server likes.
+                # A server that sends a few bytes per connection must not keep this going forever.
                 worth = min(CHUNK, size // 100)
                 failures = 1 if file.tell() > before + worth else failures + 1
                 if failures >= ATTEMPTS:
@@ -245,7 +246,7 @@ class _Transfer:
                     raise _Stopped from None
 
     def _append(self, file: BinaryIO) -> bool:
-        """Append the bytes of one connection; return True if the answer reached its end."""
+        """Append the bytes of one connection; return True if the response is complete."""
         start = file.tell()
         if start > self.item.size:
             start = self._restart(file, self.item.size)
@@ -254,7 +255,7 @@ class _Transfer:
             if start and not ranged:
                 start = self._restart(file, start)
             if answer.status == 206 and not ranged:
-                raise _Cut("the server sent another range than the one asked for")
+                raise _Cut("the server sent a different range than the one requested")
             declared = answer.headers.get("Content-Length")
             while chunk := _read(answer):
                 file.write(chunk)
@@ -264,12 +265,12 @@ class _Transfer:
                 if self.stop.is_set():
                     raise _Stopped
                 if file.tell() > self.item.size:
-                    # The checksum will refuse it; an endless answer must not fill the disk.
+                    # The checksum will be wrong anyway; an endless response must not fill the disk.
                     return True
         return declared is not None and file.tell() - start == _whole_number(declared)
 
     def _restart(self, file: BinaryIO, counted: int) -> int:
-        """Empty a part that cannot be continued; its bytes leave the progress bar again."""
+        """Empty a part that cannot be continued, and take its bytes off the progress bar."""
         file.seek(0)
         file.truncate()
         self.advance(-counted)
@@ -280,10 +281,10 @@ class _Transfer:
 def _own_part(part: Path, target: Path) -> Iterator[BinaryIO | None]:
     """Open the part for this process alone; return None if another process just finished it."""
     while True:
-        # Where locks are unknown, a clash ends as a wrong checksum.
+        # Where locks are not supported, a clash results in a wrong checksum.
         with part.open("ab") as file, lock(file, wait=True) or file:
             # While this process waited, the holder may have finished or removed the part: then
-            # the file opened here is no longer the one of that name.
+            # the file opened here is no longer the one with that name.
             if target.exists():
                 if (
                     not OPEN_FILES_STAY
@@ -306,7 +307,7 @@ def _read(answer: http.client.HTTPResponse) -> bytes:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """A handler that follows a few redirects, to HTTP alone: urllib's own would follow ftp, too."""
+    """A handler that follows a few redirects, only to HTTP: urllib's own also follows ftp."""
 
     max_redirections = 5
 
@@ -314,7 +315,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
         headers: http.client.HTTPMessage,
     ) -> http.client.HTTPResponse | None:  # fmt: skip
-        """Follow a redirect, and close the answer where the base class leaves it open."""
+        """Follow a redirect, and close the response where the base class leaves it open."""
         try:
             response: http.client.HTTPResponse | None = super().http_error_302(
                 req, fp, code, msg, headers
@@ -333,12 +334,12 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         """Return the request of the new address.
 
         Raises:
-            DataError: it is no HTTP address.
+            DataError: the new address is not an HTTP address.
         """
         if wrong := check_address(newurl):
             fp.close()
             address = visible(public_address(newurl)[:200])
-            raise DataError(f"{req.full_url}: sends on to {address!r}, which is refused ({wrong})")
+            raise DataError(f"{req.full_url}: redirects to {address!r}, which is refused ({wrong})")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -352,7 +353,7 @@ def _open(item: Download, start: int) -> http.client.HTTPResponse:
         error.close()
         reason = visible(str(error.reason).partition("\n")[0].strip()[:200])
         if error.code == 416 and start:
-            # The server's file ends before the part does: fetched anew without a range.
+            # The server's file is shorter than the part: it is fetched again without a range.
             return _open(item, 0)
         if error.code == 429 or error.code >= 500:
             raise _Cut(f"HTTP {error.code} {reason}") from None
@@ -363,18 +364,18 @@ def _open(item: Download, start: int) -> http.client.HTTPResponse:
     except urllib.error.URLError as error:
         if isinstance(error.reason, ConnectionResetError | ConnectionAbortedError):
             raise _Cut(str(error.reason)) from None
-        # Nobody listens, or the name is unknown: waiting seldom helps, another source does.
+        # No server listens, or the host name is unknown: another source helps, waiting seldom does.
         reason = visible(str(error.reason)[:200])
         raise Unreachable(f"{item.name}: no connection to {item.url} ({reason})") from None
     except (http.client.HTTPException, OSError) as error:
         raise _Cut(visible(str(error)[:200]) or type(error).__name__) from None
     except (ValueError, OverflowError) as error:
         raise DataError(
-            f"{item.name}: {item.url} cannot be asked ({type(error).__name__}): the place that it "
-            "sends on to, or the proxy in $HTTP_PROXY or $HTTPS_PROXY, is no address"
+            f"{item.name}: {item.url} cannot be requested ({type(error).__name__}): the address "
+            "that it redirects to, or the proxy in $HTTP_PROXY or $HTTPS_PROXY, is not valid"
         ) from None
     if not isinstance(answer, http.client.HTTPResponse):
-        raise DataError(f"{item.name}: {item.url} is no HTTP address")
+        raise DataError(f"{item.name}: {item.url} is not an HTTP address")
     return answer
 
 
@@ -386,7 +387,7 @@ def _range_start(answer: http.client.HTTPResponse) -> int | None:
 
 
 def _whole_number(text: str) -> int | None:
-    """Return a number of bytes; None if a header holds none."""
+    """Return the number of bytes in a header; None if there is none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
 
@@ -408,7 +409,7 @@ def _progress(
     downloads: Sequence[Download], *, quiet: bool = False
 ) -> Iterator[Callable[[int], None]]:
     """Yield a function that counts bytes: on a bar in a terminal, silently elsewhere."""
-    # In a log a bar would be noise; the note of `DataFolder.fetch` says what comes.
+    # In a log a bar would be noise; the note of `DataFolder.fetch` says what is fetched.
     if quiet or not sys.stderr.isatty():
         yield lambda count: None
         return

@@ -18,19 +18,19 @@ from gecjury.textfiles import read_text
 
 _MARK = re.compile(
     r"\[(?P<inner>[^\[\]]*)\](?:\s?\|(?P<outside>True|False))?"
-    # A bracket left open: it ends with its verdict if the next bracket is an opening one.
+    # An unclosed bracket: it ends after its verdict if the next bracket is an opening one.
     r"|\[(?P<open>[^\[\]]*\|(?:True|False))(?=[^\[\]]*(?:\[|$))"
 )
 _WORD = "(?P<verdict>True|False)"
 _OLD, _NEW = "(?P<old>[^→|]*)", "(?P<new>[^→|]*)"
 _READINGS = {
     rf"{_OLD}→{_NEW}\|{_WORD}": "",
-    rf"{_OLD}→{_NEW}": "the verdict stands outside the bracket",
-    rf"{_OLD}\|{_WORD}→{_NEW}": "the verdict stands before the arrow",
-    rf"{_OLD}→{_NEW}\|{_WORD}(?P<rest>[^→|\s]{{1,3}})": "the verdict stands inside the new text",
-    rf"{_OLD}→{_NEW}\|(?:True|False)\|{_WORD}": "two verdicts: the last one is taken",
+    rf"{_OLD}→{_NEW}": "the verdict is outside the bracket",
+    rf"{_OLD}\|{_WORD}→{_NEW}": "the verdict is before the arrow",
+    rf"{_OLD}→{_NEW}\|{_WORD}(?P<rest>[^→|\s]{{1,3}})": "the verdict is inside the new text",
+    rf"{_OLD}→{_NEW}\|(?:True|False)\|{_WORD}": "two verdicts: the last one is used",
 }
-"""The ways in which brackets are written, with what is wrong; no text is written in two of them."""
+"""The patterns of brackets, each with its fault; no text matches two of them."""
 
 _TARGET = re.compile(r"<s(\d{1,9})>(.*)</s\1>\s*")
 _SOURCE = re.compile(r"<t>(.*)</t>\s*")
@@ -42,17 +42,17 @@ class HumanVerdict:
 
     Attributes:
         annotator: name of the annotator's folder.
-        item: file name without its suffix; says nothing about the order of the ranking items.
+        item: file name without its suffix; unrelated to the order of the ranking items.
         sentence: source text, tokens joined by single spaces.
         correction: text of the whole correction that the edit belongs to.
         target: number of the correction in the file (1-based, as in `<s1>`).
         start: index of the first source token replaced (0-based).
         end: index after the last source token replaced.
         old: source tokens replaced; empty for an insertion.
-        new: tokens put there; empty for a deletion.
+        new: tokens that replace them; empty for a deletion.
         valid: True where the annotator accepted the edit.
         repaired: True where the mark was malformed and read by the rule named in its problem.
-        row: row of the source in the benchmark's corpus; -1 where the files give its text alone.
+        row: row of the source in the benchmark's corpus; -1 where the files give only its text.
     """
 
     annotator: str
@@ -79,9 +79,9 @@ class JudgedSource:
         sentence: source text, tokens joined by single spaces.
         before: the sentence before it; empty at the start of a document.
         after: the sentence after it; empty at the end of a document.
-        corrections: texts of the corrections in file order; those that cannot be read are left
-            out, and so is, by the annotation's design, a correction without edits.
-        row: row of a `HumanVerdict`.
+        corrections: texts of the corrections in file order, without those that cannot be read. By
+            the annotation's design there are none without edits.
+        row: as in `HumanVerdict`.
     """
 
     annotator: str
@@ -95,14 +95,14 @@ class JudgedSource:
 
 @dataclass(frozen=True, slots=True)
 class VerdictProblem:
-    """Something in a verdict file that departs from the format.
+    """A departure from the format in a verdict file.
 
     Attributes:
         file: annotator folder and file name.
         line: line number (1-based).
         text: the words in question.
-        reason: the fault, and the reading if there was one.
-        read: True where a verdict came out of it all the same.
+        reason: the fault, and how it was read if it was.
+        read: True where a verdict was read nevertheless.
     """
 
     file: str
@@ -140,15 +140,15 @@ def read_edit_verdicts(
 ) -> tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
     """Read `annotator*/N.txt` below a folder such as SEEDA's `data/EditEval_Step1`.
 
-    A malformed mark is read where only one reading is left: the verdict stands outside its bracket
+    A malformed mark is read where only one reading is possible: the verdict is outside its bracket
     or before the arrow, the bracket is not closed, the verdict was typed into the middle of the
     new text (`[→wit|Trueh]`), or two verdicts follow each other (the last one counts). Such a
     verdict has `repaired` set. A mark without any verdict gives none. Both kinds are reported.
-    The source is what the corrections leave unchanged plus what their edits replace, since some
-    `<t>` lines have lost characters to the annotator's own marks; a difference is reported.
+    The source is read from what the corrections leave unchanged and what their edits replace, since
+    some `<t>` lines have lost characters to the annotator's own marks; a difference is reported.
 
     Args:
-        folder: folder with one folder an annotator.
+        folder: folder with one subfolder per annotator.
 
     Returns:
         The verdicts, the sources with context, and the problems, each in the order of annotator,
@@ -167,7 +167,7 @@ def read_edit_verdicts(
             f"{folder}: no edit verdicts: expected files annotator1/0.txt and so on; "
             "name SEEDA's folder data/EditEval_Step1"
         )
-    # Problems do not end the reading: the published files have some, and a report names them all.
+    # Problems do not stop the reading: the published files have some, and a report lists them all.
     verdicts: list[HumanVerdict] = []
     sources: list[JudgedSource] = []
     problems: list[VerdictProblem] = []
@@ -198,19 +198,19 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             problems.append(VerdictProblem(name, number, line, reason, read=False))
         else:
             targets.append(target)
-    # Where no correction spells the source as marked, their edits count on their own spelling.
+    # If no correction spells the source as marked, their own spelling is used: edits refer to it.
     unmarked = _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
     spelled = Counter(target.source for target in targets)
     agreed = not spelled or unmarked in spelled
     sentence = unmarked if agreed else spelled.most_common(1)[0][0]
     if sentence != unmarked:
-        reason = "the corrections spell the source differently, and theirs is taken"
+        reason = "the corrections spell the source differently, and their spelling is used"
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
     verdicts: list[HumanVerdict] = []
     texts: list[str] = []
-    # A slip in the unchanged words must not cost verdicts whose edits still fit the source.
-    for read in targets:
-        target = read
+    # A typing error in the unchanged words must not lose verdicts whose edits still fit the source.
+    for original in targets:
+        target = original
         if target.source != sentence:
             moved = _moved(target, sentence)
             reason = "the words around its edits are not those of the source: " + (
@@ -228,7 +228,7 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             for mark in target.marks
             if mark.reason
         ]
-    # A line of markup beside the source says that the document begins or ends here.
+    # A line of markup next to the source means that the document begins or ends here.
     before, after = (
         "" if line.startswith("<") else _tidy(line)
         for line in (["", *lines][at], [*lines, ""][at + 1])
@@ -308,7 +308,7 @@ def _read_mark(match: re.Match[str], start: int) -> _Mark | None:
     """Read one bracket; None if not even its edit is clear."""
     inner: str = match["inner"] if match["open"] is None else match["open"]
     readings = ((re.fullmatch(pattern, inner), fault) for pattern, fault in _READINGS.items())
-    # The proper form comes first; the others each repair one known slip.
+    # The correct form comes first; each of the others repairs one known mistake.
     fields, reason = next((reading for reading in readings if reading[0]), (None, ""))
     if fields is None:
         return None
@@ -317,7 +317,7 @@ def _read_mark(match: re.Match[str], start: int) -> _Mark | None:
     if verdict is None:
         reason = "no verdict: left out"
     elif match["open"] is not None and not reason:
-        reason = "the bracket is not closed: taken to end at its verdict"
+        reason = "the bracket is not closed: read as ending after its verdict"
     new = parts["new"] + parts.get("rest", "")
     valid = None if verdict is None else verdict == "True"
     return _Mark(start, _tidy(parts["old"]), _tidy(new), valid, reason, match[0])

@@ -1,7 +1,7 @@
 """Human scores of systems, from pairwise judgments: Expected Wins and TrueSkill.
 
 `human_trueskill_sampled` is the procedure of the published TrueSkill columns of GJG15 and SEEDA.
-`human_trueskill` takes every judgment once.
+`human_trueskill` uses every judgment once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gecjury.stats.trueskill import Game, Outcome, rate
 
 
 def _wins(pairs: JudgmentPairs | JudgedEntries) -> IntArray:
-    """Return how often the row was preferred to the column."""
+    """Return how often the system of each row was preferred to that of each column."""
     size = len(pairs.systems)
     wins = np.zeros((size, size), dtype=np.int64)
     for part in pairs.parts():
@@ -38,7 +38,7 @@ def _wins(pairs: JudgmentPairs | JudgedEntries) -> IntArray:
 def human_columns(
     pairs: JudgmentPairs | JudgedEntries, trueskill: FloatArray
 ) -> dict[str, dict[str, float]]:
-    """Return both kinds of human scores by kind and system, as a benchmark has them."""
+    """Return both kinds of human scores by kind and system, as a benchmark stores them."""
     kinds = {"trueskill": trueskill, "expected-wins": human_expected_wins(pairs)}
     return {
         kind: dict(zip(pairs.systems, scores.tolist(), strict=True))
@@ -47,7 +47,7 @@ def human_columns(
 
 
 def columns_of_rankings(judged: JudgedEntries) -> dict[str, dict[str, float]]:
-    """Return `human_columns` by the rankings alone; NaN for systems that nobody compared."""
+    """Return `human_columns` from the rankings alone; NaN for systems that nobody compared."""
     skills = human_trueskill(judged)
     skills[~judged.compared] = np.nan
     return human_columns(judged, skills)
@@ -56,7 +56,7 @@ def columns_of_rankings(judged: JudgedEntries) -> dict[str, dict[str, float]]:
 def columns_by_draws(
     items: Sequence[RankedItem], systems: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """Return `human_columns` by the procedure of the field's published columns (seed 0)."""
+    """Return `human_columns`, computed with the procedure of published columns (seed 0)."""
     pairs = expand_pairs(items, systems)
     return human_columns(pairs, human_trueskill_sampled(pairs, np.random.default_rng(0)))
 
@@ -68,18 +68,18 @@ def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> FloatArray:
         pairs: judgments, ties included or not.
 
     Returns:
-        Scores between 0 and 1 in the order of the pairs' systems; NaN for a system that no
-        annotator decided on.
+        Scores between 0 and 1 in the order of the pairs' systems; NaN for a system without
+        a decided judgment.
     """
     return wins_to_scores(_wins(pairs))
 
 
 def human_trueskill(pairs: JudgmentPairs | JudgedEntries) -> FloatArray:
-    """Return TrueSkill over human judgments, each taken once, in the order given.
+    """Return TrueSkill over human judgments, each used once, in the order given.
 
     On SEEDA's expanded judgments the scores correlate with the published ones at .998 or more and
-    are at most .064 off (`human_trueskill_sampled`: .005). So wide a performance makes every
-    judgment count alike, and their order hardly matters.
+    are at most .064 off (`human_trueskill_sampled`: .005). With such a large performance variance
+    every judgment has a similar weight, and their order hardly matters.
 
     Args:
         pairs: judgments, ties included.
@@ -116,7 +116,7 @@ def human_trueskill_sampled(
     Args:
         pairs: judgments, ties included; the published columns need all expanded ones.
         rng: source of the draws.
-        runs: number of runs; a published column is met within .005 with 100.
+        runs: number of runs; 100 runs reproduce a published column within .005.
 
     Returns:
         Means of the skills over the runs in the order of the pairs' systems; NaN for a system
@@ -134,9 +134,9 @@ def human_trueskill_sampled(
     np.add.at(judged, (pairs.first, pairs.second), 1)
     judged += judged.T
     met = judged > 0
-    # One of the judgments of two systems at random is an outcome with their shares as chances.
+    # To draw one judgment of two systems is to draw an outcome with its share as probability.
     won = np.divide(_wins(pairs), judged, out=np.zeros((size, size)), where=met)
-    # A system without judgments can meet nobody: it is kept out of the draws, and has no score.
+    # A system without judgments has no opponents: it is excluded from the draws and has no score.
     absent = ~met.any(axis=1)
     means = np.full((runs, size), game.mu)
     variances = np.full((runs, size), game.sigma**2)
@@ -163,11 +163,11 @@ def _draw_all(
     for _ in range(draws):
         first = variances.argmax(axis=1)
         mean, variance = means[runs, first], variances[runs, first]
-        # Matchmaking: near means meet more often, and nobody meets who was never judged together.
+        # Matchmaking: systems with close means meet more often, those never judged together never.
         weights = np.exp(-np.abs(means - mean[:, None])) * met[first]
         weights[runs, first] = 0.0
         ladder = weights.cumsum(axis=1)
-        # One number draws the opponent, the other the outcome.
+        # One random number selects the opponent, the other the outcome.
         chance, fate = rng.random((2, len(runs)))
         second = (ladder <= (chance * ladder[:, -1])[:, None]).sum(axis=1)
         chance_won, chance_lost = won[first, second], won[second, first]
@@ -189,7 +189,7 @@ def _draw_all(
 def _corrections(
     gap: FloatArray, width: FloatArray, outcome: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the corrections v and w of `rate` for arrays, whose small gaps need no tail."""
+    """Return the corrections v and w of `rate` for arrays; small gaps need no tail expansion."""
     from gecjury.stats.special import ndtr
 
     density = 1 / math.sqrt(2 * math.pi)

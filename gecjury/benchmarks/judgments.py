@@ -24,24 +24,24 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.textfiles import read_bytes
 
-FIRST_SENTENCE = "for judgments that count from 0 put first_sentence = 0 into benchmark.toml"
+FIRST_SENTENCE = "if the judgments count from 0, set first_sentence = 0 in benchmark.toml"
 """The remedy for a sentence number below the first."""
 
 SKIP_UNKNOWN = (
-    "Judgments of systems without output are left out, and counted, by `compare --unknown-systems "
-    'skip` or unknown_systems = "skip" in benchmark.toml'
+    "To leave out and count judgments of systems without output, use `compare --unknown-systems "
+    'skip` or set unknown_systems = "skip" in benchmark.toml'
 )
-"""The remedy for a system that nobody has an output of."""
+"""The remedy for a system without output."""
 
 
 MOST_RANK = 1_000_000_000
-"""The last rank there is; nobody ranks so many, and tables of ranks hold no larger number."""
+"""The highest rank accepted: nobody ranks so many, and tables of ranks hold no larger number."""
 
 
 PAIRS_AT_ONCE = 500_000
-"""Judged pairs that are held at once where there may be any number: some 40 MB of arrays.
+"""Judged pairs that are in memory at once where their number is unlimited: about 40 MB of arrays.
 
-All pairs of published benchmarks are fewer.
+Published benchmarks have fewer pairs in all.
 """
 
 
@@ -79,7 +79,7 @@ class JudgmentPairs:
         second_rank: the annotator's rank of the second.
         preference: +1 where the first is better, -1 where the second is, 0 for a tie.
         annotator: index into `annotators`.
-        item: index into the items that the pairs were made from.
+        item: index into the items that the pairs come from.
         shared: True where both systems produced the same text, which makes the pair a tie.
         systems: names of the systems.
         annotators: names of the annotators, in order of first appearance.
@@ -101,7 +101,7 @@ class JudgmentPairs:
         return len(self.preference)
 
     def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
-        """Return the pairs that a boolean mask or an index array picks, in its order."""
+        """Return the pairs that a boolean mask or an index array selects, in its order."""
         names = {column.name for column in fields(self)} - {"systems", "annotators"}
         return replace(self, **{name: getattr(self, name)[mask] for name in names})
 
@@ -111,12 +111,12 @@ class JudgmentPairs:
         return self.select(self.preference != 0)
 
     def parts(self) -> Iterator[JudgmentPairs]:
-        """Yield the pairs as one part, as `JudgedEntries.parts` does in several."""
+        """Yield the pairs as one part; `JudgedEntries.parts` may yield several."""
         yield self
 
 
 class _RankingHandler(xml.sax.handler.ContentHandler):
-    """A handler that collects ranking items, and names the line of an error."""
+    """A handler that collects ranking items and reports the line of an error."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                         "expected one whose id is listed",
                     )
                 line = self._rows[place]
-            # A system may be ranked once an item: what was seen is forgotten with the item before.
+            # A system may be ranked once per item, so the systems seen are reset with each item.
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
             self._seen, self._groups, self._ranks = set(), [], []
         elif name == "translation":
@@ -213,7 +213,9 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         try:
             return int(value)
         except ValueError:
-            self._fail(f"{key} {value!r:.60} of <{name}> is no whole number", "write it in digits")
+            self._fail(
+                f"{key} {value!r:.60} of <{name}> is not a whole number", "write it in digits"
+            )
 
     def _fail(self, wrong: str, remedy: str) -> NoReturn:
         line = "?" if self._locator is None else self._locator.getLineNumber()
@@ -237,8 +239,8 @@ def read_rankings(
         first_line: number of the first sentence in `src-id`: 1 in SEEDA, 0 in GJG15.
         lines: number of sentences in the output files, to check `src-id` against.
         systems: the systems that may occur; empty for any.
-        of_user: the file is the user's, who is told how to have it read otherwise.
-        unknown: counts the judgments of other systems, which are then left out; None to refuse
+        of_user: True for a user's own file: errors then name the options that would accept it.
+        unknown: counter of the judgments of other systems, which are then left out; None to refuse
             them.
         rows: row of each sentence by `doc-id` and `src-id`, where these count lines of several
             files.
@@ -247,11 +249,11 @@ def read_rankings(
         The items in file order; items that the annotator skipped are left out.
 
     Raises:
-        InputError: the file cannot be read, is not well-formed, holds entities or external
+        InputError: the file cannot be read, is not well-formed, contains entities or external
             references, lacks an attribute, has an invalid rank or sentence number, names an
-            unknown system, ranks one twice, or holds no ranking at all.
+            unknown system, ranks one twice, or contains no ranking.
     """
-    # The package ships no types.
+    # defusedxml ships no type hints.
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 
@@ -274,7 +276,7 @@ def read_rankings(
     except (LookupError, ValueError) as error:
         raise InputError(
             f"{path}: its XML declaration names an encoding that cannot be read ({error}); "
-            "save the file as UTF-8 and say so"
+            "save the file as UTF-8 and declare that encoding"
         ) from error
     if not handler.items and not unknown:
         raise InputError(
@@ -285,9 +287,9 @@ def read_rankings(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedEntries:
-    """Rankings of the given systems as parallel arrays, whose pairs are made when needed.
+    """Rankings of the given systems as parallel arrays, whose pairs are built when needed.
 
-    2,000 systems ranked on one sentence are 2,000 entries and two million pairs.
+    For 2,000 systems ranked on one sentence there are 2,000 entries and two million pairs.
 
     Attributes:
         item: index of the item of each entry, ascending.
@@ -298,7 +300,7 @@ class JudgedEntries:
         annotator: for each item, index into `annotators`.
         systems: names of the systems.
         annotators: names of the annotators, in order of first appearance.
-        shared: True if two systems with the same text make a pair.
+        shared: True if two systems with the same text form a pair.
     """
 
     item: IntArray
@@ -312,7 +314,7 @@ class JudgedEntries:
     shared: bool = True
 
     def __len__(self) -> int:
-        """Return the number of pairs, those of the same text included even if not made."""
+        """Return the number of pairs, including those of the same text even if not built."""
         return int(self._later.sum())
 
     @property
@@ -333,7 +335,7 @@ class JudgedEntries:
 
     @property
     def compared(self) -> NDArray[np.bool_]:
-        """Return which systems stand in some pair, shape (systems,)."""
+        """Return which systems are in at least one pair, shape (systems,)."""
         held = np.bincount(self.item, minlength=len(self.sentence))
         compared = np.zeros(len(self.systems), dtype=np.bool_)
         compared[self.system[held[self.item] > 1]] = True
@@ -344,29 +346,29 @@ class JudgedEntries:
         return self._pairs(np.arange(len(self.item)), self._later)
 
     def parts(self, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
-        """Yield all pairs in their order, in parts; one part at least.
+        """Yield all pairs in their order, in parts; at least one part.
 
         Args:
-            at_once: pairs in a part, or those of one system in one item if they are more.
+            at_once: limit of pairs in a part; one system in one item may have more.
         """
         later = self._later
         for part in _stretches(later, np.arange(len(later)), at_once):
             yield self._pairs(part, later)
 
     def repeated(self, *, within: bool, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
-        """Yield pairs whose first system stands in several items of the sentence, in no set order.
+        """Yield pairs whose first system is in several items of the sentence, in no fixed order.
 
         All judgments of two systems on one sentence are in one part, in the order of `whole`; pairs
-        that nobody judged again are in none.
+        whose first system nobody judged again are left out.
 
         Args:
-            within: look for several items of one annotator, not of anyone.
-            at_once: limit of pairs, as of `parts`.
+            within: require several items of the same annotator, not of any annotators.
+            at_once: limit of pairs, as in `parts`.
         """
         sentence, size = self.sentence[self.item], max(len(self.systems), 1)
         place = sentence * size + self.system
         who = self.annotator[self.item] if within else np.zeros(len(place), dtype=np.int64)
-        # Equal places stand together: a part holds all judgments of a system on a sentence.
+        # Equal places are adjacent: a part contains all judgments of a system on a sentence.
         order = np.lexsort((np.arange(len(place)), place))
         _, at, counts = np.unique(
             place * max(len(self.annotators), 1) + who, return_inverse=True, return_counts=True
@@ -377,12 +379,12 @@ class JudgedEntries:
             yield self._pairs(np.sort(chosen[part]), later)
 
     def _pairs(self, firsts: IntArray, later: IntArray) -> JudgmentPairs:
-        """Return the pairs whose first entries these are."""
+        """Return the pairs that have these first entries."""
         held = later[firsts]
         first = np.repeat(firsts, held)
-        # Counts on from the entry after each first one.
+        # The second entries of a pair are numbered from the one after its first entry.
         second = first + 1 + np.arange(len(first)) - np.repeat(held.cumsum() - held, held)
-        # Nobody could decide between equal texts: such a pair is a tie, or none at all.
+        # Nobody can decide between equal texts: such a pair is a tie or is left out.
         same = self.text[first] == self.text[second]
         if not self.shared:
             first, second, same = first[~same], second[~same], same[~same]
@@ -403,12 +405,12 @@ class JudgedEntries:
 
 
 def _stretches(held: IntArray, label: IntArray, at_once: int) -> Iterator[IntArray]:
-    """Yield places in parts of a limited size, equal labels together; one part at least."""
+    """Yield places in parts of limited size, equal labels together; at least one part."""
     total = held.cumsum()
     if not len(held):
         yield np.arange(0)
         return
-    # What has one label must not be torn apart: parts end where the label changes.
+    # Places with the same label stay together: parts end where the label changes.
     ends = np.flatnonzero(np.append(label[1:] != label[:-1], True)) + 1
     start, done = 0, 0
     while start < len(held):
@@ -428,7 +430,7 @@ def judged_entries(
     systems: Sequence[str],
     mode: Literal["expanded", "unexpanded"] = "expanded",
 ) -> JudgedEntries:
-    """Return rankings of the given systems; arguments and errors as of `expand_pairs`."""
+    """Return rankings of the given systems; arguments and errors are those of `expand_pairs`."""
     if mode not in ("expanded", "unexpanded"):
         raise OptionError(f"unknown mode {mode!r}: expected 'expanded' or 'unexpanded'")
     index = {system: number for number, system in enumerate(systems)}
@@ -445,10 +447,10 @@ def judged_entries(
         for text, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True)):
             members = [index[system] for system in group if system in index]
             if mode == "unexpanded":
-                # The first of the given systems stands for the text, whatever order the file has.
+                # The first of the given systems represents the text, in any order of the file.
                 members = [min(members)] if members else []
             entries += [(number, member, rank, text) for member in members]
-        # By system: the earlier one is the first of each pair then.
+        # Sorted by system, so that the earlier one is the first of each pair.
         rows += sorted(entries)
     item_of, system, rank_of, text_of = np.array(rows, dtype=np.int64).reshape(-1, 4).T.copy()
     sentence, annotator = np.array(of_item, dtype=np.int64).reshape(-1, 2).T.copy()
@@ -476,7 +478,7 @@ def expand_pairs(
         systems: the systems to keep; their order fixes which side of a pair is the first.
         mode: `expanded` gives a pair for every two systems of an item, those that share a
             correction included (ties). `unexpanded` gives one for every two corrections, each
-            under the first of the given systems that produced it.
+            represented by the first of the given systems that produced it.
 
     Returns:
         The pairs in the order of items, then of first and second system.
@@ -488,7 +490,7 @@ def expand_pairs(
 
 
 RATING_DIGITS = 9
-"""Decimals of a rating that count: means of the same ratings in another order may differ beyond."""
+"""Decimals of a rating that count; later ones may depend on the order of summation in a mean."""
 
 
 MEAN_RATER = "mean rating"
@@ -508,7 +510,7 @@ def rank_ratings(
     items = []
     for row in range(len(corpus)):
         rated = zip(corpus.names, ratings[:, row].tolist(), strict=True)
-        # Negative, since rank 1 is best and the highest rating is.
+        # Negated, since rank 1 is best but the highest rating is.
         marks = {name: -round(rating, RATING_DIGITS) for name, rating in rated if rating == rating}
         places = ranked_places(marks, corpus, row)
         if not places:
@@ -524,10 +526,10 @@ def rank_ratings(
 def ranked_places(
     ranks: Mapping[str, _Rank], corpus: Corpus, sentence: int
 ) -> dict[tuple[_Rank, str], list[str]]:
-    """Return systems by rank and text: those that share both share a place of a ranking.
+    """Return systems by rank and text: those that share both share a place in a ranking.
 
     Args:
-        ranks: by system of the corpus.
+        ranks: ranks by system of the corpus.
         corpus: gives the texts.
         sentence: row of the corpus.
     """

@@ -42,35 +42,35 @@ def load_benchmark(
     """Load a benchmark from a folder, the cache, or by download.
 
     Args:
-        name: one of `BENCHMARKS`, or the path of an own one: a folder or a `.toml` file, see
+        name: one of `BENCHMARKS`, or the path of your own: a folder or a `.toml` file, see
             `gecjury.benchmarks.loaders.own`; or a table, see `own_table` there.
         systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
             `base`, `all` for GJG15, JFLEG and TMU-GFM; `base`, `paper`, `all` for GMEG; `base`,
             `input` for the sample.
         references: a reference set, a file, or a sequence of either. A file (text, M2, JSON lines)
-            has a line for each sentence loaded or for each line of the full output files. A
-            benchmark without references takes the default for none.
+            has a line for each sentence loaded or for each line of the full output files. For a
+            benchmark without references the default means none.
         view: the human judgments that `corpus.groups` follows, `edit` or `sentence`; by default the
             benchmark's first.
         whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
-        unknown_systems: own benchmarks only: `skip` leaves out, and counts, judgments of systems
+        unknown_systems: your own benchmarks only: `skip` leaves out and counts judgments of systems
             without output; by default they are refused, unless `benchmark.toml` says otherwise.
         data: folder laid out like the manifest; see `gecjury.benchmarks.data_folder.open_data`.
         url: base of download addresses; see `gecjury.benchmarks.data_folder.open_data`.
         cache: cache folder instead of the user's; see `gecjury.benchmarks.data_folder.open_data`.
-        lang: ISO code of the texts' language, where it is not the one that the benchmark tells.
+        lang: ISO code of the texts' language, if it differs from the benchmark's.
         tokens: tokenisation of the texts, if not the benchmark's or language's; see
             `gecjury.corpus.tokens`.
-        fold: folding of the texts, likewise; `none`, `nfc` or `nfkc`.
-        tagger: behind edits, where it is not the language's.
-        quiet: show no progress bars of downloads.
+        fold: folding of the texts, if not the benchmark's or language's; `none`, `nfc` or `nfkc`.
+        tagger: tagger that edits are extracted with, if not the language's.
+        quiet: show no progress bars for downloads.
 
     Raises:
-        OptionError: an unknown benchmark, set or view; names the nearest ones.
-        DataError: files are missing, altered, not to be fetched or not supplied.
+        OptionError: an unknown benchmark, set or view; the message suggests the nearest ones.
+        DataError: files are missing, altered, not supplied, or cannot be fetched.
         InputError: a given reference file cannot be used.
     """
-    # All names are checked before a file is looked for: a typing error must not cost a download.
+    # All names are checked before any file is: a typing error must not trigger a download.
     info = _info(name)
     known_name(f"system set of {info.name}", systems, tuple(info.system_sets))
     chosen = view or info.views[0]
@@ -81,8 +81,8 @@ def load_benchmark(
         known_name("value of unknown_systems", unknown_systems, UNKNOWN_SYSTEMS)
         if info.name in BENCHMARKS:
             raise OptionError(
-                f"unknown_systems={unknown_systems} is for judgments of your own: {info.name} has "
-                "an output of every system it was judged with, or says which it lacks"
+                f"unknown_systems={unknown_systems} is for your own judgments: {info.name} has an "
+                "output of every system that was judged, or reports which ones it lacks"
             )
     request = LoadRequest(
         info=info,
@@ -106,26 +106,26 @@ def _language(
     fold: str | None,
     tagger: str | None,
 ) -> Language:
-    """Return the language of texts; the table's tokens and folding hold for its own language alone.
+    """Return the language of texts; the table's tokens and folding apply only to its own language.
 
     Raises:
         InputError: the benchmark's own table names a spaCy pipeline, which is a package or a folder
-            of programs; those are chosen by the user alone.
+            of programs; only the user may choose those.
     """
     if info.path is not None and tokens is None and runs_pipeline(info.tokens):
         raise InputError(
             f"{info.path}: tokens = {info.tokens!r:.60} names a spaCy pipeline, which a "
-            f"benchmark's file cannot choose: if it is wanted, say --tokens {info.tokens:.60} "
+            f"benchmark's file must not choose: to use it, pass --tokens {info.tokens:.60} "
             "(in Python tokens=...)"
         )
-    # With --lang the texts are read as that language is, not as the benchmark's own.
+    # With --lang the defaults of that language apply, not those of the benchmark's own.
     same = lang is None or language_of(lang).code == info.language
     usual = (info.tokens or None, info.fold or None) if same else (None, None)
     return language_of(lang or info.language, tokens or usual[0], fold or usual[1], tagger)
 
 
 def _info(name: str) -> BenchmarkInfo:
-    """Return the table row of a name, or that of an own benchmark."""
+    """Return the table row of a name, or that of a user's own benchmark."""
     if name.lower() in BENCHMARKS or not looks_like_path(name):
         return benchmark_info(name)
     from gecjury.benchmarks.loaders.own import own_info
@@ -139,7 +139,7 @@ def _references(
     info: BenchmarkInfo, references: str | Path | Sequence[str | Path]
 ) -> tuple[str | Path, ...]:
     parts = (references,) if isinstance(references, str | Path) else tuple(references)
-    # `official` is the default, and no wish where the benchmark has no references.
+    # `official` is the default, which means none where the benchmark has no references.
     if not info.reference_sets and parts in ((), ("official",)):
         return ()
     if not parts:

@@ -1,9 +1,9 @@
 """Edits marked in running text, read as edits of tokens.
 
-An annotator marks replaced characters: `They{ have to=> must} deal`. A tokeniser cuts source and
-correction on its own, so that a mark may begin inside a token. Blanks are ignored here: tokens and
-text spell the same characters, and a mark grows until it begins and ends between tokens on both
-sides.
+An annotator marks replaced characters: `They{ have to=> must} deal`. Source and correction are
+tokenised independently of the marks, so a mark may begin inside a token. Spaces are ignored here:
+tokens and text have the same characters, and a mark is extended until it begins and ends between
+tokens on both sides.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Mark:
     """A replacement in running text.
 
     Attributes:
-        start: characters of the source before it, blanks not counted.
+        start: number of source characters before it, spaces not counted.
         old: text replaced.
-        new: text put there.
+        new: text that replaces it.
     """
 
     start: int
@@ -32,9 +32,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class TokenEdit:
-    """An edit of tokens, and the numbers of the marks that it was made from.
+    """An edit of tokens, and the numbers of the marks that it comes from.
 
-    Marks without a boundary of tokens between them make one edit.
+    Marks without a token boundary between them form one edit.
     """
 
     edit: Edit
@@ -45,26 +45,26 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
     """Read marks as edits of tokens.
 
     Args:
-        source: tokens joined by blanks.
-        target: the correction, likewise.
-        marks: in the order of the text, apart from each other.
+        source: tokens joined by spaces.
+        target: the correction, also as tokens joined by spaces.
+        marks: marks in the order of the text, without overlaps.
 
     Returns:
-        The edits, which turn the tokens of the source into those of the target; marks of blanks
-        alone that part or join no tokens are in none. None where the marks do not turn the one
-        text into the other.
+        The edits, which turn the tokens of the source into those of the target; marks that change
+        only spaces, without splitting or joining tokens, are in none. None if the marks do not turn
+        one text into the other.
     """
     before, after = source.split(), target.split()
     old, new = "".join(before), "".join(after)
     stretches = _stretches(old, new, marks)
     if stretches is None:
         return None
-    # Places count characters without blanks, which both cuts into tokens leave alike.
+    # Places count characters without spaces, which tokenisation does not change.
     starts = {place: number for number, place in enumerate(accumulate(map(len, before), initial=0))}
     ends = {place: number for number, place in enumerate(accumulate(map(len, after), initial=0))}
 
     def shared(place: int, other: int) -> tuple[int, int] | None:
-        """Return the boundary of tokens at two places, if both sides have one."""
+        """Return the token boundary at two places, if both sides have one."""
         if place in starts and other in ends:
             return starts[place], ends[other]
         return None
@@ -72,7 +72,7 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
     edits: list[TokenEdit] = []
     left = (0, 0)
     held: list[int] = []
-    # Marks are held back until a stretch has a boundary of tokens that both sides share.
+    # Marks are held back until a stretch has a token boundary that both sides share.
     for number, (place, other, size) in enumerate(stretches):
         inside = [at for k in range(size + 1) if (at := shared(place + k, other + k))]
         if not inside:
@@ -91,7 +91,7 @@ def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int
     """Return the stretches between the marks: the places in both texts, and the length.
 
     Returns:
-        One more than there are marks; None where they do not fit the texts.
+        One more than there are marks; None if the marks do not fit the texts.
     """
     stretches = []
     place = other = 0

@@ -2,7 +2,7 @@
 
 The header shows which: `sentence,system,score`, `sentence,system_a,system_b,preference` or
 `sentence,system,rank`; a column `annotator` may be added to each, `aspect` to ratings and `item` to
-rankings. Everything is checked, and whatever is wrong is named with its line.
+rankings. Everything is checked, and errors name the line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gecjury.errors import InputError, nearest_of
 _ONE = "annotator"
 
 _LARGEST = 1e100
-"""Of ratings, whose sums have to be numbers as well."""
+"""The largest rating accepted, so that sums of ratings remain finite."""
 
 _NO_SCORE = ", higher is better; leave the cell empty where nothing was rated"
 
@@ -42,8 +42,8 @@ class OwnJudgments:
 
     Attributes:
         items: ranking items; `sentence` is the row of the corpus.
-        raters: by aspect each annotator's ratings, shape (annotators, systems, sentences), NaN
-            where there is none; empty unless the file holds ratings.
+        raters: each annotator's ratings by aspect, shape (annotators, systems, sentences), NaN
+            where there is none; empty unless the file contains ratings.
         notes: remarks for readers of results.
     """
 
@@ -59,14 +59,14 @@ def read_judgments(
 
     Args:
         path: a CSV or TSV file; the separator (comma, semicolon or tab) follows from its header.
-        corpus: its systems and sentences are judged.
+        corpus: the corpus whose systems and sentences were judged.
         first: number of the first source in `sentence`.
-        skip_unknown: leave out, and count, judgments of systems that the corpus lacks.
+        skip_unknown: leave out and count judgments of systems that the corpus lacks.
 
     Raises:
         InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
     """
-    # A form is told by the columns that it needs; whatever else there is is refused below.
+    # A form is recognised by its required columns; other columns are refused below.
     forms = "; or ".join(",".join(needed) for needed, _, _ in _FORMS.values())
     expected = f"a header with the columns {forms}"
     table = read_table(path, expected)
@@ -88,8 +88,8 @@ def judgments_of_rows(form: str, rows: Sequence[Row], corpus: Corpus) -> OwnJudg
 
     Args:
         form: `ratings`, `preferences` or `rankings`.
-        rows: with the columns of the form; sentences count from 1.
-        corpus: its systems and sentences are judged.
+        rows: rows with the columns of the form; sentences count from 1.
+        corpus: the corpus whose systems and sentences were judged.
 
     Raises:
         InputError: a cell cannot be used, or there is no row.
@@ -132,8 +132,8 @@ def left_out(
     names = ", ".join(f"{name} {count}" for name, count in unknown.most_common())
     if not kept:
         raise InputError(
-            f"{path}: every judgment names a system without output ({names}); outputs there are of "
-            f"{', '.join(systems)}: call the files as the judgments call the systems"
+            f"{path}: every judgment names a system without output ({names}); there are outputs of "
+            f"{', '.join(systems)}: name the files as the judgments name the systems"
         )
     what = f"{total - kept} of {total} judgments name systems without output and are left out"
     return (f"{what}: {names}",)
@@ -145,9 +145,9 @@ def _refuse_columns(
     """Refuse a table with other columns, or without a row.
 
     Raises:
-        InputError: names the column and those that are expected.
+        InputError: a column is unknown or missing, or there is no row; names the expected columns.
     """
-    expected = f"expected {what} with the columns {','.join(needed)} and perhaps " + ",".join(
+    expected = f"expected {what} with the columns {','.join(needed)} and optionally " + ",".join(
         optional
     )
     for column in table.columns:
@@ -161,7 +161,7 @@ def _refuse_columns(
 
 
 def _sentence(row: Row, first: int, corpus: Corpus) -> int:
-    """Return the row of the corpus that a line number means."""
+    """Return the row of the corpus that a sentence number refers to."""
     remedy = f"; {FIRST_SENTENCE}" if row["sentence"] == str(first - 1) else ""
     return row.whole("sentence", first, first + len(corpus) - 1, remedy) - first
 
@@ -175,7 +175,7 @@ def _system(row: Row, column: str, corpus: Corpus) -> str:
 
 
 def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
-    """Read ratings: an annotator's ratings of a sentence make one ranking item."""
+    """Read ratings: an annotator's ratings of a sentence form one ranking item."""
     names = corpus.names
     place = {name: number for number, name in enumerate(names)}
     scores: dict[tuple[str, str, int, int], list[float]] = {}
@@ -183,13 +183,13 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
     for row in rows:
         sentence = _sentence(row, first, corpus)
         system = place[_system(row, "system", corpus)]
-        # An empty cell is no rating of zero: nothing was said of the correction.
+        # An empty cell is not a rating of zero: the correction was not rated.
         if not row["score"]:
             empty += 1
             continue
         key = row["aspect"] or "rating", row["annotator"] or _ONE, system, sentence
         scores.setdefault(key, []).append(row.number("score", _LARGEST, _NO_SCORE))
-    # Aspects and annotators stand in the order of the file, so that its rows decide no figure.
+    # Aspects and annotators are numbered in the order of the file.
     aspects = list(dict.fromkeys(key[0] for key in scores))
     annotators = list(dict.fromkeys(key[1] for key in scores))
     shape = len(annotators), len(names), len(corpus)
@@ -197,7 +197,7 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
     for (aspect, annotator, system, sentence), values in scores.items():
         raters[aspect][annotators.index(annotator), system, sentence] = np.mean(values)
     if not scores:
-        raise InputError(f"{rows[0].table}: every score is empty; expected a number for some")
+        raise InputError(f"{rows[0].table}: every score is empty; expected at least one number")
     # Several aspects give one ranking: that of their mean, where every aspect was rated.
     mean = np.mean(list(raters.values()), axis=0)
     items = [
@@ -205,15 +205,15 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         for number, annotator in enumerate(annotators)
         for item in rank_ratings(mean[number], corpus, annotator)
     ]
-    again = [values for values in scores.values() if len(values) > 1]
-    differ = sum(len(set(values)) > 1 for values in again)
+    repeated = [values for values in scores.values() if len(values) > 1]
+    differ = sum(len(set(values)) > 1 for values in repeated)
     notes = [
-        "rankings are derived from ratings: one item an annotator and sentence, equal ratings tie"
+        "rankings are derived from ratings: one item per annotator and sentence, equal ratings tie"
     ]
-    if again:
+    if repeated:
         notes.append(
-            f"{len(again)} corrections were rated more than once by one annotator, {differ} of "
-            "them differently; the mean is taken"
+            f"{len(repeated)} corrections were rated more than once by one annotator, {differ} of "
+            "them differently; the mean is used"
         )
     if empty:
         notes.append(f"{empty} ratings are empty and left out")
@@ -253,7 +253,7 @@ def _rankings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         name = _system(row, "system", corpus)
         rank = row.whole("rank", 1, MOST_RANK)
         key = row["annotator"] or _ONE, row["item"] or f"sentence {sentence + first}"
-        # Rows of an item may stand anywhere in the file; the first one fixes its sentence.
+        # Rows of an item may be anywhere in the file; the first one determines its sentence.
         place, ranks = ranked.setdefault(key, (sentence, {}))
         if place != sentence:
             row.refuse("item", f"an item of one sentence; it ranks sentence {place + first} too")
@@ -272,7 +272,7 @@ def _ranked(
 ) -> OwnJudgments:
     """Return rankings (annotator, item, sentence, rank by system) as items of corrections.
 
-    Systems of one text and rank share a place. One text at two ranks stays as it was judged.
+    Systems with the same text and rank share a place. A text with two ranks is kept as judged.
     """
     items = []
     equal = 0
@@ -295,10 +295,10 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
     ),
     "rankings": (("sentence", "system", "rank"), ("annotator", "item"), _rankings),
 }  # fmt: skip
-"""The kinds of files: columns that must be there, columns that may be, and what reads the rows."""
+"""The kinds of files: required columns, optional columns, and the function that reads the rows."""
 
 COLUMNS = {form: (needed, optional) for form, (needed, optional, _) in _FORMS.items()}
-"""Columns that must be there, and columns that may be, by form."""
+"""Required and optional columns, by form."""
 
 _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
 _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}
@@ -310,11 +310,11 @@ def read_own_verdicts(
     """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
 
     Args:
-        path: a CSV or TSV file with a row an edit: the sentence, the system whose correction it
-            belongs to, the source tokens replaced (`start` from 0, `end` after the last), what was
-            put there, and whether that is right (1, true, right; 0, false, wrong); a column
-            `annotator` may be added. Systems with the same text may each have the row.
-        corpus: its systems are judged.
+        path: a CSV or TSV file with one edit a row: the sentence, the system whose correction it
+            belongs to, the source tokens replaced (`start` from 0, `end` after the last), the
+            tokens that replace them, and whether that is right (1, true, right; 0, false, wrong);
+            a column `annotator` may be added. Systems with the same text may each have the row.
+        corpus: the corpus whose systems were judged.
         first: number of the first source in `sentence`.
         skip_unknown: leave out verdicts on systems that the corpus lacks.
 
@@ -322,7 +322,7 @@ def read_own_verdicts(
         As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; there are no problems.
 
     Raises:
-        InputError: the columns are others, or a cell cannot be used; names the line.
+        InputError: the columns are wrong, or a cell cannot be used; names the line.
     """
     table = read_table(path, f"a header with the columns {','.join(_VERDICTS)}")
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
@@ -333,7 +333,7 @@ def read_own_verdicts(
             continue
         verdict = _verdict(row, corpus, first)
         texts = judged.setdefault((verdict.annotator, verdict.row), {})
-        # Systems with the same text have one correction: their rows agree on it, or contradict.
+        # Systems with the same text share one correction, so their rows must agree on it.
         target = texts.setdefault(verdict.correction, len(texts) + 1)
         key = (verdict.annotator, verdict.row, target, verdict.start, verdict.end, verdict.new)
         earlier = verdicts.setdefault(key, replace(verdict, target=target))
@@ -355,7 +355,7 @@ def read_own_verdicts(
 
 
 def _verdict(row: Row, corpus: Corpus, first: int) -> HumanVerdict:
-    """Return what one row says; its number among the corrections of the source is left at 0."""
+    """Return the verdict of one row; `target`, the number of the correction, is left at 0."""
     sentence = _sentence(row, first, corpus)
     text = corpus.systems[_system(row, "system", corpus)].lines[sentence]
     tokens = corpus.sources[sentence].split()

@@ -1,8 +1,8 @@
-"""Corrections of one source whose systems nobody knows: the first, second, ... of each source.
+"""Corrections whose systems are unknown: the first, second, ... correction of each source.
 
-A corpus holds every system's version of every source. Corrections without a system's name are laid
-out in it by their place, and a source with fewer than the most has its first correction again, so
-that no text comes in that nobody made or judged.
+A corpus contains every system's version of every source. Corrections without a system's name are
+arranged in it by their place, and a source with fewer corrections than others repeats its first
+one, so that the corpus contains no text that nobody made or judged.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class Layout:
             texts: the texts of the corrections given, in their order.
         """
         lines = self._laid(texts, "")
-        # An empty correction is a correction, so that its text cannot tell an empty place.
+        # An empty correction is a correction too, so an empty text does not mark an empty place.
         made = self._laid([True] * len(texts), False).astype(np.bool_)
         filled = np.where(made, lines, lines[:1])
         return {n: Version(tuple(row)) for n, row in zip(self.names, filled.tolist(), strict=True)}
 
     def table(self, values: Sequence[float]) -> FloatArray:
-        """Return values of the corrections given, places × sources; NaN without a correction."""
+        """Return a table of the corrections' values, places × sources; NaN without a correction."""
         return self._laid(values, math.nan).astype(np.float64)
 
     def words(self, values: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Return words of the corrections given, by place and source; empty without one."""
+        """Return words of the corrections by place and source; empty without a correction."""
         return tuple(map(tuple, self._laid(values, "").tolist()))
 
     def _laid(self, values: Sequence[object], missing: object) -> NDArray[np.object_]:
@@ -87,12 +87,12 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
 
 
 def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[str]) -> Corpus:
-    """Return the corpus of a benchmark that has no references of its own.
+    """Return the corpus of a benchmark that comes without references.
 
     Args:
-        request: the request; references may be given by it.
+        request: the request, which may name files of references.
         layout: the layout of the corrections.
-        corrections: in the order in which they were laid out.
+        corrections: texts in the order in which they were laid out.
     """
     lines = range(len(layout.sources))
     corpus = Corpus(
@@ -107,7 +107,7 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
 def placed_benchmark(
     request: LoadRequest, corpus: Corpus, layout: Layout, notes: Sequence[str], **more: Any
 ) -> Benchmark:
-    """Return a benchmark whose places nobody ranked, unless the loader says so.
+    """Return a benchmark of places, without rankings unless the loader passes some.
 
     Args:
         request: the request.

@@ -25,11 +25,11 @@ class BenchmarkInfo:
             where the data name none.
         reference_sets: names of its reference sets, the default first; none without references.
         views: `edit`, `sentence` or both, the default first.
-        path: the folder or file of an own benchmark.
+        path: the folder or file of a user's own benchmark.
         language: ISO code of its texts' language.
-        tokens: tokenisation of the texts; empty for the language's usual way. `space` where its
-            files hold tokens already.
-        fold: folding of the texts; empty for the language's usual way.
+        tokens: tokenisation of the texts; empty for the language's default. `space` where its
+            files are already tokenised.
+        fold: folding of the texts; empty for the language's default.
     """
 
     name: str
@@ -70,7 +70,7 @@ def _without(systems: Sequence[str], *names: str) -> tuple[str, ...]:
 
 
 def _rows(*names: str, loader: str, citation: str, **rest: Any) -> list[BenchmarkInfo]:
-    """Return the rows of benchmarks that differ in their names alone."""
+    """Return the rows of benchmarks that differ only in their names."""
     place = f"gecjury.benchmarks.loaders.{loader}"
     return [BenchmarkInfo(name, citation, place, **rest) for name in names]
 
@@ -122,7 +122,7 @@ _TABLE = [
         system_sets={"base": _JFLEG[4:], "all": _JFLEG},
         reference_sets=("official",),
     ),
-    # The test parts are benchmarks of their own, fair to what was trained on the rest.
+    # The test parts are separate benchmarks, fair to metrics that were trained on the rest.
     *_rows(
         "tmu-gfm",
         "tmu-gfm-test",
@@ -194,18 +194,18 @@ BENCHMARKS: Mapping[str, BenchmarkInfo] = MappingProxyType({row.name: row for ro
 
 
 UNKNOWN_SYSTEMS = ("refuse", "skip")
-"""The ways to treat a user's judgments of systems that nobody has an output of."""
+"""The ways to treat a user's judgments of systems without output."""
 
 
 def benchmark_info(name: str) -> BenchmarkInfo:
     """Return the table row of a benchmark.
 
     Raises:
-        OptionError: the name is unknown; gives the nearest ones.
+        OptionError: the name is unknown; the message suggests the nearest ones.
     """
     return BENCHMARKS[known_name("benchmark", name.lower(), tuple(BENCHMARKS))]
 
 
 def looks_like_path(name: str) -> bool:
-    """Return True if a name that is no benchmark's means a user's folder or file."""
+    """Return True if a name, if not that of a benchmark, is a user's folder or file."""
     return "/" in name or "\\" in name or name.endswith(".toml") or Path(name).exists()

@@ -1,1 +1,1 @@
-"""One module a benchmark: its files in, a `Benchmark` out."""
+"""One module per benchmark, which turns its files into a `Benchmark`."""

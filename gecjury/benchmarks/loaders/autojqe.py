@@ -1,9 +1,9 @@
 """autoJQE (Suzuki et al. 2022): Japanese corrections, each rated by three people.
 
-Systems that the files do not name corrected sentences of TEC-JL and FLUTEC, and whole corrections
-were rated from 1 to 4. 0 is no rating: the release's own means leave it out, and are 0 where two of
-three raters gave 0; such a correction has no rating here. `autojqe-test` holds the sources that
-training on this set keeps for its test part.
+Unnamed systems corrected sentences of TEC-JL and FLUTEC, and whole corrections were rated from 1 to
+4. 0 means no rating: the means in the release leave it out, and are 0 where two of three raters
+gave 0; such a correction has no rating here. `autojqe-test` contains the sources that training on
+this set keeps for its test part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gecjury.corpus.rows import read_table
 from gecjury.corpus.splits import split_sources
 
 AUTOJQE_FILES = ("autoJQE/datasets/human_qe_TECJL.csv", "autoJQE/datasets/human_qe_FLUTEC.csv")
-"""Their places in a data folder, in the order in which they are read."""
+"""The paths of the files in a data folder, in the order in which they are read."""
 
 _SOURCE, _CORRECTION, _RATINGS = "原文", "訂正", "個別評価"
 _RATERS = 3
@@ -63,7 +63,7 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
     """Load autoJQE or its test part for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     paths = request.folder.paths(AUTOJQE_FILES, wanted_by="autojqe")
-    # A source of both files was corrected and rated twice: it is two sources here.
+    # A source in both files was corrected and rated twice: it counts as two sources here.
     read = [(name, row) for name in AUTOJQE_FILES for row in read_autojqe(paths[name])]
     part = ""
     if info.name == "autojqe-test":
@@ -78,15 +78,15 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
     raters = np.stack(
         [layout.table([row.ratings[rater] for row in rows]) for rater in range(_RATERS)]
     )
-    # A correction without a rating has no single ones either: rater and mean speak of the same.
+    # Where a correction has no mean, its single ratings are dropped, so that both cover the same.
     raters[:, np.isnan(rating)] = np.nan
     rated = int(np.count_nonzero(~np.isnan(rating)))
     notes = (
         f"{len(rows)} corrections{part} of {len(layout.sources)} sources, {rated} with a rating by "
         f"two or three people; {len(rows) - rated} that most raters gave 0 have none",
-        "the data name no systems: corrections are compared within a source and over all; there is "
-        "no level of systems",
-        "rankings are derived from the mean rating: one item a source, equal means are a tie",
+        "the data name no systems: corrections are compared within a source and over all sources; "
+        "there is no system level",
+        "rankings are derived from the mean rating: one item per source, equal means are a tie",
     )
     return placed_benchmark(
         request,

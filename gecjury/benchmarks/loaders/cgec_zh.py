@@ -30,8 +30,8 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
 }
 _PARTS = ("mucgec", "yaclc")
 
-# MuCGEC writes these in the place of a reference: "no error" and "cannot be annotated".
-# `parallel_to_m2.py` of ChERRANT makes them `noop` and `NA`, and scores no sentence that is `NA`.
+# MuCGEC writes these instead of a reference: "no error" and "cannot be annotated".
+# `parallel_to_m2.py` of ChERRANT turns them into `noop` and `NA`, and scores no `NA` sentence.
 _NO_ERROR = "没有错误"
 _NO_REFERENCE = "无法标注"
 
@@ -113,8 +113,8 @@ def _by_id(path: Path, ids: Path) -> list[tuple[int, list[str]]]:
     """Return the line (from 0) and the cells, source first, of the sentences that a file lists.
 
     Args:
-        path: id, source and references, separated by tabs, one sentence a line.
-        ids: one id a line.
+        path: file with id, source and references, separated by tabs, one sentence a line.
+        ids: file with one id a line.
 
     Raises:
         InputError: a line lacks a cell, or an id has no line.
@@ -144,10 +144,10 @@ def _references(cells: Sequence[str]) -> list[str]:
 
 
 def _in_turn(references: Sequence[Sequence[str]]) -> list[Version]:
-    """Return as many versions as a sentence has references at most; others repeat theirs in turn.
+    """Return a version for each reference of the sentence with most; others repeat theirs in turn.
 
-    Repeats change no metric that takes the best reference. Of GLEU's, which draws references, they
-    keep the frequencies nearly equal.
+    Repeats do not change metrics that use the best reference. For GLEU, which draws references,
+    they keep the frequencies nearly equal.
     """
     most = max(map(len, references))
     return [Version(tuple(of[n % len(of)] for of in references)) for n in range(most)]

@@ -71,9 +71,9 @@ def load_seeda(request: LoadRequest) -> Benchmark:
     """Load SEEDA (Kobayashi et al. 2024) for `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     every = info.system_sets["all"]
-    # The corrections of every system: an item is judged as the annotator saw it.
+    # The corrections of every system are read, since the annotators saw all of them.
     outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in every}
-    # The benchmark holds both views, whichever of them the corpus follows.
+    # The benchmark contains both views, whichever of them the corpus follows.
     judged = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
     columns = {
         view: {kind: f"SEEDA/scores/human/{short}_{part}.txt" for kind, short in _COLUMNS.items()}
@@ -129,7 +129,7 @@ def load_gjg15(request: LoadRequest) -> Benchmark:
             paths[judgments], first_line=0, lines=len(blocks), systems=info.system_sets["all"]
         )
     }
-    # Some files end every line in blanks or in \r\n.
+    # Some files end every line in spaces or in \r\n.
     versions = {
         name: Version(tuple(line.rstrip() for line in read_lines(paths[path])))
         for name, path in outputs.items()
@@ -155,9 +155,9 @@ def _corpus(
     versions: Mapping[str, Version],
     items: Sequence[RankedItem],
 ) -> Corpus:
-    """Return the corpus of some lines of the test set; `versions` may hold other systems, too."""
+    """Return the corpus of some lines of the test set; `versions` may contain other systems."""
     full = [block.source for block in blocks]
-    # One empty line at either end, so that every line has two neighbours.
+    # An empty line at each end gives every line two neighbours.
     framed = ["", *full, ""]
 
     def read_set(name: str) -> list[Version]:
@@ -179,7 +179,7 @@ def _corpus(
 
 
 def _reference_files(request: LoadRequest) -> list[str]:
-    """Return the pinned files of the gold edits and of the reference sets asked for."""
+    """Return the pinned files of the gold edits and of the requested reference sets."""
     files = [_OFFICIAL]
     for name in map(str, request.references):
         files += _TEN if name == "10refs" else _TEXTS.get(name, ())
@@ -190,7 +190,7 @@ def _reference_set(folder: DataFolder, name: str, blocks: Sequence[M2Sentence]) 
     """Return a named set over all 1,312 lines.
 
     The edits of M2 references have NUCLE's types and segmentation, which must not be compared with
-    ERRANT's. So only the text is given, and the edits are in the corpus' `gold`.
+    ERRANT's. So only the text is returned, and the edits are in the corpus' `gold`.
     """
     if name in _TEXTS:
         return [Version(tuple(read_lines(folder.path(path)))) for path in _TEXTS[name]]
@@ -212,7 +212,7 @@ def _second(block: M2Sentence, agreed: bool) -> int:
 
     An annotation that both annotators share is stored under annotator 0 alone. A sentence that
     annotator 1 alone left unchanged has a noop of theirs. Without a line of annotator 1 the two
-    therefore agree; published tables took such a sentence as left unchanged.
+    therefore agree; published tables treat such a sentence as left unchanged.
     """
     return 0 if agreed and 1 not in block.annotators else 1
 

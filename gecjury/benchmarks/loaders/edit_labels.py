@@ -1,12 +1,12 @@
 """AQUA and PEVData: corrections in running text, judged as a whole or edit by edit.
 
 AQUA (Shpagin): edits marked in the text, `They{ have to=> must:::FP3} deal`, each with the labels
-that annotators gave it, and a label of the whole correction. In the words of the annotation: `TP` a
-good edit, `FP1` hallucination or change of meaning, `FP2` incorrect grammar, `FP3` an optional
-edit; of an unchanged text `TN`, and `FN` where an error was missed. The voted label takes the worse
-one of a tie.
+that annotators gave it, and a label of the whole correction. In the words of the annotation, `TP`
+is a good edit, `FP1` hallucination or change of meaning, `FP2` incorrect grammar, `FP3` an optional
+edit; an unchanged text is `TN`, or `FN` where an error was missed. In a tie the voted label is the
+worse one.
 
-PEVData (JELV): pairs of a sentence and the same with one edit, which is valid (1) or not (0).
+PEVData (JELV): pairs of a sentence and a version with one edit, which is valid (1) or not (0).
 
 Neither has references or names of systems.
 """
@@ -30,7 +30,7 @@ from gecjury.textfiles import read_json
 
 _AQUA = {"aqua-en": "AQUA/data/eval/gold_en.csv", "aqua-uk": "AQUA/data/eval/gold_ua.csv"}
 AQUA_COLUMNS = ("src", "tgt", "label", "alignment_labels", "alignment_labels_detailed")
-"""Columns of AQUA's files, whichever their language."""
+"""Columns of AQUA's files in every language."""
 
 _TRUE = "TP"
 _FALSE = {"FP1": "meaning changed or made up", "FP2": "incorrect grammar", "FP3": "needless"}
@@ -52,7 +52,7 @@ class _Edit:
 
 
 def load_aqua(request: LoadRequest) -> Benchmark:
-    """Load AQUA in one language, or a user's file of its columns, for `load_benchmark`."""
+    """Load AQUA in one language, or a user's file with its columns, for `load_benchmark`."""
     if (path := request.info.path) is None:
         name = _AQUA[request.info.name]
         path = request.folder.paths([name], wanted_by=request.info.name)[name]
@@ -74,7 +74,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
         for token_edit in made:
             judged = partial(_verdict, corpus, cell, token_edit.edit, str(row.line))
             parts = [marked[number] for number in token_edit.marks]
-            # Votes on several marks are not known to be in one order of annotators.
+            # The votes on several marks may list the annotators in different orders.
             if len(parts) == 1 and parts[0].votes:
                 verdicts += [
                     judged(f"vote {vote}", label == _TRUE)
@@ -85,15 +85,15 @@ def load_aqua(request: LoadRequest) -> Benchmark:
             else:
                 reason = "an edit without a label: left out"
                 problems.append(left_out(row.line, token_edit.edit.correction, reason))
-        # A mark between tokens alone, such as a second blank, changes no token.
+        # A mark between tokens, such as a second space, changes no token.
         used = {number for token_edit in made for number in token_edit.marks}
-        reason = "changes blanks that part no tokens: no edit of tokens, left out"
+        reason = "changes only spaces between tokens: not an edit of tokens, left out"
         problems += [
             left_out(row.line, f"{{{edit.mark.old}=>{edit.mark.new}}}", reason)
             for number, edit in enumerate(marked)
             if number not in used
         ]
-    # The label of the whole correction is a judgment of its own, beside those of its edits.
+    # The label of the whole correction is a separate judgment, in addition to those of its edits.
     values = layout.words([row["label"] for row in rows])
     labels = CorrectionLabels(values=values, true=_TRUE, false=_FALSE, others=_OTHERS)
     counts = Counter(row["label"] for row in rows)
@@ -127,7 +127,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     """Load PEVData for `gecjury.benchmarks.load.load_benchmark`.
 
     The numbers of the `Edit` field count tokens of an unnamed tokeniser, and the field is written
-    in several ways. The edit therefore is the difference between the two sentences.
+    in several ways. The difference between the two sentences is therefore used as the edit.
     """
     path = request.folder.paths([_PEV], wanted_by="pevdata")[_PEV]
     rows = read_json(path, "PEVData")
@@ -142,16 +142,16 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
         cell = cell_of[row["S1-src"], row["S2-hyp"]]
         source, correction = _texts(corpus, cell)
         before, after = source.split(), correction.split()
-        # What the two sentences share at either end is no part of the edit.
+        # Tokens that the two sentences share at either end are not part of the edit.
         start = _alike(before, after)
         end = len(before) - _alike(before[start:][::-1], after[start:][::-1])
         old, new = before[start:end], after[start : end + len(after) - len(before)]
         if not old and not new:
-            reason = "the sentences differ in blanks alone: no edit of tokens, left out"
+            reason = "the sentences differ only in spaces: not an edit of tokens, left out"
             problems.append(VerdictProblem(path.name, number, row["Edit"], reason, read=False))
             continue
         otherwise += not _names(row["Edit"], old, new)
-        # The same pair stands in the file again, always with the same verdict.
+        # Some pairs are in the file several times, always with the same verdict.
         valid = row["Human Judgment"] == 1
         if (source, correction, valid) not in verdicts:
             edit = Edit(start, end, " ".join(new))
@@ -162,9 +162,9 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     notes = (
         f"{len(rows)} pairs, {valid_pairs} of them valid; {repeated} repeat another with its "
         "verdict and count once",
-        "an edit is what differs between the two sentences of a pair; the text that the data name "
-        f"as the edit spells {otherwise} of them otherwise",
-        "one verdict an edit: there is no agreement between annotators to compare with",
+        "an edit is the difference between the two sentences of a pair; the text that the data "
+        f"name as the edit differs from it in {otherwise} of them",
+        "one verdict per edit: there is no agreement between annotators to compare with",
     )
     return _benchmark(request, corpus, layout, list(verdicts.values()), problems, notes)
 
@@ -176,7 +176,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
-    """Return True if the edit that the data name holds the difference."""
+    """Return True if the edit that the data name contains the difference."""
     sides = field.split(" ->", 1)
     if len(sides) != 2:
         return False
@@ -188,7 +188,7 @@ def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _texts(corpus: Corpus, cell: tuple[int, int]) -> tuple[str, str]:
-    """Return source and correction at a place, tokens joined by single blanks."""
+    """Return source and correction at a place, tokens joined by single spaces."""
     place, row = cell
     correction = corpus.systems[corpus.names[place]].lines[row]
     return " ".join(corpus.sources[row].split()), " ".join(correction.split())

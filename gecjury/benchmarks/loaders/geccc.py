@@ -1,8 +1,9 @@
 """GECCC (Náplava et al. 2022): Czech of four domains, each sentence corrected by one or two people.
 
-The texts come twice, line by line: as written (`sentence.input`, `sentence.gold`) and as tokens
-with edits (`sentence.m2`). Both spell every source alike except for blanks. Nobody judged systems
-on them, so that this is no benchmark but a source of references, gold edits and training text.
+The texts are given twice, line by line: as written (`sentence.input`, `sentence.gold`) and as
+tokens with edits (`sentence.m2`). Both versions of a source differ only in spaces. Nobody judged
+systems on them, so this is not a benchmark but a source of references, gold edits and training
+text.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def read_geccc(folder: DataFolder, split: GecccSplit) -> GecccSentences:
     known_name("split of GECCC", split, get_args(GecccSplit))
     names = {part: f"GECCC/data/{split}/sentence.{part}" for part in _FILES}
     paths = folder.paths([*names.values(), _META], wanted_by="geccc")
-    # The texts as written, and the same as tokens with edits: `m2` is not cut from `input`.
+    # `m2` has the same texts as tokens with edits; they are not derived from `input`.
     lines = {part: read_lines(paths[names[part]]) for part in ("input", "gold", "meta")}
     m2 = read_m2(paths[names["m2"]])
     domain_of = {

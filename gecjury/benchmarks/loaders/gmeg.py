@@ -1,7 +1,7 @@
 """GMEG (Napoles et al. 2019): six systems on three domains, each output rated from 0 to 100.
 
 The score files have a column `ref` for the human correction: one of the four references, drawn for
-each sentence, and the release does not say which. The set `paper` takes the first reference as that
+each sentence, and the release does not say which. The set `paper` uses the first reference as that
 system and the other three as references, as Goto et al. (2026) do.
 """
 
@@ -25,7 +25,7 @@ from gecjury.textfiles import read_lines
 _T = TypeVar("_T")
 _MOST = 100.0
 _COLUMN = {"ref0": "ref"}
-"""Columns of the score files that are not called like their system."""
+"""Columns of the score files whose names differ from the system's."""
 
 
 def load_gmeg(request: LoadRequest) -> Benchmark:
@@ -41,7 +41,7 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     paths = _locate(request, [*files.values(), *tables.values()], split, domain)
     texts = {name: Version(tuple(read_lines(paths[path]))) for name, path in files.items()}
     sources = texts["source"].lines
-    # With their number, since two sets are called official.
+    # The name contains their number, since two different sets are called official.
     official = f"official-{len(references)}"
     corpus = request.corpus(
         sources,
@@ -61,9 +61,9 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
         rankings={"sentence": rank_ratings(segment, corpus)},
         human={"sentence": {"mean": mean}},
         notes=(
-            "rankings are derived from mean ratings: one item a sentence, equal means are a tie",
+            "rankings are derived from mean ratings: one item per sentence, equal means are a tie",
             *(
-                ["ref0 stands for the human correction; which reference was rated is not known"]
+                ["ref0 is the human correction; it is not known which reference was rated"]
                 if "ref0" in names
                 else []
             ),
@@ -89,8 +89,8 @@ def _locate(request: LoadRequest, names: list[str], split: str, domain: str) -> 
         raise DataError(
             f"{request.info.name} is not supplied: {why}. Put the texts {', '.join(texts)} "
             f"(one sentence a line) into {folder.root / 'GMEG/data' / split / domain}/ and "
-            f"{' and '.join(name.rpartition('/')[2] for name in scores)} beside that folder, or "
-            f"name a folder laid out so with --data. Missing now: {', '.join(missing)}"
+            f"{' and '.join(name.rpartition('/')[2] for name in scores)} next to that folder, or "
+            f"name a folder with this layout with --data. Missing now: {', '.join(missing)}"
         )
     pinned = [name for name in names if name in folder.files]
     return supplied | folder.paths(pinned, wanted_by=request.info.name)

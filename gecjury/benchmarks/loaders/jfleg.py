@@ -3,7 +3,7 @@
 The release has the rankings but not the systems' outputs, so that only source (`orig`) and
 reference (`turk`) can be scored from it. The set `all` needs the outputs in
 `jfleg/EACL_exp/outputs`. The release does not say which of the four references was shown; the first
-stands in for it.
+one is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SOURCE = "jfleg/dev/dev.src"
 _REFERENCES = tuple(f"jfleg/dev/dev.ref{number}" for number in range(4))
 _OUTPUTS = "jfleg/EACL_exp/outputs"
 _PUBLIC = ("orig", "turk")
-_EXTRA = "NUS"  # Compared with one other system at a time, beside the ranking of the five.
+_EXTRA = "NUS"  # Compared with one other system at a time, in addition to the ranking of the five.
 
 
 def load_jfleg(request: LoadRequest) -> Benchmark:
@@ -70,7 +70,7 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
 
 
 def _version(path: Path) -> Version:
-    """Read a version without blanks at line ends."""
+    """Read a version without spaces at line ends."""
     return Version(tuple(line.rstrip() for line in read_lines(path)))
 
 
@@ -92,19 +92,19 @@ def _supplied(request: LoadRequest, name: str, lines: int) -> Version:
 
 
 def _gug_lines(path: Path) -> Mapping[str, int]:
-    """Return the line in dev of each of GUG's test sentences, which dev was made from, by id."""
+    """Return the line in dev of each of GUG's test sentences, the origin of dev, by id."""
     test = [row["Id"] for row in read_table(path, texts=True).rows if row["Dataset"] == "test"]
     return {number: line for line, number in enumerate(test)}
 
 
 def _read_items(path: Path, line_of: Mapping[str, int]) -> tuple[RankedItem, ...]:
-    """Return the rankings of five behind the pairs, by annotator and sentence, and NUS's pairs."""
+    """Return the rankings of five systems that the pairs come from, and the pairs with NUS."""
     rankings: dict[tuple[str, str], dict[str, int]] = {}
     alone: list[RankedItem] = []
     for row in read_table(path, texts=True).rows:
         segment, judge = row["srcIndex"], row["judgeId"]
         ranks = {row[f"system{n}Id"]: int(row[f"system{n}rank"]) for n in (1, 2)}
-        # Pairs of the five come from one ranking each, which is put together again.
+        # Pairs of the five come from one ranking per annotator and sentence, restored here.
         if _EXTRA in ranks:
             alone.append(_item(f"{segment}.{_EXTRA}", line_of[segment], judge, ranks))
         else:
@@ -122,8 +122,8 @@ def _notes(names: Sequence[str]) -> tuple[str, ...]:
         "human scores are recomputed from all 1,629 pairs (TrueSkill: mean of 100 runs, seed 0)",
         *(
             [
-                "turk stands for the human correction; which of the four references was shown is "
-                "not known: the first is taken, the other three are the references"
+                "turk is the human correction; it is not known which of the four references was "
+                "shown: the first is used for it, the other three are the references"
             ]
             if "turk" in names
             else []

@@ -1,10 +1,10 @@
 """A user's own benchmark: a folder, or a TOML file that names its parts.
 
-A folder holds `source.txt`, `outputs/` with one file a system, and `judgments.csv`, `.tsv` or
+A folder contains `source.txt`, `outputs/` with one file a system, and `judgments.csv`, `.tsv` or
 `.xml`; `references/` and `gold.m2` if metrics need them. `judgments_edit` and `judgments_sentence`
-stand for two views. `benchmark.toml` in it, or any `.toml` file, may name other places, a citation,
-system sets, what the judgments call the first sentence, what becomes of unknown systems, and
-verdicts on single edits, which may stand without judgments of whole corrections.
+provide two views. `benchmark.toml` in it, or any other `.toml` file, may set other paths, a
+citation, system sets, the number of the first sentence in the judgments, the treatment of unknown
+systems, and verdicts on single edits, which do not require judgments of whole corrections.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ class FolderLayout:
     """The places of an own benchmark's parts.
 
     Attributes:
-        described: what its table says, or what is usual, with a name.
+        described: the contents of its table, or the defaults, with a name.
         source: sentences to correct.
         outputs: one file a system, in the order in which systems are compared.
-        judgments: by view the file of judgments; none where single edits alone were judged.
+        judgments: the file of judgments by view; none where only single edits were judged.
         references: reference files in order.
         gold: M2 file with gold edits.
         language: the language of the texts.
@@ -115,7 +115,7 @@ class FolderLayout:
 
 
 def own_info(path: Path) -> BenchmarkInfo:
-    """Return an own benchmark's offer; no text is read but that of a TOML file.
+    """Return the systems, views and language of a user's own benchmark, without reading its texts.
 
     Raises:
         InputError: the folder or file is absent or incomplete.
@@ -142,7 +142,7 @@ def load_own(request: LoadRequest) -> Benchmark:
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
     files = (layout.source, layout.outputs, layout.references, layout.gold)
-    # All systems are read, also those outside the set: annotators saw their corrections.
+    # All systems are read, even those outside the set, since annotators saw their corrections.
     whole = read_corpus(*files, language=request.language)
     names = info.system_sets[request.systems]
     skip = (request.unknown_systems or layout.described.unknown_systems) == "skip"
@@ -153,10 +153,10 @@ def load_own(request: LoadRequest) -> Benchmark:
     notes = [note for judgments in judged.values() for note in judgments.notes]
     if layout.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
         notes, judged = _edits_alone(judged, layout, names), {}
-    # Better said here than by tables in which nothing is compared.
+    # An error here is better than tables in which nothing is compared.
     for view, judgments in judged.items():
         check_overlap(judgments, names, layout.judgments[view], request.systems)
-    # Ratings are of all systems; the corpus has those of the chosen set, in its order.
+    # Ratings cover all systems; the corpus has those of the chosen set, in its order.
     rows = [whole.names.index(name) for name in names]
     rated = next((judgments for judgments in judged.values() if judgments.raters), None)
     corpus = request.corpus(
@@ -190,8 +190,8 @@ def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
     if not outside:
         return ()
     return (
-        f"{path} names files outside its folder: {listed(outside)}; if somebody else wrote it, see "
-        "that they are meant before you share what is made of them",
+        f"{path} names files outside its folder: {listed(outside)}; if somebody else wrote it, "
+        "check that you want them used before you share results that contain them",
     )
 
 
@@ -223,8 +223,8 @@ def ratings_of(judged: OwnJudgments, rows: Sequence[int]) -> dict[str, Any]:
     """Return the attributes of a `Benchmark` that hold ratings.
 
     Args:
-        judged: what people said, perhaps without ratings.
-        rows: systems of the judgments that stand in the corpus, in its order.
+        judged: the judgments, with or without ratings.
+        rows: rows of the judgments whose systems are in the corpus, in its order.
     """
     raters = {aspect: table[:, list(rows)] for aspect, table in judged.raters.items()}
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
@@ -239,7 +239,7 @@ def check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen
     """Refuse judgments that compare no two of the systems.
 
     Raises:
-        InputError: names the file, and what would be compared.
+        InputError: no two of them are compared; names the file and the remedy.
     """
     if _compares(judged, names):
         return
@@ -258,10 +258,10 @@ def check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen
 def _edits_alone(
     judged: Mapping[View, OwnJudgments], layout: FolderLayout, names: Sequence[str]
 ) -> list[str]:
-    """Return notes on the levels that are missing where single edits alone can be compared."""
+    """Return notes on the levels that are missing where only single edits can be compared."""
     files = ", ".join(f"judgments{kind}" for kind in _KINDS)
     notes = [
-        "single edits alone are compared; the system and sentence levels need judgments of whole "
+        "only single edits are compared; the system and sentence levels need judgments of whole "
         f"corrections of two systems or more ({files})"
     ]
     notes += [
@@ -293,7 +293,7 @@ def read_layout(path: Path) -> FolderLayout:
     if path.is_dir():
         named = path / _TABLE
         if (named.is_symlink() or named.exists()) and not named.is_file():
-            raise InputError(f"{named}: is no file; expected a table in TOML, or none at all")
+            raise InputError(f"{named}: is not a file; expected a table in TOML, or no such file")
         if named.is_file():
             return _layout(path, _read_toml(named), named)
         return _layout(path, Description(), path)
@@ -301,7 +301,7 @@ def read_layout(path: Path) -> FolderLayout:
         return _layout(path.parent, _read_toml(path), path)
     if path.exists():
         raise InputError(
-            f"{path}: judgments alone are no benchmark, since texts are needed to score; "
+            f"{path}: judgments alone are not a benchmark, since texts are needed to score; "
             f"expected {_SHAPE}"
         )
     raise InputError(
@@ -317,9 +317,9 @@ def _read_toml(path: Path) -> Description:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML: {error}") from None
     except RecursionError:
-        raise InputError(f"{path}: not TOML: lists or tables nested without end") from None
+        raise InputError(f"{path}: not TOML: lists or tables are nested too deeply") from None
     except ValueError:
-        # Python refuses to read integers of more than 4,300 digits, and dates that are none.
+        # Python refuses to read integers of more than 4,300 digits, and invalid dates.
         raise InputError(f"{path}: not TOML: a number or date that cannot be read") from None
     keys = [key.name for key in fields(Description)]
     for key in table:
@@ -338,11 +338,11 @@ def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
     outputs = _files(root, table.outputs, "outputs", where)
     if not outputs:
         raise InputError(
-            f"{where}: no system outputs in {root / 'outputs'}; expected one file a system, called "
-            "by its name"
+            f"{where}: no system outputs in {root / 'outputs'}; expected one file per system, with "
+            "its name"
         )
     _check_sets(table.system_sets, [system_name(file) for file in outputs], where)
-    # Tried here, so that a wrong code is an error of the table and not of the command line.
+    # Checked here, so that a wrong code is an error of the table and not of the command line.
     try:
         language = language_of(table.language or "en", table.tokens or None, table.fold or None)
     except OptionError as error:
@@ -364,12 +364,12 @@ def check_own_name(name: str, where: Path, remedy: str = "") -> None:
     """Refuse the name of a benchmark that is read from the data folder.
 
     Args:
-        name: of an own benchmark.
+        name: name of a user's own benchmark.
         where: its folder or file.
-        remedy: besides renaming.
+        remedy: a remedy in addition to renaming.
 
     Raises:
-        InputError: it is taken.
+        InputError: the name is taken.
     """
     if name in BENCHMARKS:
         what = "folder" if remedy else "file"
@@ -382,7 +382,7 @@ def check_own_name(name: str, where: Path, remedy: str = "") -> None:
 def _file(root: Path, name: str, key: str, where: Path) -> Path | None:
     """Return the path of a file that a benchmark's table names; None where it names none."""
     if name and not _place(root, name, key, where).is_file():
-        raise InputError(f"{where}: {key} names {name!r}, but no file is at {root / name}")
+        raise InputError(f"{where}: {key} names {name!r}, but there is no file at {root / name}")
     return root / name if name else None
 
 
@@ -394,7 +394,7 @@ def _place(root: Path, name: str, key: str, where: Path) -> Path:
     """
     parts = Path(name).parts
     if "\0" in name or any(len(part.encode()) > _LONGEST for part in parts) or len(name) > 4_000:
-        raise InputError(f"{where}: {key} names {name!r:.60}, which is no name of a file")
+        raise InputError(f"{where}: {key} names {name!r:.60}, which cannot be a file name")
     return root / name
 
 
@@ -414,8 +414,8 @@ def _visible(folder: Path, pattern: str = "*") -> list[Path]:
 def _files(root: Path, named: str | Sequence[str], key: str, where: Path) -> tuple[Path, ...]:
     """Return files named one by one, by pattern, or as all files of a folder.
 
-    Folders and patterns search the folder of the table alone, at no greater depth: a shared
-    benchmark must not walk through its reader's machine.
+    Folders and patterns are searched only within the folder of the table, and not recursively: a
+    shared benchmark must not search its reader's machine.
     """
     files: list[Path] = []
     for name in [named] if isinstance(named, str) else named:
@@ -426,13 +426,13 @@ def _files(root: Path, named: str | Sequence[str], key: str, where: Path) -> tup
             if Path(name).is_absolute() or ".." in parts or any("**" in part for part in parts):
                 raise InputError(
                     f"{where}: {key} names {name!r:.60}; expected a folder or pattern within "
-                    f"{root}, without a leading /, without .. and without **; files elsewhere are "
-                    "named one by one"
+                    f"{root}, without a leading /, without .. and without **; name files elsewhere "
+                    "one by one"
                 )
             inside = _visible(place) if place.is_dir() else _visible(root, name)
-        # The usual folder may be missing: who has no references needs none.
+        # The default folder may be missing, for example if there are no references.
         if not inside and name != key:
-            raise InputError(f"{where}: {key} names {name!r}, but no file is at {place}")
+            raise InputError(f"{where}: {key} names {name!r}, but there is no file at {place}")
         files += inside
     if len(files) > _MOST_FILES:
         raise InputError(
@@ -443,7 +443,7 @@ def _files(root: Path, named: str | Sequence[str], key: str, where: Path) -> tup
 
 
 def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
-    """Return the files of judgments by view; none may be there where edits have verdicts."""
+    """Return the files of judgments by view; there may be none where edits have verdicts."""
     if table.judgments:
         named = table.judgments
         if isinstance(named, str):
@@ -460,7 +460,7 @@ def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
     else:
         files = {view: _one_of_kind(root, f"judgments_{view}", where) for view in _VIEWS}
     paths = {view: path for view, path in files.items() if path is not None}
-    # A table's own names take the place of the usual ones altogether.
+    # Names in a table replace the default ones altogether.
     plain = None if table.judgments else _one_of_kind(root, "judgments", where)
     if plain is not None and paths:
         raise InputError(f"{where}: {plain.name} and {paths.popitem()[1].name}: keep one kind")
@@ -468,9 +468,9 @@ def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
         return {"sentence": plain}
     near = [path.name for path in _visible(root) if path.name.lower().startswith("judg")]
     if not paths and (near or not table.verdicts):
-        hint = f" (there is {near[0]}: another name or ending)" if near else ""
+        hint = f" (found {near[0]}, which has another name or ending)" if near else ""
         raise InputError(
-            f"{where}: no judgments{hint}; expected {_SHAPE}; where single edits alone were "
+            f"{where}: no judgments{hint}; expected {_SHAPE}; if only single edits were "
             f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
         )
     return paths
@@ -487,7 +487,7 @@ def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
 
 
 def _check_sets(sets: Mapping[str, tuple[str, ...]], systems: Sequence[str], where: Path) -> None:
-    """Refuse sets of systems that do not exist, or that stand in a set twice."""
+    """Refuse sets with unknown systems, or with a system twice."""
     for key, names in sets.items():
         for name in names:
             if name not in systems:

@@ -1,8 +1,8 @@
-"""A user's own benchmark in one table, texts and judgments together: a row a judgment.
+"""A user's own benchmark in one table with texts and judgments, one judgment a row.
 
-A row has `source`, `output` and a `score` or `rank`, and perhaps `system`, `annotator`, `language`
-and what judgments of that form may have. Without systems, corrections are compared within a source.
-Tables with AQUA's columns are read as AQUA is.
+A row has `source`, `output` and a `score` or `rank`, and optionally `system`, `annotator`,
+`language` and the other columns of that form of judgments. Without systems, corrections are
+compared within a source. Tables with AQUA's columns are read like AQUA.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class _Texts:
 
     Attributes:
         form: form of the judgments, `ratings` or `rankings`.
-        rows: with the cells `sentence`, the number of the source from 1, and `system`.
+        rows: rows with the cells `sentence`, the number of the source from 1, and `system`.
         corrections: corrections in the order of the file, each once, as a source and an output.
-        systems: by system its output of each source; empty where the table names no system.
-        layout: of the corrections.
+        systems: output for each source by system; empty where the table names no system.
+        layout: layout of the corrections.
         notes: remarks for readers of results.
     """
 
@@ -54,10 +54,10 @@ class _Texts:
 
 
 def table_info(path: Path) -> BenchmarkInfo:
-    """Return the offer of a table.
+    """Return the systems, views and language of a table.
 
     Raises:
-        InputError: the columns are others, or a cell cannot be used.
+        InputError: the columns are wrong, or a cell cannot be used.
     """
     table = read_table(path, SHAPE, texts=True)
     name = path.name.removesuffix(path.suffix)
@@ -89,8 +89,8 @@ def load_table(request: LoadRequest) -> Benchmark:
         if not judged.raters:
             check_overlap(judged, corpus.names, request.info.path, request.systems)
         notes = (
-            "the table names no systems: corrections are compared within a source and over all; "
-            "there is no level of systems",
+            "the table names no systems: corrections are compared within a source and over all "
+            "sources; there is no system level",
             *read.notes,
             *judged.notes,
         )
@@ -117,17 +117,17 @@ def _read(path: Path) -> _Texts:
     form = next((form for column, form in _FORMS.items() if column in table.columns), None)
     if form is None or not {*_TEXTS} <= {*table.columns}:
         raise InputError(
-            f"{path}: judgments alone are no benchmark, since texts are needed to score; columns "
-            f"{', '.join(table.columns):.300}; expected {SHAPE}, or a folder with these judgments, "
-            "source.txt and outputs/"
+            f"{path}: judgments alone are not a benchmark, since texts are needed to score; "
+            f"columns {', '.join(table.columns):.300}; expected {SHAPE}, or a folder with these "
+            "judgments, source.txt and outputs/"
         )
-    # Cells of JSON lines are of any kind, and quoted cells may hold line breaks.
+    # Cells of JSON lines may have any type, and quoted cells may contain line breaks.
     rows = [
         replace(row, cells={key: _LINE_BREAKS.sub(" ", row.text(key)) for key in row.cells})
         for row in table.rows
     ]
     if not rows:
-        raise InputError(f"{path}: no row below the header; expected a judgment a row")
+        raise InputError(f"{path}: no row below the header; expected one judgment a row")
     for row in rows:
         if not row["source"]:
             row.refuse("source", "the sentence that was corrected")
@@ -167,7 +167,7 @@ def _outputs(rows: Sequence[Row], sources: dict[str, int]) -> dict[str, tuple[st
     outputs: dict[str, dict[str, Row]] = {}
     for row in rows:
         if not row["system"]:
-            row.refuse("system", "the name of a system; without this column none is named")
+            row.refuse("system", "the name of a system; omit this column if systems are unknown")
         first = outputs.setdefault(row["system"], {}).setdefault(row["source"], row)
         if first["output"] != row["output"]:
             row.refuse(
@@ -208,5 +208,5 @@ def _language(rows: Iterable[Row]) -> str:
             raise InputError(f"{row.place('language')}: {error}") from None
     if len(codes) > 1:
         one, other = [*codes][:2]
-        codes[other].refuse("language", f"{one}, as above; one file holds one language")
+        codes[other].refuse("language", f"{one}, as above; a file must have one language")
     return next(iter(codes), "en")

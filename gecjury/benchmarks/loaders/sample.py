@@ -23,7 +23,7 @@ def load_sample(request: LoadRequest) -> Benchmark:
     """Load the sample, which is never evidence, for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     every = info.system_sets["all"]
-    # Everything is read inside the context: a zipped package has its files on disk there alone.
+    # Everything is read inside the context: only there are files of a zipped package on disk.
     with importlib.resources.as_file(
         importlib.resources.files("gecjury.benchmarks") / "sample"
     ) as folder:
@@ -40,7 +40,7 @@ def load_sample(request: LoadRequest) -> Benchmark:
         references = [_version(folder / f"reference{number}.txt") for number in range(_REFERENCES)]
         versions = {name: _version(folder / "outputs" / f"{name}.txt") for name in every}
         contexts = _contexts(folder / "documents.tsv", sources)
-    # What annotators of the view saw decides the groups, in sets of fewer systems as well.
+    # Groups contain what annotators of the view saw, also in sets of fewer systems.
     corpus = request.corpus(
         sources,
         versions,
@@ -62,9 +62,10 @@ def sample_files() -> dict[str, str]:
     """Return the sample as the files of a user, by name.
 
     Returns:
-        `source.txt`, an output a system but the unchanged one, `ref0.txt` and so on, each of one
-        sentence a line; and `ratings.csv`, a row for each output of each sentence, the unchanged
-        one too, with its grammaticality, fluency and meaning from 1 to 4 by the counts of errors.
+        `source.txt`, one output for each system except the unchanged one, `ref0.txt` and so on,
+        each with one sentence a line; and `ratings.csv` with a row for each output of each
+        sentence, including the unchanged one, with its grammaticality, fluency and meaning from 1
+        to 4, computed from the counts of errors.
     """
     root = importlib.resources.files("gecjury.benchmarks") / "sample"
 

@@ -3,8 +3,9 @@
 192 sentences of three levels (64 each of CEFR A, B, C; SweLL), with the outputs of three systems
 (`granska`: rules; `mt`: a translation model; `s2`: GPT-3 with two examples) and two corrections
 by people (`mm`: minimal paraphrase; `mw`: maximal paraphrase), which were rated like a system's.
-Grammaticality and fluency are of the output alone, preservation of meaning is against the
-reference. Ratings run from 1 to 4; 0 is no rating and is left out, as the release's own means do.
+Grammaticality and fluency were rated for the output alone, preservation of meaning against the
+reference. Ratings are from 1 to 4; 0 means no rating and is left out, as in the release's own
+means.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gecjury.textfiles import read_json
 
 _FOLDER = "gec-evaluation/annotations"
 _LEVELS = ("A", "B", "C")
-# All figures of the paper rest on the first; the second rated some outputs of level A as well.
+# All figures in the paper are based on the first; the second rated some outputs of level A as well.
 _RATERS = ("katarina", "robert")
 _ASPECTS = {
     "grammaticality": "Grammaticality",
@@ -43,7 +44,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     info = request.info
     names = info.system_sets[request.systems]
     _check_references(request, names)
-    # Both raters' files are fetched at once; the second rated a part, and tells of agreement.
+    # Both raters' files are fetched at once; the second rated a part, which shows the agreement.
     files = [f"{_FOLDER}/balanced_{level}/{rater}.json" for rater in _RATERS for level in _LEVELS]
     paths = request.folder.paths(files, wanted_by=info.name)
     read = {
@@ -61,9 +62,10 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         aspect: np.stack([_ratings(read[rater], names, rater, key) for rater in _RATERS])
         for aspect, key in _ASPECTS.items()
     }
-    # The first rater's alone, as in the paper.
+    # Only the first rater's ratings count, as in the paper.
     ratings = {aspect: table[0] for aspect, table in raters.items()}
-    # Nobody judged an output as a whole, so the three aspects weigh alike; one missing, none.
+    # Nobody judged an output as a whole, so the three aspects have equal weights. If one is
+    # missing, there is no mean.
     mean: FloatArray = np.mean(list(ratings.values()), axis=0)
     return request.benchmark(
         corpus,
@@ -81,13 +83,13 @@ def load_swedish(request: LoadRequest) -> Benchmark:
 
 
 def _check_references(request: LoadRequest, names: Sequence[str]) -> None:
-    """Refuse a correction as its own reference."""
+    """Refuse corrections that would be their own references."""
     for chosen, system in _PARAPHRASES.items():
         if chosen in request.references and system in names:
             raise OptionError(
                 f"--references {chosen}: these are the outputs of {system}, which is among the "
-                f"systems compared and would be its own reference; take --systems systems, which "
-                "leaves the corrections by people out, or --references official"
+                f"systems compared and would be its own reference; use --systems systems, which "
+                "leaves out the corrections by people, or --references official"
             )
 
 
@@ -139,16 +141,18 @@ def _notes(
     left = ", ".join(f"{int(np.isnan(t).sum())} of {aspect}" for aspect, t in ratings.items())
     shared = int(np.count_nonzero((~np.isnan(raters["grammaticality"])).all(axis=0)))
     notes = [
-        f"ratings of one person ({_RATERS[0]}), of {outputs} outputs; 0 is no rating and left out: "
-        f"{left}; the mean of the aspects is known for {int((~np.isnan(mean)).sum())} outputs",
+        f"ratings of one person ({_RATERS[0]}), of {outputs} outputs; 0 means no rating and is "
+        f"left out: {left}; the mean of the aspects is known for {int((~np.isnan(mean)).sum())} "
+        "outputs",
         f"`one rater`: {_RATERS[1]} rated {shared} of these outputs as well, all of level A",
-        "rankings are derived from the mean of grammaticality, fluency and meaning: one item a "
+        "rankings are derived from the mean of grammaticality, fluency and meaning: one item per "
         "sentence, equal means are a tie; meaning was rated against the official reference",
     ]
     if "post-edited" in request.references:
         notes.append(
-            "post-edited: the rater's own corrections of all five outputs: every output is held "
-            "against its own, by the hand that rated it; such references favour whoever has them"
+            "post-edited: the rater's own corrections of all five outputs: every output is "
+            "compared with its correction by its rater; such references favour systems that have "
+            "them"
         )
     return tuple(notes)
 

@@ -1,9 +1,9 @@
 """TMU-GFM (Yoshimura et al. 2020): corrections by five systems, each rated by five people.
 
-Grammaticality and fluency are rated from 1 to 4, meaning preservation from 1 to 4; 0 stands for
-"other" and is left out of the means. There are no references. `tmu-gfm-test` holds the sources
-that `gecjury train some` keeps for its test part by default, and is the fair half for a metric
-that was trained on the rest.
+Grammaticality, fluency and meaning preservation are rated from 1 to 4; 0 means "other" and is left
+out of the means. There are no references. `tmu-gfm-test` contains the sources that `gecjury train
+some` keeps for its test part by default, and is the fair part for a metric that was trained on the
+rest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
     if info.name == "tmu-gfm-test":
         rows = _test_part(rows)
         part = " of the test part (by source, seed 0)"
-    # The file has a row for each output; a sentence of the corpus needs every system's.
+    # The file has a row for each output; a sentence of the corpus needs one of every system.
     by_source: dict[str, list[Row]] = {}
     for row in rows:
         by_source.setdefault(row["source"].strip(), []).append(row)
@@ -50,7 +50,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         for aspect, column in _COLUMNS.items()
     }
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
-    # Nobody judged a correction as a whole, so the three aspects weigh alike.
+    # Nobody judged a correction as a whole, so the three aspects have equal weights.
     mean = np.mean(list(ratings.values()), axis=0)
     return request.benchmark(
         corpus,
@@ -58,7 +58,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         human={"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
         notes=(
             "rankings are derived from the mean of grammaticality, fluency and meaning: one item "
-            "a sentence, equal means are a tie; the text is not tokenised",
+            "per sentence, equal means are a tie; the text is not tokenised",
             f"{incomplete} sources{part} are left out: not every system's output is in the data",
         ),
         segment_scores=mean,

@@ -1,8 +1,8 @@
 """UA-GEC (Syvokon and others 2023): Ukrainian documents corrected by people, from package `ua-gec`.
 
-Every document of the test part was corrected by two annotators, of the train part most by one. The
-package marks corrections in the text of whole documents and holds sentences and their tokens beside
-it; here the marks become edits of each sentence's tokens, as each annotator made them.
+Every document of the test part was corrected by two annotators, most of the train part by one. The
+package marks corrections in the text of whole documents and contains sentences and their tokens
+separately; this module turns each annotator's marks into edits of each sentence's tokens.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class UaGecSentences(CorrectedSentences):
     """Sentences of one part and layer, in document order; types of edits are the corpus' own.
 
     Attributes:
-        left_out: sentences and documents that are not among them, by reason.
+        left_out: numbers of sentences and documents that are left out, by reason.
     """
 
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -43,12 +43,12 @@ def read_ua_gec(
     Args:
         part: `test` (166 documents by two annotators each) or `train`.
         layer: the kind of corrections.
-        package: the package, or what stands in for it; by default the one installed.
+        package: the package, or a substitute for it; by default the installed one.
 
     Raises:
         OptionError: no such part or layer.
         MissingExtraError: the package is not installed.
-        DataError: it holds no document of this part.
+        DataError: it contains no document of this part.
     """
     known_name("part of UA-GEC", part, get_args(UaGecPart))
     known_name("layer of UA-GEC", layer, get_args(UaGecLayer))
@@ -56,13 +56,13 @@ def read_ua_gec(
     for document in (package or _package()).Corpus(part, layer):
         documents.setdefault(document.doc_id, []).append(document)
     if not documents:
-        raise DataError(f"ua-gec: no document in part {part}; install the package anew")
+        raise DataError(f"ua-gec: no document in part {part}; reinstall the package")
     sentences: list[tuple[str, tuple[str, ...], M2Sentence, str]] = []
     left: dict[str, int] = {}
     for name, annotated in documents.items():
         annotated.sort(key=lambda document: int(document.meta.annotator_id))
         made = [_edits(document) for document in annotated]
-        # A document counts only if every annotator's marks give that annotator's correction.
+        # A document is kept only if every annotator's marks produce that annotator's correction.
         if None in made:
             reason = "documents whose marks do not give the correction"
             left[reason] = left.get(reason, 0) + 1
@@ -72,7 +72,8 @@ def read_ua_gec(
         for row, source in enumerate(first.source_sentences):
             edits = [_of_sentence(whole or (), tokens, row) for whole in made]
             targets = [d.target_sentences_tokenized[row].split() for d in annotated]
-            # Edits must turn the tokens into the correction: sentences joined or parted have none.
+            # Edits must turn the tokens into the correction; in joined or split sentences they do
+            # not.
             if any(
                 edit is None or apply_edits(tokens[row], edit) != target
                 for edit, target in zip(edits, targets, strict=True)
@@ -87,7 +88,7 @@ def read_ua_gec(
             references = tuple(document.target_sentences[row] for document in annotated)
             sentences.append((source, references, block, name))
     if not sentences:
-        raise DataError(f"ua-gec: no sentence of part {part} can be read; install it anew")
+        raise DataError(f"ua-gec: no sentence of part {part} can be read; reinstall the package")
     sources, references_of, blocks, names = zip(*sentences, strict=True)
     return UaGecSentences(
         sources=sources, references=references_of, m2=blocks, documents=names, left_out=left
@@ -99,14 +100,14 @@ def _package() -> ModuleType:
         import ua_gec
     except ModuleNotFoundError:
         raise MissingExtraError(
-            f"ua-gec, the package that holds UA-GEC, is not installed: {install_hint('ukrainian')}"
+            f"ua-gec, the package with the data, is not installed: {install_hint('ukrainian')}"
         ) from None
     module: ModuleType = ua_gec
     return module
 
 
 def _edits(document: Any) -> list[Edit] | None:
-    """Return an annotator's edits of a document, by tokens of all sentences; None without fit."""
+    """Return an annotator's edits, in tokens of the document; None if the marks do not fit."""
     text = document.annotated.get_original_text()
     marks, types = [], []
     for annotation in sorted(document.annotated.get_annotations(), key=lambda a: (a.start, a.end)):
@@ -128,9 +129,9 @@ def _edits(document: Any) -> list[Edit] | None:
 def _of_sentence(
     edits: Sequence[Edit], tokens: Sequence[Sequence[str]], row: int
 ) -> list[Edit] | None:
-    """Return the edits of one sentence, counted in it; None where one reaches over its end.
+    """Return the edits of one sentence, relative to its start; None if one extends beyond it.
 
-    An insertion between two sentences belongs to the one that it ends.
+    An insertion between two sentences belongs to the first one.
     """
     # Edits count tokens of the document; a sentence begins after those of all before it.
     starts = list(accumulate(map(len, tokens), initial=0))

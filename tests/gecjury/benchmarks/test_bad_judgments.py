@@ -161,7 +161,7 @@ def test_judgments_by_another_name_are_pointed_at(
 ) -> None:
     (folder / "judgments.csv").rename(folder / "judgements.csv")
     message = refused(capsys, str(folder), "-m", "green")
-    assert "no judgments (there is judgements.csv: another name or ending)" in message
+    assert "no judgments (found judgements.csv, which has another name or ending)" in message
 
 
 def test_nothing_is_left_of_unknown_systems(
@@ -172,7 +172,7 @@ def test_nothing_is_left_of_unknown_systems(
     assert "every judgment names a system without output (ghost 1, wraith 1)" in message
     assert "good, half, none" in message
     message = refused(capsys, "sample", "-m", "green", "--unknown-systems", "skip")
-    assert "is for judgments of your own" in message
+    assert "is for your own judgments" in message
 
 
 def test_judgments_that_count_from_0_are_told_the_key(

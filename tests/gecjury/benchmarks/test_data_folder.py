@@ -376,7 +376,9 @@ def test_addresses_that_are_none(
     assert "expected" in capsys.readouterr().err
     if url.startswith("http"):
         folder = open_data(url=url, table=table)
-        with pytest.raises(DataError, match=r"is no address to fetch from \(it.*check --url or"):
+        with pytest.raises(
+            DataError, match=r"is not an address to fetch from \(it.*check --url or"
+        ):
             folder.paths(FILES)
 
 
@@ -385,7 +387,7 @@ def test_a_proxy_that_is_none(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://[")
     monkeypatch.delenv("no_proxy", raising=False)
-    with pytest.raises(DataError, match=r"cannot be asked|no connection"):
+    with pytest.raises(DataError, match=r"cannot be requested|no connection"):
         download_all([one(server, tmp_path)], backoff=0.001)
 
 
@@ -428,7 +430,7 @@ def test_what_is_no_file_is_told_and_never_waited_for(
     make(tmp_path / BIG)
     folder = open_data(tmp_path, table=table)
     for work in (lambda: folder.path(BIG), lambda: folder.fetch([big(folder)])):
-        with pytest.raises(DataError, match="is no file; move it away"):
+        with pytest.raises(DataError, match="is not a file; move it away"):
             work()
 
 

@@ -104,7 +104,7 @@ def test_seeda_has_the_known_verdicts(data_dir: Path) -> None:
     assert (plain.count(True), plain.count(False)) == (5863, 600)
     repaired = [v.valid for v in verdicts if v.repaired]
     assert (repaired.count(True), repaired.count(False)) == (15, 1)
-    assert sum(p.reason == "two verdicts: the last one is taken" for p in problems) == 1
+    assert sum(p.reason == "two verdicts: the last one is used" for p in problems) == 1
     assert sum(not p.read for p in problems) == sum("no verdict" in p.reason for p in problems)
     assert sum(not p.read for p in problems) == 17
 

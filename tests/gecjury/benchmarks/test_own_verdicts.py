@@ -62,7 +62,7 @@ def test_the_source_is_that_of_the_corpus_its_blanks_joined(shell: Shell) -> Non
     [
         ("", "no verdicts below the header"),
         ("1,a,1,2,goes,maybe,x\n", "line 2, column valid: 'maybe'; expected one of 1, true, right"),
-        ("0,a,1,2,goes,1,x\n", "column sentence: '0'; expected a whole number from 1 to 2; for"),
+        ("0,a,1,2,goes,1,x\n", "column sentence: '0'; expected a whole number from 1 to 2; if"),
         ("1,c,1,2,goes,1,x\n", "column system: 'c'; expected a system"),
         ("1,a,5,5,goes,1,x\n", "column start: '5'; expected a whole number from 0 to 4"),
         ("1,a,2,1,goes,1,x\n", "column end: '1'; expected a whole number from 2 to 4"),
@@ -161,7 +161,7 @@ def test_edits_alone_are_a_benchmark(shell: Shell, files: dict[str, str], missin
     assert missing in " ".join(document["notes"])
     status, out, _ = shell("compare", "own", "-m", "errant:tagger=none", "--verbose")
     assert status == 0
-    assert "single edits alone are compared" in " ".join(out.split())
+    assert "only single edits are compared" in " ".join(out.split())
     for option in ("--level=sentence", "--level=system", "--windows", "--pairwise"):
         status, out, err = shell("compare", "own", "-m", "errant:tagger=none", option)
         assert (status, out) == (2, "")
@@ -176,4 +176,4 @@ def test_a_misnamed_file_of_judgments_is_told_beside_verdicts(shell: Shell) -> N
     for name, text in {**TWICE, "judgements.csv": ONE_RATED, "edits.csv": HEADER + THREE}.items():
         shell.write(f"own/{name}", text)
     status, _, err = shell("compare", "own", "-m", "changes")
-    assert (status, "there is judgements.csv: another name" in err) == (2, True)
+    assert (status, "found judgements.csv, which has another name" in err) == (2, True)

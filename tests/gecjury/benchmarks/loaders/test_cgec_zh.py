@@ -102,7 +102,12 @@ def test_sentences_are_found_by_id_and_judgments_by_line(tmp_path: Path) -> None
             r"t5.mucgec.txt, line 2: 1 lines in the file; expected 2, one for each id of",
         ),
         (XML, 'system="word"', 'system="gpt"', r"judgments.xml, line 5: unknown system 'gpt'"),
-        (XML, 'rank="1"', 'rank="one"', r"judgments.xml, line 3: rank 'one' of .* no whole number"),
+        (
+            XML,
+            'rank="1"',
+            'rank="one"',
+            r"judgments.xml, line 3: rank 'one' of .* not a whole number",
+        ),
         (XML, 'src-id="1"', 'src-id="5"', r"line 2: src-id '5' of doc-id 'mucgec' names no sent"),
         (XML, 'doc-id="mucgec"', 'doc-id="x"', r"line 2: src-id '1' of doc-id 'x' names no sent"),
         (XML, 'doc-id="mucgec"', "", r"line 2: <ranking-item> has no attribute 'doc-id'"),

@@ -67,7 +67,7 @@ def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
         ("vote 2", False),
     ]
     assert [problem.reason for problem in problems] == [
-        "changes blanks that part no tokens: no edit of tokens, left out"
+        "changes only spaces between tokens: not an edit of tokens, left out"
     ]
     cases = edit_cases(made)
     assert [(case.edit.correction, round(case.valid, 2)) for case in cases] == [
@@ -125,7 +125,7 @@ def test_the_edit_of_a_pair_is_what_differs(tmp_path: Path) -> None:
     ]
     assert len(problems) == 1
     assert made.notes[0].startswith("6 pairs, 4 of them valid; 1 repeat another")
-    assert "spells 1 of them otherwise" in made.notes[1]
+    assert "differs from it in 1 of them" in made.notes[1]
     assert [case.row for case in edit_cases(made)] == [0, 0, 1, 2]
 
 

@@ -21,7 +21,7 @@ def test_a_text_that_is_not_supplied_says_which_file_goes_where(
         "Put the texts amu, lstm, lstm-r, marian, nus, ref0, ref1, ref2, ref3, source, transformer "
         f"(one sentence a line) into {tmp_path}/GMEG/data/{split}/{domain}/" in message
     )
-    assert f"{domain}-corpus-scores.csv and {domain}-segment-scores.csv beside" in message
+    assert f"{domain}-corpus-scores.csv and {domain}-segment-scores.csv next to" in message
     assert f"Missing now: GMEG/data/{split}/{domain}/amu, " in message
 
 

@@ -279,8 +279,8 @@ def write_table(folder: Path, text: str) -> None:
         ('name = "seeda"', r"'seeda' is the name of a benchmark"),
         ("first_sentence = 2", r"first_sentence is 2; expected 1 or 0"),
         ("first_sentence = true", r"first_sentence is True; expected 1 or 0"),
-        ('source = "s.txt"', r"source names 's\.txt', but no file is at .*mine/s\.txt"),
-        ('outputs = ["x.txt"]', r"outputs names 'x\.txt', but no file is at .*x\.txt"),
+        ('source = "s.txt"', r"source names 's\.txt', but there is no file at .*mine/s\.txt"),
+        ('outputs = ["x.txt"]', r"outputs names 'x\.txt', but there is no file at .*x\.txt"),
         ("outputs = 1", r"outputs is 1; expected a text or a list"),
         ('gold = "g.m2"', r"gold names 'g\.m2'"),
         ('judgments = "j.csv"', r"judgments names 'j\.csv'"),
@@ -326,7 +326,7 @@ def test_two_kinds_of_judgments_are_refused(folder: Path) -> None:
 def test_what_is_no_benchmark_says_what_would_be(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("sentence,system,score\n1,good,4\n")
-    with pytest.raises(InputError, match=r"mine\.csv: judgments alone are no benchmark"):
+    with pytest.raises(InputError, match=r"mine\.csv: judgments alone are not a benchmark"):
         load_benchmark(str(path))
     with pytest.raises(InputError, match=r"nowhere/at: no such folder or file"):
         load_benchmark("nowhere/at")
@@ -360,16 +360,16 @@ def test_what_stands_in_the_place_of_a_file_is_refused(folder: Path) -> None:
     (folder / "empty.txt").mkdir()
     (folder / "benchmark.toml").write_text('references = ["empty.txt"]\n')
     with pytest.raises(
-        InputError, match=r"references names 'empty\.txt', but no file is at .*empty\.txt"
+        InputError, match=r"references names 'empty\.txt', but there is no file at .*empty\.txt"
     ):
         load_benchmark(str(folder))
     (folder / "benchmark.toml").unlink()
     (folder / "benchmark.toml").symlink_to("benchmark.toml")
-    with pytest.raises(InputError, match=r"benchmark\.toml: is no file"):
+    with pytest.raises(InputError, match=r"benchmark\.toml: is not a file"):
         load_benchmark(str(folder))
     (folder / "benchmark.toml").unlink()
     (folder / "benchmark.toml").mkdir()
-    with pytest.raises(InputError, match=r"benchmark\.toml: is no file"):
+    with pytest.raises(InputError, match=r"benchmark\.toml: is not a file"):
         load_benchmark(str(folder))
 
 
@@ -398,7 +398,7 @@ def test_a_table_does_not_choose_a_spacy_pipeline(
     monkeypatch.setattr(spacy, "load", run)
     name = str(tmp_path / "pipeline") if name == "FOLDER" else name
     write_table(folder, f'language = "sv"\ntokens = "spacy:{name}"\n')
-    with pytest.raises(InputError, match=r"names a spaCy pipeline, .* say --tokens spacy:"):
+    with pytest.raises(InputError, match=r"names a spaCy pipeline, .* pass --tokens spacy:"):
         load_benchmark(str(folder))
     # spaCy's own rules for a language are no pipeline, and the user may name another one.
     assert load_benchmark(str(folder), tokens="space").corpus.language.tokens == "space"

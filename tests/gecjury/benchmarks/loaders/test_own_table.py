@@ -103,7 +103,7 @@ def test_compare_and_attack_take_a_table(
     ("text", "words"),
     [
         ("source,output,score\n", "no row below the header"),
-        ("sentence,system,score\n1,a,2\n", "judgments alone are no benchmark"),
+        ("sentence,system,score\n1,a,2\n", "judgments alone are not a benchmark"),
         ("source,output,score\n,b,1\n", r"line 2, column source: ''; expected the sentence"),
         ("source,output,score\na,b,x\n", r"line 2, column score: 'x'; expected a number"),
         ("source,output,score\na,b,\n", "every score is empty"),
