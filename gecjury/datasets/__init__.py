@@ -1,1 +1,1 @@
-"""Rows in, rows out: files of any size scored shard by shard; no metric of its own."""
+"""Scoring of datasets: files of any size, shard by shard. This package contains no metrics."""

@@ -1,4 +1,4 @@
-"""Roles of columns: named on the command line, or equal to the columns' names."""
+"""Roles of columns, assigned on the command line or by the columns' names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gecjury.errors import InputError, OptionError, nearest
 from gecjury.wording import listed
 
 ROLES = ("id", "source", "hypothesis", "references")
-"""Roles of a column; several columns may hold hypotheses."""
+"""Roles of a column; several columns may contain hypotheses."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class Columns:
     """The columns that are read.
 
     Attributes:
-        id: names a row; empty where rows are called FILE:ROW.
-        source: the sentence to correct.
-        hypotheses: by system; one of the name `""` where only one is read.
-        references: a list of texts, or one text; empty where none are read.
+        id: column that names a row; empty if rows are named FILE:ROW.
+        source: column of the sentence to correct.
+        hypotheses: columns of hypotheses by system; a single one has the name `""`.
+        references: column of a list of texts, or of one text; empty if none are read.
     """
 
     id: str
@@ -44,10 +44,10 @@ def columns_among(
         named: the columns that a user named, by role.
         columns: the names of its columns.
         where: the file, for messages.
-        references: whether references are wanted.
+        references: True if references are wanted.
 
     Raises:
-        InputError: columns are not there; names all of them, and how to say which they are.
+        InputError: columns are missing; names all of them, and the option that sets them.
     """
     missing: list[tuple[str, str]] = []
 
@@ -60,16 +60,16 @@ def columns_among(
     def column(role: str, *usual: str, needed: bool = False) -> str:
         return first(role, named.get(role, usual), needed=needed or role in named)
 
-    # A role that the user named must be there, even where nobody reads it: it may be a slip.
+    # A column that the user named must exist, even if it is not read: it may be a typing error.
     row, source = column("id", "id"), column("source", "source", needed=True)
     names = named.get("hypothesis", ("hypothesis",))
-    # A single system has no name: its column of scores is called by the metric alone.
+    # A single system has no name: its column of scores is named after the metric alone.
     hypotheses = {
         name if len(names) > 1 else "": first("hypothesis", [name], needed=True) for name in names
     }
     texts = column("references", "references", "reference", needed=references)
     if missing:
-        # Together, or a user would be told of one in every run.
+        # All at once, since otherwise every run would report only one.
         parts = []
         for role, name in missing:
             close = nearest(name[:60], columns)
@@ -88,7 +88,7 @@ def parse_columns(
     """Return the columns that a user named, by role; `hypothesis` may have several.
 
     Args:
-        columns: by role, or `ROLE=NAME` each.
+        columns: columns by role, or `ROLE=NAME` each.
 
     Raises:
         OptionError: not of this form, an unknown role, or one column or role given twice.
@@ -103,7 +103,7 @@ def parse_columns(
             raise OptionError(f"--column {text!r:.60} is not ROLE=COLUMN, e.g. source=original")
         if role not in ROLES:
             raise OptionError(
-                f"--column {text!r:.60}: {role!r:.60} is no role: {nearest(role[:60], ROLES)}; "
+                f"--column {text!r:.60}: {role!r:.60} is not a role: {nearest(role[:60], ROLES)}; "
                 f"expected {', '.join(ROLES)}"
             )
         names = named.setdefault(role, [])

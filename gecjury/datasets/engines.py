@@ -1,4 +1,4 @@
-"""Engines that score shards: the protocol, and processes of this machine, which are replaced."""
+"""Engines that score shards: the protocol, and one that uses processes of this machine."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gecjury.errors import IncompleteError
 from gecjury.processes import Pool, SpawnedProcess, WorkerDied
 
 TRIES = 3
-"""How often a shard is begun whose worker dies."""
+"""How often a shard is tried if its worker dies."""
 
 
 class Engine(Protocol):
-    """Has shards finished somewhere."""
+    """An object that has shards finished somewhere."""
 
     def finish(
         self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
@@ -26,25 +26,25 @@ class Engine(Protocol):
         """Have every shard finished somewhere, in any order.
 
         Args:
-            job: what is to be done with each.
-            shards: those that are left.
+            job: the job of the shards.
+            shards: the shards that are left.
             done: called in the driver once a shard's summary is known.
         """
 
 
 def workers_died(job: Job, shard: Shard, times: str) -> IncompleteError:
-    """Return the error for a shard over which workers die, named as people find it."""
+    """Return the error for a shard that kills its workers; it names file and rows."""
     return IncompleteError(
         f"{job.files[shard.file].path}, rows {shard.start + 1} to {shard.stop}: the worker died "
-        f"{times}: take fewer workers or smaller shards (--shard-rows), and give the command again"
+        f"{times}: use fewer workers or smaller shards (--shard-rows), and run the command again"
     )
 
 
 class LocalEngine:
-    """Processes of this machine; a single one is the driver itself.
+    """An engine of processes on this machine; a single worker runs in the driver itself.
 
     Args:
-        workers: how many, 1 or more.
+        workers: number of workers, 1 or more.
     """
 
     def __init__(self, workers: int = 1) -> None:
@@ -57,7 +57,7 @@ class LocalEngine:
 
         Raises:
             IncompleteError: a shard's worker died three times; names file and rows.
-            GecjuryError: what a worker raised.
+            GecjuryError: raised by a worker.
         """
         if self._workers == 1 or len(shards) < 2:
             with closing(Worker(job)) as worker:
@@ -65,7 +65,7 @@ class LocalEngine:
                     done(worker.finish(shard))
             return
         count = min(self._workers, len(shards))
-        # Each numerical library would otherwise start a thread a core in every worker.
+        # Otherwise numerical libraries would start one thread per core in every worker.
         threads = str(max(1, (os.cpu_count() or 1) // count))
         environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads)}
         # Popping from a deque is atomic, so that the threads below need no lock.
@@ -87,7 +87,7 @@ class LocalEngine:
                         if begun[shard.number] >= TRIES:
                             times = f"{TRIES} times (status {death.status}; -9 is often memory)"
                             raise workers_died(job, shard, times) from None
-                        # To the front: a shard that kills its workers is to be known soon.
+                        # To the front, so that a shard that kills its workers is found early.
                         left.appendleft(shard)
                         process.begin_again()
                         loaded = False
@@ -96,6 +96,6 @@ class LocalEngine:
             work = "gecjury.datasets.work"
             pool.fill(count, lambda: SpawnedProcess(work, environment=environment))
             pool.work(feed)
-            # In this thread alone, so that `done` need not be safe for several.
+            # Only in this thread, so that `done` need not be thread-safe.
             for _ in shards:
                 done(pool.result())

@@ -1,4 +1,4 @@
-"""The files of a dataset: found by path, folder, glob or name; opened; counted; told apart."""
+"""The files of a dataset: found by path, folder, glob or name, opened, counted, identified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gecjury.runtime import Bar
 
 MOST_LINE = 16_000_000
-"""Bytes of a line of JSON; what is longer is a bad row."""
+"""Maximum bytes of a line of JSON; a longer line is a bad row."""
 
 _PARQUET = (".parquet", ".pq")
 _JSON = (".jsonl", ".ndjson", ".json")
@@ -33,9 +33,9 @@ _END = 1 << 16
 
 
 def is_dataset(name: str) -> bool:
-    """Return True if a name is certainly that of a dataset, which no text file has.
+    """Return True if a name is certainly that of a dataset, not of a text file.
 
-    JSON lines may as well hold a text: see `gecjury.cli.datasets`.
+    JSON lines may also contain a text: see `gecjury.cli.datasets`.
     """
     lower = name.lower()
     ends = name.endswith("/") or lower.endswith((*_PARQUET, ".zst", ".ndjson", ".ndjson.gz"))
@@ -43,7 +43,7 @@ def is_dataset(name: str) -> bool:
 
 
 def may_be_dataset(name: str) -> bool:
-    """Return True if a name may be that of a dataset: certainly, or of JSON lines."""
+    """Return True if a name may be that of a dataset: `is_dataset`, or JSON lines."""
     return is_dataset(name) or name.lower().endswith(_ENDINGS)
 
 
@@ -52,21 +52,21 @@ def _is_glob(name: str) -> bool:
 
 
 def dataset_files(inputs: Sequence[str]) -> list[str]:
-    """The files that were named, absolute and in order; `hf:` names as they are.
+    """Return the files that were named, absolute and in order; `hf:` names as they are.
 
     Args:
-        inputs: files, folders (searched to the bottom for files with a dataset's ending), globs,
+        inputs: files, folders (searched recursively for files with a dataset's ending), globs,
             `hf:NAME[:SPLIT]`.
 
     Raises:
-        InputError: nothing is there, or a file is named twice.
+        InputError: a name matches no file, or a file is named twice.
     """
     paths: list[str] = []
     for name in inputs:
         if not name or "\0" in name:
-            raise InputError(f"{name!r} is no file name; give a file, a folder or a glob")
+            raise InputError(f"{name!r} is not a file name; give a file, a folder or a glob")
         if name.startswith("hf:"):
-            # A folder of `save_to_disk` is found from wherever a worker runs.
+            # Absolute, so that workers in any folder find a folder of `save_to_disk`.
             folder, sign, split = name.removeprefix("hf:").partition(":")
             here = Path(folder)
             paths.append(f"hf:{here.absolute()}{sign}{split}" if here.is_dir() else name)
@@ -74,43 +74,41 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
         path = Path(name)
         if path.is_dir():
             files = [file for file in path.rglob("*") if _readable(file, path)]
-            # Beside data of other kinds, `.json` is about them and not of them.
+            # Next to data of other kinds, `.json` files are metadata, not data.
             files = [file for file in files if not file.name.lower().endswith(_SINGLE)] or files
-            nothing = f"the folder holds no file that ends in {', '.join(_ENDINGS)}"
+            nothing = f"the folder has no file that ends in {', '.join(_ENDINGS)}"
         elif _is_glob(name):
             files = list(map(Path, glob.glob(name, recursive=True)))  # noqa: PTH207  # any root
-            nothing = "no file is called like that; check the pattern"
+            nothing = "no file matches; check the pattern"
         elif path.exists():
-            files, nothing = [path], "is no file that can be read twice; expected a file"
+            files, nothing = [path], "is not a file that can be read twice; expected a file"
         else:
-            beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-            close = nearest(path.name, beside)
+            siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+            close = nearest(path.name, siblings)
             hint = f": {close}" if close.startswith("did") else ""
             raise InputError(f"{name}: no such file or folder; check the path{hint}")
-        # Pipes are left out: a file is read once to be counted, and again to be scored.
+        # Pipes are left out: a file is read once for counting and again for scoring.
         inside = sorted(str(file.absolute()) for file in files if file.is_file())
         if not inside:
             raise InputError(f"{name}: {nothing}")
         paths += inside
     for file in paths:
         if not file.startswith("hf:") and not file.lower().endswith(_ENDINGS):
-            raise InputError(
-                f"{file}: the ending tells no kind of dataset; expected {', '.join(_ENDINGS)}"
-            )
+            raise InputError(f"{file}: unknown ending of a dataset; expected {', '.join(_ENDINGS)}")
     if twice := next((file for at, file in enumerate(paths) if file in paths[:at]), None):
         raise InputError(f"{twice}: is named twice; every row would be scored twice")
     return paths
 
 
 def _readable(file: Path, folder: Path) -> bool:
-    """Return True if a file in a folder is one of its data: not hidden, and of a known ending."""
+    """Return True if a file in a folder is part of its data: not hidden, with a known ending."""
     parts = file.relative_to(folder).parts
     hidden = any(part.startswith((".", "_")) for part in parts)
     return not hidden and file.name.lower().endswith(_ENDINGS)
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """Return the names of files in ids, with as many folders as tell them apart."""
+    """Return the names of files in ids, with as many folders as needed to distinguish them."""
     names: list[str] = []
     depth = 0
     while len(set(names)) < len(paths):
@@ -125,20 +123,19 @@ def _names(paths: Sequence[str]) -> list[str]:
 def counted(
     paths: Sequence[str], shard_rows: int | None, earlier: Mapping[str, InputFile], bar: Bar
 ) -> tuple[list[InputFile], int]:
-    """Every file with its rows, and how many rows a shard has.
+    """Return every file with its number of rows, and the number of rows in a shard.
 
-    Files of JSON lines are read once for it, packed ones unpacked, so that one that is cut short
-    is found before any work is done.
+    Files of JSON lines are read once for this, compressed ones too, so that a truncated file is
+    found before any work is done.
 
     Args:
-        paths: from `dataset_files`.
-        shard_rows: as the user said; None for what fits the number of rows.
-        earlier: by path, files as an earlier run counted them; what has not changed is not counted
-            again.
-        bar: advanced by a step a file.
+        paths: files from `dataset_files`.
+        shard_rows: rows in a shard, if set by the user; None for a default by the number of rows.
+        earlier: files by path as an earlier run counted them; unchanged ones are not counted again.
+        bar: progress bar, advanced by one step per file.
 
     Raises:
-        InputError: a file cannot be read, or none holds a row.
+        InputError: a file cannot be read, or none has a row.
     """
     counts = []
     for path, name in zip(paths, _names(paths), strict=True):
@@ -147,9 +144,9 @@ def counted(
     rows = sum(file.rows for file, _ in counts)
     if not rows:
         what = paths[0] if len(paths) == 1 else f"{len(paths)} files"
-        raise InputError(f"{what}: holds no row; expected one sentence pair a row")
+        raise InputError(f"{what}: has no row; expected one sentence pair per row")
     if shard_rows is None:
-        # About a thousand parts of what is large: enough to lose little when a run is killed.
+        # About a thousand parts for a large dataset, so that a killed run loses little.
         shard_rows = min(max(rows // 1000, 10_000), 200_000)
     files = [_with_offsets(file, at, shard_rows) if at else file for file, at in counts]
     return files, shard_rows
@@ -171,7 +168,7 @@ def _with_offsets(file: InputFile, every: Sequence[int], shard_rows: int) -> Inp
 
 
 def _count(path: str, name: str, earlier: InputFile | None) -> tuple[InputFile, Sequence[int]]:
-    """A file with its rows; and of plain JSON lines, where every thousandth begins."""
+    """Return a file with its rows; for plain JSON lines also where every thousandth begins."""
     if path.startswith("hf:"):
         data = hub_dataset(path)
         mark = hashlib.sha256(str(data._fingerprint).encode()).hexdigest()[:16]
@@ -181,9 +178,9 @@ def _count(path: str, name: str, earlier: InputFile | None) -> tuple[InputFile, 
         mark = _ends(path, state.st_size)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    # Time and size tell most changes; the ends of the file tell copies with an older date.
+    # Time and size show most changes; the ends of the file show copies with an older date.
     base = (state.st_size, state.st_mtime_ns, mark)
-    # Parquet says itself how many rows it has, so that nothing has to be remembered.
+    # A Parquet file stores its number of rows, so earlier counts are not needed.
     if path.lower().endswith(_PARQUET):
         rows = parquet_file(path).metadata.num_rows
         return InputFile(path, name, "parquet", rows, *base), ()
@@ -205,14 +202,14 @@ def _ends(path: str, size: int) -> str:
 
 
 def _count_lines(path: str) -> tuple[int, list[int]]:
-    """Lines of a file, and where every thousandth begins."""
+    """Return the number of lines of a file, and where every thousandth begins."""
     import numpy as np
 
     rows, at, starts, last = 0, 0, [0], b"\n"
     with open_lines(path) as file:
         for piece in _pieces(file, path):
             count = piece.count(b"\n")
-            # Only pieces in which such a row begins are looked at byte by byte.
+            # Only pieces in which such a row begins are searched byte by byte.
             following = -(-(rows + 1) // _STEP) * _STEP  # the next row whose start is kept
             if rows + count >= following:
                 ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == 10)
@@ -233,27 +230,27 @@ def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
 
 
 def damaged(path: str, error: BaseException) -> InputError:
-    """The error for packed data that is cut short or altered."""
+    """Return the error for compressed data that is truncated or altered."""
     return InputError(
-        f"{path}: damaged data ({error}): cut short or altered; fetch or compress it anew"
+        f"{path}: damaged data ({error}): truncated or altered; fetch or compress it again"
     )
 
 
 def open_lines(path: str) -> IO[bytes]:
-    """Open JSON lines, plain or packed.
+    """Open JSON lines, plain or compressed.
 
-    Packed data that is cut short or altered raises `OSError`, `EOFError` or `zlib.error` when it
-    is read.
+    Compressed data that is truncated or altered raises `OSError`, `EOFError` or `zlib.error` when
+    it is read.
 
     Raises:
         InputError: the file cannot be opened.
-        MissingExtraError: it is packed by zstd, and pyarrow is not installed.
+        MissingExtraError: it is compressed with zstd, and pyarrow is not installed.
     """
     try:
         if path.lower().endswith(".gz"):
             return gzip.open(path, "rb")  # type: ignore[return-value]  # reads bytes as others do
         if path.lower().endswith(".zst"):
-            packed = pyarrow("files packed by zstd").input_stream(path, compression="zstd")
+            packed = pyarrow("files compressed with zstd").input_stream(path, compression="zstd")
             return io.BufferedReader(packed, _PIECE)
         return Path(path).open("rb")
     except OSError as error:
@@ -264,7 +261,7 @@ def pyarrow(what: str = "Parquet files") -> Any:
     """Return the package pyarrow.
 
     Args:
-        what: needs it, for messages.
+        what: what needs it, for messages.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -279,10 +276,10 @@ def pyarrow(what: str = "Parquet files") -> Any:
 
 
 def parquet_file(path: str) -> Any:
-    """An open Parquet file, read page by page.
+    """Open a Parquet file, which is then read page by page.
 
     Raises:
-        InputError: it cannot be read as one.
+        InputError: it cannot be read as Parquet.
         MissingExtraError: pyarrow is not installed.
     """
     arrow = pyarrow()
@@ -293,12 +290,12 @@ def parquet_file(path: str) -> Any:
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else "no reason given"
         raise InputError(
-            f"{path}: cannot be read as Parquet ({reason:.200}); check that it is whole"
+            f"{path}: cannot be read as Parquet ({reason:.200}); check that it is complete"
         ) from None
 
 
 def column_names(file: InputFile) -> list[str]:
-    """Names of a file's columns; of JSON lines those of the first row that is an object.
+    """Return the names of a file's columns; for JSON lines, those of the first object.
 
     Raises:
         InputError: no row of the first hundred is a JSON object.
@@ -312,7 +309,7 @@ def column_names(file: InputFile) -> list[str]:
     with open_lines(file.path) as lines:
         for number in range(100):
             line = lines.readline(MOST_LINE)
-            # Two mistakes that are common enough to be told by name.
+            # Two mistakes that are common enough for messages of their own.
             if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise InputError(f"{file.path}: is UTF-16; convert it to UTF-8 (`iconv`)")
             if not number and line.lstrip().startswith(b"["):
@@ -332,7 +329,7 @@ def column_names(file: InputFile) -> list[str]:
 
 
 def unchanged(file: InputFile) -> None:
-    """Refuse a file that is no longer what the run was planned for.
+    """Refuse a file that has changed since the run was planned.
 
     Raises:
         InputError: its size or time differs, or it is gone.
@@ -343,11 +340,11 @@ def unchanged(file: InputFile) -> None:
         state = Path(file.path).stat()
     except OSError as error:
         raise InputError(
-            f"{file.path}: cannot be read any more ({error.strerror or error})"
+            f"{file.path}: can no longer be read ({error.strerror or error})"
         ) from None
     if (state.st_size, state.st_mtime_ns) != (file.size, file.changed):
         raise InputError(
             f"{file.path}: has changed since the run began ({file.size} bytes then, "
-            f"{state.st_size} now); parts made of it so far are of the old one: start anew with "
+            f"{state.st_size} now); its parts so far are from the old version: start again with "
             "another folder"
         )

@@ -1,4 +1,4 @@
-"""The folder of results: its manifest, what is finished, what differs, and its end."""
+"""The folder of results: its manifest, its differences from a new run, and its final files."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _Manifest:
     """The contents of the manifest.
 
     Attributes:
-        format: of the folder.
-        job: what is done, apart from where and how one run does it.
+        format: format of the folder.
+        job: the job, without the settings of a single run (where and how).
     """
 
     format: Literal["gecjury-dataset/1"]
@@ -46,11 +46,11 @@ class _Manifest:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """The folder, made where it is not there, for this run alone.
+    """Create the folder if needed, and lock it for this run.
 
     Raises:
-        OutputError: it cannot be made, holds other files, or another run holds it.
-        InputError: a pipe or a device stands in it.
+        OutputError: it cannot be created, contains other files, or is used by another run.
+        InputError: it contains a pipe or a device.
     """
     try:
         if folder.exists() and not folder.is_dir():
@@ -59,24 +59,24 @@ def held(folder: Path) -> Iterator[None]:
         names = {entry.name for entry in folder.iterdir()} - {".lock", ".lock.lock", UNFINISHED}
         if names and MANIFEST not in names:
             raise OutputError(
-                f"{folder}: holds other files ({', '.join(sorted(names)[:3])}), but no run of this "
-                "kind; name a new folder"
+                f"{folder}: contains other files ({', '.join(sorted(names)[:3])}), but no run of "
+                "this kind; name a new folder"
             )
         refuse_pipes(folder)
-        # Never removed: one run might hold the removed file, and another a new one in its place.
+        # Never removed: one run might lock the removed file, and another one a new file.
         file = (folder / ".lock").open("ab")
     except OSError as error:
         raise unwritable(folder, error) from None
     with file:
         holder = lock(file, wait=False)
         if holder is None:
-            raise OutputError(f"{folder}: another run writes there just now; wait for it to end")
+            raise OutputError(f"{folder}: another run is writing there; wait until it has finished")
         with holder:
             yield
 
 
 def manifest_of(folder: Path) -> Job | None:
-    """The job that the folder was made for; None where it is new.
+    """Return the job that the folder was created for; None if the folder is new.
 
     Raises:
         InputError: its manifest cannot be read.
@@ -90,10 +90,10 @@ def manifest_of(folder: Path) -> Job | None:
 
 
 def begin(job: Job, old: Job | None) -> None:
-    """Write the manifest, or compare it with the one that is there; sweep what is half written.
+    """Write the manifest, or compare it with the existing one; delete unfinished files.
 
     Raises:
-        OutputError: the folder was made by other settings or of other data; lists what differs.
+        OutputError: the folder was created with other settings or data; lists the differences.
     """
     folder = Path(job.folder)
     if old is not None:
@@ -101,19 +101,19 @@ def begin(job: Job, old: Job | None) -> None:
         if different:
             shown = "\n".join(f"  {line}" for line in different[:10])
             raise OutputError(
-                f"{folder}: was made by other settings or of other data; name a new folder, or "
-                f"give the same again:\n{shown}"
+                f"{folder}: was created with other settings or data; name a new folder, or use the "
+                f"same again:\n{shown}"
             )
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if old is None:
-        # Where and how a run is carried out is each run's own affair.
+        # The folder and the runtime may differ in every run.
         record = asdict(_Manifest("gecjury-dataset/1", replace(job, folder="", runtime={})))
         with written(folder, folder / MANIFEST) as file:
             file.write(json.dumps(record, indent=1).encode())
 
 
 def _differences(old: Job, new: Job) -> list[str]:
-    """Return the differences of two jobs, a line each."""
+    """Return the differences between two jobs, a line each."""
     names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
              "references": "column of references", "form": "--output-format",
              "shard_rows": "--shard-rows"}  # fmt: skip
@@ -124,7 +124,7 @@ def _differences(old: Job, new: Job) -> list[str]:
         for job in (old, new)
     )
     lines = _changes(then, now)
-    # With other metrics the list says so already, and their settings cannot be paired.
+    # If the metrics differ, the list shows it already, and their settings cannot be paired.
     if old.labels == new.labels:
         for label, one, two in zip(old.labels, old.signatures, new.signatures, strict=True):
             lines += [f"{label}: {line}" for line in _changes(_facts(one), _facts(two))]
@@ -134,9 +134,9 @@ def _differences(old: Job, new: Job) -> list[str]:
             lines.append(f"{path}: {'read then, not now' if path in before else 'not read then'}")
         elif (before[path].size, before[path].mark) != (here[path].size, here[path].mark):
             sizes = f"{before[path].size} bytes then, {here[path].size} now"
-            lines.append(f"{path}: {sizes}, of other content")
+            lines.append(f"{path}: {sizes}; the content differs")
         elif before[path].changed != here[path].changed:
-            lines.append(f"{path}: has been written anew since")
+            lines.append(f"{path}: has been written again since")
     if not lines and list(before) != list(here):
         lines.append("the order of the files")
     return lines
@@ -151,15 +151,15 @@ def _changes(then: Mapping[str, object], now: Mapping[str, object]) -> list[str]
 
 
 def _facts(signature: Signature) -> dict[str, object]:
-    """Return what makes scores; what is read of the data is compared file by file."""
+    """Return the parts of a signature that affect scores; the data are compared by file."""
     facts = {"version": signature.version, "references": signature.references}
     facts |= {**signature.settings, **signature.packages, **signature.extra}
-    # Our own version is no difference: what changes scores changes the metric's version.
+    # The version of gecjury is left out: a change of scores changes the metric's version.
     return {name: value for name, value in facts.items() if name != "gecjury"}
 
 
 def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
-    """Put the bad rows of all shards into one file, in the order of rows; how many there are."""
+    """Write the bad rows of all shards to one file, in the order of rows; return their number."""
     folder = Path(job.folder)
     parts = [side for s in shards if (side := side_path(job, s, "bad.jsonl")).exists()]
     path = folder / "bad-rows.jsonl"
@@ -176,21 +176,21 @@ def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
     return count
 
 
-_RANGES = 16  # so many parts of all hashes are looked at one after another
-_NAMED = 3  # duplicate ids that are told by name
+_RANGES = 16  # ranges of hashes, which are examined one after another
+_NAMED = 3  # duplicate ids that are named
 
 
 def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
-    """Return a note on repeated ids; empty where there are none.
+    """Return a note on repeated ids; empty if there are none.
 
-    Hashes of 64 bits stand for ids, sorted part by part, and are compared in ranges, so that
-    neither they nor the ids are ever in memory as a whole.
+    64-bit hashes of the ids, sorted in each part, are compared in ranges, so that neither all
+    hashes nor all ids are ever in memory.
     """
     if not job.id:
         return ""
     files = [_hashes(job, shard) for shard in shards]
     lows = np.arange(_RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
-    # Hashes are spread evenly, and so are the ranges: each holds a sixteenth of every part.
+    # Hashes are distributed evenly, so each range has about a sixteenth of every part.
     ranges = [np.split(hashes, np.searchsorted(hashes, lows[1:])) for hashes in files]
     twice: list[int] = []
     more = 0
@@ -211,7 +211,7 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
 
 
 def _hashes(job: Job, shard: Shard) -> Any:
-    """Return the sorted hashes of a part's ids, from their file or else from the part."""
+    """Return the sorted hashes of a part's ids, from their file or otherwise from the part."""
     try:
         return np.memmap(side_path(job, shard, "ids.bin"), dtype="<u8", mode="r")
     except (OSError, ValueError):
@@ -222,10 +222,10 @@ def _hashes(job: Job, shard: Shard) -> Any:
 def _ids_of(
     job: Job, shards: Sequence[Shard], files: Sequence[Any], wanted: Sequence[int]
 ) -> list[str]:
-    """Ids of hashes, with the first rows that have them."""
+    """Return the ids of hashes, with the first rows that have them."""
     places: dict[int, tuple[str, list[str]]] = {}
     for shard, hashes in zip(shards, files, strict=True):
-        # Most parts hold none of the few that are named, and need not be read.
+        # Most parts have none of the few ids that are named, and need not be read.
         if not np.isin(hashes, np.array(wanted, dtype=np.uint64)).any():
             continue
         for row, name in enumerate(part_ids(job, shard), shard.start + 1):
@@ -260,14 +260,14 @@ def part_ids(job: Job, shard: Shard) -> list[str]:
 
 
 def write_results(job: Job, results: Results) -> None:
-    """Write what the run found; the folder is finished with that."""
+    """Write the results of the run, which finishes the folder."""
     folder = Path(job.folder)
     with written(folder, folder / RESULTS) as file:
         file.write((json.dumps(asdict(results), indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def tidy(job: Job) -> None:
-    """Remove what a finished folder needs no more."""
+    """Remove the files that a finished folder no longer needs."""
     folder = Path(job.folder)
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if job.form == "parquet":

@@ -1,4 +1,4 @@
-"""Files of a finished shard: its part, bad rows, ids and kept rows, each whole or not at all."""
+"""Files of a finished shard: its part, bad rows, ids and kept rows, each written completely."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from gecjury.errors import InputError
 from gecjury.scoring.result_folder import SIDES
 
 UNFINISHED = ".unfinished"
-"""Folder of files that are being written; what a killed run leaves there is swept away."""
+"""Folder of files that are being written; files that a killed run leaves there are deleted."""
 
 
 def written(folder: Path, path: Path) -> AbstractContextManager[IO[bytes]]:
-    """Open a file that stands in its place, whole and on the disk, once the context has ended.
+    """Open a file that gets its name once the context has ended and it is completely on the disk.
 
     Args:
-        folder: of the run; what is not whole yet lies in its `UNFINISHED`.
-        path: where the file goes, in the same file system.
+        folder: folder of the run; unfinished files are in its `UNFINISHED`.
+        path: path of the file, in the same file system.
 
     Raises:
-        OutputError: it cannot be written (a full disk, no right).
+        OutputError: it cannot be written (a full disk, no permission).
     """
     return whole_file(path, folder / UNFINISHED)
 
 
 def part_path(job: Job, shard: Shard) -> Path:
-    """Where a shard's part stands once it is finished."""
+    """Return the path of a shard's finished part."""
     return Path(job.folder) / f"{shard.name}.{job.form}"
 
 
 def side_path(job: Job, shard: Shard, ending: str) -> Path:
-    """Where something else of a shard stands: `bad.jsonl`, `ids.bin`, `summary.json`."""
+    """Return the path of another file of a shard: `bad.jsonl`, `ids.bin`, `summary.json`."""
     return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
 
 
 def id_hashes(ids: Sequence[str]) -> Any:
-    """Hashes of 64 bits, sorted; they tell two ids apart but once in billions of billions."""
-    # Not Python's own hash, which differs from process to process.
+    """Return sorted 64-bit hashes of ids; two ids share a hash once in billions of billions."""
+    # Python's own hash differs between processes.
     parts = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids]
     return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
 
@@ -61,14 +61,14 @@ def write_part(
     columns: Mapping[str, FloatArray],
     summary: ShardSummary,
 ) -> None:
-    """Write a shard's part with its summary; the same again gives the same bytes.
+    """Write a shard's part with its summary; equal arguments give equal bytes.
 
     Args:
-        job: what is done.
-        shard: which part.
-        ids: of N rows.
-        columns: N numbers each; NaN becomes null.
-        summary: goes into the schema's metadata, without its seconds.
+        job: the job.
+        shard: the shard.
+        ids: ids of N rows.
+        columns: columns of N numbers each; NaN becomes null.
+        summary: summary, which goes into the schema's metadata without its seconds.
     """
     folder, path = Path(job.folder), part_path(job, shard)
     record = json.loads(summary.to_json())
@@ -76,12 +76,12 @@ def write_part(
     if job.form == "jsonl":
         with written(folder, side_path(job, shard, "summary.json")) as file:
             file.write(json.dumps(record).encode())
-        # The summary stands before the part does: a part that is there counts as finished.
+        # The summary is written before the part: a part that exists counts as finished.
         values = [column.tolist() for column in columns.values()]
         with written(folder, path) as file:
             for row, name in enumerate(ids):
                 scores = {
-                    # JSON has no NaN, which alone differs from itself.
+                    # JSON has no NaN, the only number that differs from itself.
                     key: None if column[row] != column[row] else column[row]
                     for key, column in zip(columns, values, strict=True)
                 }
@@ -90,7 +90,7 @@ def write_part(
     arrow = pyarrow()
     import pyarrow.parquet as parquet
 
-    # In the file itself, so that a part that was moved still says what made it.
+    # In the file itself, so that a part that was moved still shows its origin.
     metadata = {
         "_signature": json.dumps(
             dict(zip(job.labels, map(str, job.signatures), strict=True)), ensure_ascii=False
@@ -105,9 +105,9 @@ def write_part(
 
 
 def _numbers(arrow: Any, column: FloatArray) -> Any:
-    """Numbers as an Arrow array, NaN as null.
+    """Return numbers as an Arrow array, NaN as null.
 
-    `arrow.array` would do it too, and import pandas for it where that is installed.
+    `arrow.array` would import pandas if that is installed.
     """
     defined = ~np.isnan(column)
     mask = None if defined.all() else arrow.py_buffer(np.packbits(defined, bitorder="little"))
@@ -116,10 +116,10 @@ def _numbers(arrow: Any, column: FloatArray) -> Any:
 
 
 def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
-    """The summary of a finished part; None where it is not finished.
+    """Return the summary of a finished part; None if it is not finished.
 
     Raises:
-        InputError: a part is there that cannot be read.
+        InputError: the part exists but cannot be read.
     """
     path = part_path(job, shard)
     if not path.exists():
@@ -140,18 +140,18 @@ def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
 def damaged_part(path: Path, error: BaseException) -> InputError:
     """Return the error for a part that cannot be read."""
     return InputError(
-        f"{path}: is no part of this run, or damaged ({error!s:.120}): delete it to have it made "
-        "anew"
+        f"{path}: is not a part of this run, or damaged ({error!s:.120}): delete it to have it "
+        "created again"
     )
 
 
 def write_kept(job: Job, shard: Shard, kept: Sequence[Any]) -> None:
-    """Write rows that fulfil the condition, in the form in which they came.
+    """Write rows that fulfil the condition, in the form in which they were read.
 
     Args:
-        job: what is done.
-        shard: which rows.
-        kept: those of each batch: lines, or a table of Arrow, which may be empty.
+        job: the job.
+        shard: the shard.
+        kept: kept rows of each batch: lines, or a table of Arrow, which may be empty.
     """
     file, folder = job.files[shard.file], Path(job.folder)
     path = folder / "kept" / f"{shard.name}{kept_ending(file)}"
@@ -166,7 +166,7 @@ def write_kept(job: Job, shard: Shard, kept: Sequence[Any]) -> None:
 
 
 def kept_ending(file: InputFile) -> str:
-    """The ending of files of kept rows: that of the input; of the hub's datasets Parquet's."""
+    """Return the ending of files of kept rows: the input's, or Parquet's for hub datasets."""
     if file.kind != "jsonl":
         return ".parquet"
     lower = file.path.lower()
@@ -179,7 +179,7 @@ def _zstd(data: bytes) -> bytes:
 
 
 _PACKERS: Mapping[str, Callable[[bytes], bytes]] = {
-    # Without the time, so that the same rows are the same bytes.
+    # Without the time, so that equal rows give equal bytes.
     ".gz": partial(gzip.compress, compresslevel=6, mtime=0),
     ".zst": _zstd,
 }

@@ -1,9 +1,9 @@
-"""Shards finished by a Ray cluster: Ray Data over descriptors, one worker an actor.
+"""Shards finished by a Ray cluster: Ray Data over descriptors, one worker per actor.
 
-What travels is the job and the shards as JSON; rows are read, and parts written, where the actor
-lives, so that every node has to see the dataset and the folder of results under the same path.
-Ray starts actors, spreads shards over them and starts them again elsewhere when a process or a
-node dies; a shard done twice writes the same bytes twice.
+Only the job and the shards are sent, as JSON. Rows are read and parts are written by the actor, so
+every node has to see the dataset and the folder of results under the same path. Ray starts actors,
+distributes shards to them and restarts them elsewhere when a process or a node dies; a shard that
+is finished twice writes the same bytes twice.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from gecjury.processes import answered, failure
 from gecjury.runtime import silenced
 
 _PATIENCE = 5.0
-"""Seconds that a cluster has for taking a connection."""
+"""Seconds that a cluster has to accept a connection."""
 
 _TRIES = 5
-"""How often a shard is begun before it is held to be what kills workers.
+"""How often a shard is tried before it is assumed to be what kills workers.
 
-More than the local engine's three: nodes of a cluster also go for reasons of their own.
+More than the local engine's three, since nodes of a cluster also disappear for other reasons.
 """
 
 
 _STORE = 200 * 2**20
-"""Bytes of shared memory that a cluster of one's own gets: what passes is a line a shard."""
+"""Bytes of shared memory for a cluster of our own, which has to hold one line per shard."""
 
 _TAKEN = (
     "GECJURY_DATA",
@@ -62,52 +62,52 @@ _TAKEN = (
     "OPENAI_BASE_URL",
     "OMP_NUM_THREADS",
 )
-"""Variables of the environment that workers elsewhere get as well; no key is among them, since
-Ray shows a job's environment on its dashboard."""
+"""Environment variables that remote workers get, too; no key is among them, since Ray shows a
+job's environment on its dashboard."""
 
 
 _QUIET = {
-    # Ray would otherwise send its makers what is run, and where.
+    # Otherwise Ray would report usage statistics to its developers.
     "RAY_USAGE_STATS_ENABLED": "0",
-    # Its C++ parts write to our stderr, past any stream of Python's; what matters of it is raised.
+    # Ray's C++ parts write to our stderr, bypassing Python; important errors are raised anyway.
     "RAY_BACKEND_LOG_LEVEL": "fatal",
 }
 
 
 class ShardActor:
-    """An actor of Ray with one worker; it answers shards in JSON with JSON."""
+    """A Ray actor with one worker; it gets shards and returns answers as JSON."""
 
     def __init__(self, job: str, mark: str, home: str) -> None:
         self._worker: Any = None
         self._failure = ""
         self._job: Job
-        # Of `python -m gecjury` Ray takes the package's folder for that of a script, and puts it
-        # first: this room would then be what `import datasets` finds.
+        # With `python -m gecjury` Ray takes the package's folder for that of a script and puts it
+        # first, so that `import datasets` would find `gecjury.datasets`.
         package = Path(errors.__file__).resolve().parent
         sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != package]
         try:
-            # Relative names of models mean the same as where the command was given.
+            # Relative paths of models then mean the same as where the command was run.
             with contextlib.suppress(OSError):
                 os.chdir(home)
             self._job = Job.from_json(job)
             _see(self._job.folder, mark)
 
             self._worker = self.load(self._job)
-        except Exception as error:  # told by the first answer: Ray would start it for ever
+        except Exception as error:  # returned as the first answer: Ray would retry forever
             self._failure = json.dumps(failure(error))
 
     def load(self, job: Job) -> Any:
-        """Make the worker, once.
+        """Create the worker, once.
 
         Args:
-            job: what is to be done with each.
+            job: the job of the shards.
         """
         from gecjury.datasets.work import Worker
 
         return Worker(job)
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The answers to shards, JSON to JSON; errors are answers too."""
+        """Return the answers to shards, both as JSON; errors are answers, too."""
         return {"answer": [self._answer(str(text)) for text in batch["shard"]]}
 
     def _answer(self, text: str) -> str:
@@ -123,22 +123,22 @@ class ShardActor:
 
 
 class RayEngine:
-    """Has shards finished by actors of a Ray cluster.
+    """An engine that has shards finished by actors of a Ray cluster.
 
     Args:
-        address: `local` for a cluster of one's own on this machine, which ends with the run;
-            `auto` for the one that `$RAY_ADDRESS` or this machine's `ray start` names;
-            `HOST:PORT` or `ray://HOST:PORT`.
-        workers: how many actors; None for as many as fit.
-        num_gpus: that each asks for; a part of one is shared.
-        num_cpus: that each asks for, and threads of its numerical libraries.
-        tell: where lines for the user go, such as the dashboard's address.
+        address: `local` for a new cluster on this machine, which ends with the run; `auto` for the
+            one that `$RAY_ADDRESS` or this machine's `ray start` names; `HOST:PORT` or
+            `ray://HOST:PORT`.
+        workers: number of actors; None for as many as fit.
+        num_gpus: GPUs of each actor; a fraction means a shared GPU.
+        num_cpus: CPUs of each actor, and threads of its numerical libraries.
+        tell: function that gets lines for the user, such as the dashboard's address.
 
     Raises:
-        OptionError: an address of another form, or a number that nothing can be done with.
+        OptionError: the address has another form, or a number is not usable.
 
     Attributes:
-        actor: class of what is kept on the nodes.
+        actor: class of the actors on the nodes.
     """
 
     actor: ClassVar[type[ShardActor]] = ShardActor
@@ -171,17 +171,17 @@ class RayEngine:
         """Have every shard finished by the cluster, in any order.
 
         Args:
-            job: what is to be done with each.
-            shards: those that are left.
+            job: the job of the shards.
+            shards: the shards that are left.
             done: called here once a shard's summary is known.
 
         Raises:
             MissingExtraError: Ray is not installed.
-            OptionError: the cluster cannot be reached, or has not what a worker asks for.
+            OptionError: the cluster cannot be reached, or lacks what a worker needs.
             DataError: a node does not see the folder of results.
             OutputError: the folder of results cannot be written.
-            IncompleteError: workers died over one shard again and again, or the cluster failed.
-            GecjuryError: what a worker raised.
+            IncompleteError: one shard killed its workers repeatedly, or the cluster failed.
+            GecjuryError: raised by a worker.
         """
         if not shards:
             return
@@ -189,7 +189,7 @@ class RayEngine:
         mark = uuid.uuid4().hex
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
         with _without_lines_of_ray(), self._cluster(ray):
-            # Plain values apart from the class: a client of a cluster sends them on.
+            # Plain values except for the class, since a client of a cluster sends them on.
             pool = {
                 "actor": self.actor,
                 "arguments": (job.to_json(), mark, str(Path.cwd())),
@@ -214,10 +214,10 @@ class RayEngine:
         shards: Sequence[Shard],
         done: Callable[[ShardSummary], None],
     ) -> None:
-        """Pass the shards through a pool of actors, and take their answers as they come."""
+        """Send the shards to a pool of actors, and process the answers as they arrive."""
         left = {shard.number for shard in shards}
         lines = [shard.to_json() for shard in shards]
-        # Ray Data does not run in a client of a cluster (`ray://`), only within it.
+        # Ray Data runs only within a cluster, not in a client of one (`ray://`).
         far = self.address.startswith("ray://")
         try:
             answers = _answers_from_afar(ray, pool, lines) if far else answers_within(lines, **pool)
@@ -230,23 +230,23 @@ class RayEngine:
             why = " ".join(str(getattr(error, "cause", None) or error).split())[:500]
             raise IncompleteError(
                 f"Ray gave up with {len(shards) - len(left)} of {len(shards)} shards finished: "
-                f"{why}; give the command again to go on with the rest"
+                f"{why}; run the command again to continue with the rest"
             ) from error
         if left:
             raise IncompleteError(
-                f"the cluster left {len(left)} of {len(shards)} shards undone, e.g. part "
-                f"{min(left):06d}: give the command again to go on"
+                f"the cluster left {len(left)} of {len(shards)} shards unfinished, e.g. part "
+                f"{min(left):06d}: run the command again to continue"
             )
 
     @contextlib.contextmanager
     def _cluster(self, ray: Any) -> Iterator[None]:
-        """Connect, or start a cluster of one's own; leave it, or end it, whatever happens."""
+        """Connect to a cluster or start one; disconnect or stop it at the end in any case."""
         if ray.is_initialized():
-            # A program's own session is used, and stays.
+            # An existing session of the calling program is used, and is not ended.
             if self.address not in ("local", "auto"):
                 raise OptionError(
-                    f"--address {self.address}: this process has a Ray session already; take "
-                    "auto to use it, or end it with ray.shutdown()"
+                    f"--address {self.address}: this process has a Ray session already; use "
+                    "auto to work in it, or end it with ray.shutdown()"
                 )
             yield
             return
@@ -259,7 +259,7 @@ class RayEngine:
                 context = self._connect(ray)
         except GecjuryError:
             raise
-        except Exception as error:  # Ray's own are of many classes, RuntimeError among them
+        except Exception as error:  # Ray raises many classes, including RuntimeError
             with contextlib.suppress(Exception):
                 ray.shutdown()
             raise OptionError(self._unreached(error)) from error
@@ -276,7 +276,7 @@ class RayEngine:
         import logging
 
         root = Path(errors.__file__).resolve().parents[1]
-        # Who asks for no GPU gets none: all would otherwise load their models onto the first.
+        # Workers without GPUs must not see any: all would load their models onto the first one.
         seen = {} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""}
         common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self.address == "local":
@@ -292,7 +292,7 @@ class RayEngine:
         taken = {name: os.environ[name] for name in _TAKEN if name in os.environ}
         return ray.init(
             address=self.address,
-            # The same code everywhere; what it needs is installed there.
+            # The same code on all nodes; its requirements must be installed there.
             runtime_env={"py_modules": [str(root / "gecjury")], "env_vars": taken | seen},
             **common,
         )
@@ -301,7 +301,7 @@ class RayEngine:
         why = " ".join(str(error).split())[:300] or type(error).__name__
         if self.address == "local":
             return f"Ray could not be started on this machine: {why}"
-        # Ours first: what Ray says speaks of its own functions, which the user never called.
+        # Our message comes first, since Ray's is about functions that the user never called.
         if self.address == "auto":
             return (
                 "--address auto: no Ray cluster was found here; start one with `ray start --head`, "
@@ -311,8 +311,8 @@ class RayEngine:
         hint = ""
         if "connect" in why or "token" in why.lower():
             hint = (
-                "; a cluster that asks for a token wants RAY_AUTH_MODE=token here, and the token "
-                "where Ray looks for it (`ray get-auth-token`)"
+                "; a cluster with tokens needs RAY_AUTH_MODE=token here, and the token where Ray "
+                "looks for it (`ray get-auth-token`)"
             )
         return (
             f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
@@ -320,8 +320,8 @@ class RayEngine:
         )
 
     def _pool_size(self, ray: Any, shards: int) -> int:
-        """How many actors: as asked, or as fit; no more than there are shards."""
-        # Node by node: two halves of a GPU on two nodes are no place for a worker.
+        """Return the number of actors: as set, or as many as fit; at most one per shard."""
+        # Per node, since a worker cannot use two halves of a GPU on two nodes.
         nodes = [node["Resources"] for node in ray.nodes() if node.get("Alive")]
         fit = sum(_places(node, self.num_cpus, self.num_gpus) for node in nodes)
         has = (
@@ -331,11 +331,11 @@ class RayEngine:
         )
         asks = f"{self.num_cpus:g} CPUs and {self.num_gpus:g} GPUs"
         if not fit and self.address == "local":
-            raise OptionError(f"a worker asks for {asks}; Ray sees {has} here")
+            raise OptionError(f"a worker needs {asks}; Ray sees {has} here")
         if not fit:
             self._tell(
-                f"No node has the {asks} that a worker asks for (the cluster has {has}): waiting "
-                "until one comes, as where nodes are started on demand; end with Ctrl-C"
+                f"No node has the {asks} that a worker needs (the cluster has {has}): waiting for "
+                "one, as in clusters that start nodes on demand; end with Ctrl-C"
             )
         wanted = min(self.workers or max(fit, 1), shards)
         if wanted < min(fit, shards):
@@ -354,16 +354,16 @@ def answers_within(
     num_cpus: float,
     num_gpus: float,
 ) -> Iterator[str]:
-    """Yield the actors' answers as they come; runs within the cluster.
+    """Yield the actors' answers as they arrive; runs within the cluster.
 
     Args:
-        shards: as JSON.
-        actor: class of the actors, or `module:name` where it was sent from outside.
-        arguments: of each actor: the job as JSON, what the folder of results holds, and the
-            working folder of the driver.
-        size: how many actors at most.
-        num_cpus: of each.
-        num_gpus: of each.
+        shards: shards as JSON.
+        actor: class of the actors, or `module:name` if it was sent from outside.
+        arguments: arguments of each actor: the job as JSON, the mark in the folder of results, and
+            the working folder of the driver.
+        size: maximum number of actors.
+        num_cpus: CPUs of each actor.
+        num_gpus: GPUs of each actor.
     """
     from ray.data import ActorPoolStrategy
 
@@ -377,7 +377,7 @@ def answers_within(
             actor,
             fn_constructor_args=tuple(arguments),
             batch_size=1,
-            # From one worker up: a node that is lost takes its workers with it.
+            # At least one worker, since workers are lost together with their node.
             compute=ActorPoolStrategy(
                 min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=2
             ),
@@ -389,10 +389,10 @@ def answers_within(
 
 
 def _answers_from_afar(ray: Any, pool: dict[str, Any], shards: Sequence[str]) -> Iterator[str]:
-    """Yield the answers to a client: an actor of the cluster collects them, and is asked."""
+    """Yield the answers to a client: an actor in the cluster collects them and is polled."""
 
     class Relay:
-        """Of a function, so that it travels whole: a client's server has no package of ours."""
+        """A local class, so that it is sent as a whole: a client's server lacks this package."""
 
         def __init__(self) -> None:
             self.answers: list[str] = []
@@ -408,7 +408,7 @@ def _answers_from_afar(ray: Any, pool: dict[str, Any], shards: Sequence[str]) ->
 
     kind = pool["actor"]
     record = {**pool, "actor": f"{kind.__module__}:{kind.__qualname__}"}
-    # It takes no processor, which a worker could use, and answers while it collects.
+    # It reserves no processor, which a worker could use, and answers while it collects.
     relay = ray.remote(num_cpus=0, max_concurrency=2)(Relay).remote()
     run = relay.run.remote(record, list(shards))
     taken, ended = 0, False
@@ -421,10 +421,10 @@ def _answers_from_afar(ray: Any, pool: dict[str, Any], shards: Sequence[str]) ->
 
 
 def check_cluster_address(address: str) -> str:
-    """The address itself if it is of a form that Ray takes.
+    """Return the address itself if Ray accepts its form.
 
     Raises:
-        OptionError: it is none of `local`, `auto`, `HOST:PORT` and `ray://HOST:PORT`.
+        OptionError: it is not `local`, `auto`, `HOST:PORT` or `ray://HOST:PORT`.
     """
     if address in ("local", "auto"):
         return address
@@ -438,7 +438,7 @@ def check_cluster_address(address: str) -> str:
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    """Of `HOST:PORT` or `ray://HOST:PORT`; an empty host and 0 where it cannot be read."""
+    """Return host and port of `HOST:PORT` or `ray://HOST:PORT`; "" and 0 if not readable."""
     try:
         parts = urlsplit(address if "://" in address else f"//{address}")
         if parts.scheme not in ("", "ray"):
@@ -449,10 +449,10 @@ def _host_and_port(address: str) -> tuple[str, int]:
 
 
 def _knock(address: str) -> None:
-    """Find within seconds whether anybody listens; Ray itself would try for minutes.
+    """Check within seconds that the address is reachable; Ray itself would try for minutes.
 
     Raises:
-        OptionError: nobody does.
+        OptionError: it is not.
     """
     named, said = address, f"--address {address}"
     if address == "auto":
@@ -463,7 +463,7 @@ def _knock(address: str) -> None:
             said = f"--address auto: the last cluster that was started here, {named}"
     host, port = _host_and_port(named)
     if not host or not port:
-        return  # there is none, which Ray finds at once
+        return  # no address; Ray notices that immediately
     try:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:
@@ -475,10 +475,10 @@ def _knock(address: str) -> None:
 
 
 def _last_started() -> str:
-    """The address that `ray start` left on this machine; empty where there is none."""
+    """Return the address that `ray start` stored on this machine; empty if there is none."""
     try:
         from ray._private.utils import read_ray_address
-    except ImportError:  # not promised to stay
+    except ImportError:  # a private function, which may disappear
         return ""
     return read_ray_address() or ""
 
@@ -488,7 +488,7 @@ def _import_ray() -> Any:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Ray's remarks on itself
+            warnings.simplefilter("ignore")  # Ray's warnings about itself
             import ray
             import ray.data
     except ImportError as error:
@@ -510,13 +510,13 @@ def _processors() -> int:
 
 
 def _places(node: Mapping[str, float], cpus: float, gpus: float) -> int:
-    """How many workers fit on a node."""
+    """Return how many workers fit on a node."""
     places = int(node.get("CPU", 0) / cpus + 1e-9)
     return min(places, int(node.get("GPU", 0) / gpus + 1e-9)) if gpus else places
 
 
 class _Deaf:
-    """A stream that takes nothing from Ray's own threads, and passes on all else."""
+    """A stream that discards output of Ray's own threads and passes on everything else."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -525,7 +525,7 @@ class _Deaf:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Pass on what is not Ray's."""
+        """Pass on text that is not from Ray."""
         if threading.current_thread().name.startswith("ray_"):
             return len(text)
         written: int = self._stream.write(text)
@@ -534,7 +534,7 @@ class _Deaf:
 
 @contextlib.contextmanager
 def _without_lines_of_ray() -> Iterator[None]:
-    """Keep what Ray tells of each death, on stdout and whatever it is told, off the results."""
+    """Keep Ray's lines about dead workers, which no setting turns off, out of the output."""
     out, err = (stream and _Deaf(stream) for stream in (sys.stdout, sys.stderr))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield
@@ -542,7 +542,7 @@ def _without_lines_of_ray() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_data() -> Iterator[Any]:
-    """Ray Data without its bars and lines, whose settings are as before afterwards."""
+    """Yield Ray Data without its progress bars and messages; restore its settings afterwards."""
     import logging
 
     import ray.data
@@ -550,7 +550,7 @@ def _quiet_data() -> Iterator[Any]:
     context = ray.data.DataContext.get_current().copy()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    # One short line an answer: no room in shared memory has to be held for more.
+    # An answer is one short line, so no more shared memory needs to be reserved.
     context.target_max_block_size = 2**20
     logger = logging.getLogger("ray.data")
     handlers = [h for h in logger.handlers if isinstance(h, logging.StreamHandler)]
@@ -566,24 +566,24 @@ def _quiet_data() -> Iterator[Any]:
 
 
 def _see(folder: str, mark: str) -> None:
-    """Refuse to work where the folder of results is not the driver's.
+    """Check that this machine sees the driver's folder of results.
 
     Raises:
-        DataError: it is not; names the machine.
+        DataError: it does not; names the machine.
     """
     with contextlib.suppress(OSError):
         if Path(folder, UNFINISHED, f"run-{mark}").read_text(encoding="utf-8") == mark:
             return
     raise DataError(
-        f"the machine {socket.gethostname()} does not see {folder} as this one does: a cluster's "
-        "nodes need the dataset and the folder of results on a file system that they share, under "
-        "the same path"
+        f"the machine {socket.gethostname()} does not see the same {folder} as this one: a "
+        "cluster's nodes need the dataset and the folder of results on a file system that they "
+        "share, under the same path"
     )
 
 
 @contextlib.contextmanager
 def _tried(job: Job, shard: Shard) -> Iterator[None]:
-    """Count how often a shard was begun and nobody came to its end.
+    """Count how often a shard was begun but not ended.
 
     Raises:
         IncompleteError: it was begun too often; names file and rows.
@@ -598,8 +598,8 @@ def _tried(job: Job, shard: Shard) -> Iterator[None]:
         raise unwritable(note, error) from None
     if before >= _TRIES:
         note.unlink(missing_ok=True)
-        raise workers_died(job, shard, f"{before} times (often for want of memory)")
+        raise workers_died(job, shard, f"{before} times (often for lack of memory)")
     try:
         yield
-    finally:  # also where it raised, which is an end; a death leaves the note
+    finally:  # an error is an end, too; only a death leaves the note
         note.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Rows of a shard, batch by batch: texts checked, bad rows with the reason, no file as a whole."""
+"""Rows of a shard, read in batches: texts are checked, and bad rows have a reason."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gecjury.errors import InputError
 from gecjury.textfiles import parse_json
 
 BATCH_ROWS = 4_096
-"""Most rows that are scored at once."""
+"""Maximum number of rows that are scored at once."""
 
 BATCH_CHARACTERS = 1_000_000
-"""Most characters of sources and hypotheses that are scored at once."""
+"""Maximum number of characters of sources and hypotheses that are scored at once."""
 
 MOST_TEXT = 100_000
-"""Characters of a text; a longer one is no sentence, and its row a bad one."""
+"""Maximum number of characters of a text; a longer one is not a sentence, and its row is bad."""
 
 
 @dataclass
@@ -36,13 +36,13 @@ class Batch:
     """Some rows that follow each other.
 
     Attributes:
-        first: place of the first in its file, from 0.
-        ids: given or FILE:ROW.
+        first: place of the first row in its file, from 0.
+        ids: ids from the file, or FILE:ROW.
         sources: sentences to correct; "" in bad rows.
-        hypotheses: by system, as `sources`.
-        references: of each row; empty in bad rows and where none are read.
-        bad: reason by place in the batch.
-        raw: the rows as they came, of which some may be kept: lines, or a table of Arrow.
+        hypotheses: hypotheses by system, as `sources`.
+        references: references of each row; empty in bad rows and if none are read.
+        bad: reasons by place in the batch.
+        raw: the rows as they were read, of which some may be kept: lines, or a table of Arrow.
     """
 
     first: int
@@ -57,7 +57,7 @@ class Batch:
         return len(self.ids)
 
     def pieces(self) -> Iterator[slice]:
-        """Parts of the batch of at most `BATCH_CHARACTERS` each, a row at least."""
+        """Yield parts of the batch of at most `BATCH_CHARACTERS` each, or of a single row."""
         start = size = 0
         for row, texts in enumerate(zip(self.sources, *self.hypotheses, strict=True)):
             length = sum(map(len, texts))
@@ -69,29 +69,29 @@ class Batch:
 
 
 _Piece = tuple[int, Any, dict[str, list[Any]], dict[int, str]]
-"""Rows as a reader of files has them: the place of the first, the rows as they came, the columns
-that are read, and what is wrong with a row already."""
+"""Rows from a reader of files: the place of the first, the rows as they were read, the columns
+that are read, and the reasons of rows that are bad already."""
 
 
 class RowReader:
-    """Reads shards of one job; files stay open, and shards that follow each other are read on."""
+    """A reader of one job's shards; files stay open, so that consecutive shards are read on."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._open: tuple[int, _Arrow | _Lines] | None = None
 
     def batches(self, shard: Shard, *, whole: bool) -> Iterator[Batch]:
-        """The rows of a shard.
+        """Yield the rows of a shard.
 
         Args:
-            shard: which rows.
-            whole: whether all columns are read, for rows that are kept.
+            shard: the shard.
+            whole: True if all columns are read, for rows that are kept.
 
         Raises:
             InputError: the file has changed, or cannot be read.
         """
         file = self._job.files[shard.file]
-        # Looked at before and behind: what is read in between belongs to one state of the file.
+        # Checked before and after, so that all rows in between are from one state of the file.
         unchanged(file)
         if self._open is None or self._open[0] != shard.file:
             self.close()
@@ -103,11 +103,11 @@ class RowReader:
             read += len(raw)
             yield _batch(self._job, file, first, cells, bad, raw)
         unchanged(file)
-        # Size and time may be as they were where a file was replaced with care.
+        # A file may have been replaced by another one of the same size and time.
         if read != shard.stop - shard.start:
             raise InputError(
-                f"{file.path}: rows {shard.start + 1} to {shard.stop} were expected, and "
-                f"{read} are there: the file has changed"
+                f"{file.path}: rows {shard.start + 1} to {shard.stop} were expected, but "
+                f"{read} of them exist: the file has changed"
             )
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class _Arrow:
             self._data = parquet_file(file.path)
             schema = self._data.schema_arrow
         _check_types(file, job, schema, self._arrow)
-        # Shards that follow each other read on: the piece at hand, and the place of its first row.
+        # Consecutive shards read on from the current piece; `_at` is the place of its first row.
         self._stream: Iterator[tuple[int, Any]] | None = None
         self._piece: Any = None
         self._at = 0
@@ -152,7 +152,7 @@ class _Arrow:
             at += table.num_rows
 
     def _rows(self, start: int, count: int) -> Any:
-        """At most so many rows from a place on; none after the last."""
+        """Return at most `count` rows from a place on; none after the last."""
         if self._file.kind == "hf":
             table = self._data[start : start + count]
             return table if self._columns is None else table.select(self._columns)
@@ -167,14 +167,14 @@ class _Arrow:
         return self._piece.slice(start - self._at, count)
 
     def _groups(self, start: int) -> Iterator[tuple[int, Any]]:
-        """Yield rows from the row group that holds a row on, with the place of their first."""
+        """Yield rows from the row group of a row on, with the place of their first."""
         metadata = self._data.metadata
         group = at = 0
         while at + metadata.row_group(group).num_rows <= start:
             at += metadata.row_group(group).num_rows
             group += 1
         try:
-            # Group by group, so that what is read before a damaged one is whole.
+            # One group at a time, so that all rows before a damaged one are read.
             for number in range(group, metadata.num_row_groups):
                 for piece in self._data.iter_batches(
                     BATCH_ROWS, row_groups=[number], columns=self._columns, use_threads=False
@@ -185,11 +185,11 @@ class _Arrow:
             reason = str(error).splitlines()[0] if str(error) else "no reason given"
             raise InputError(
                 f"{self._file.path}: cannot be read from row {at + 1} on "
-                f"({reason:.200}): damaged Parquet; fetch or write it anew"
+                f"({reason:.200}): damaged Parquet; fetch or write it again"
             ) from None
 
     def _values(self, table: Any, column: str, bad: dict[int, str]) -> list[Any]:
-        """A column's values; what is not UTF-8 becomes None with its reason."""
+        """Return a column's values; a text that is not UTF-8 becomes None, with its reason."""
         cells = table.column(column)
         try:
             values: list[Any] = cells.to_pylist()
@@ -206,7 +206,7 @@ class _Arrow:
 
 
 def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
-    """Refuse columns that cannot hold what they should; missing ones are told before."""
+    """Refuse columns of the wrong type; columns missing in all files were reported before."""
     types = arrow.types
 
     def is_text(kind: Any) -> bool:
@@ -226,7 +226,7 @@ def _check_types(file: InputFile, job: Job, schema: Any, arrow: Any) -> None:
                 f"{file.path}: has no column {column!r:.60}, as other files have; expected the "
                 "same columns in every file"
             )
-        # Told by the schema, before any row is read: a column of numbers would be bad in every row.
+        # Checked before any row is read, since a column of numbers would be bad in every row.
         kind = schema.field(column).type
         if column == job.references:
             fits, wanted = is_text(kind) or is_list(kind), "a list of texts, or text"
@@ -246,20 +246,20 @@ def _batch(
     bad: dict[int, str],
     raw: Any,
 ) -> Batch:
-    """Return rows whose bad ones have a reason and no text, so that none is scored by mistake.
+    """Return a batch; bad rows get a reason and no text, so that none is scored by mistake.
 
     Args:
-        job: tells the columns.
+        job: the job, with the columns.
         file: the file of the rows.
         first: place of the first row in it.
-        cells: what stands in every column that is read; `_ABSENT` where a row lacks it.
+        cells: the values of every column that is read; `_ABSENT` where a row lacks it.
         bad: reasons that are known already, by place; a row keeps its first one.
-        raw: the rows as they came.
+        raw: the rows as they were read.
     """
     count = len(cells[job.source])
     ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
     for row, value in enumerate(cells[job.id] if job.id else ()):
-        # A bool is an int to Python, and no id to anybody.
+        # A bool is an int in Python, but it is not an id.
         if isinstance(value, str | int) and not isinstance(value, bool):
             ids[row] = str(value)
         else:
@@ -269,7 +269,7 @@ def _batch(
     references: list[tuple[str, ...]] = [()] * count
     for row, value in enumerate(cells[job.references] if job.references else ()):
         references[row] = _references(value, job.references, row, bad)
-    # Whatever was read of a bad row must not be scored.
+    # The texts of a bad row must not be scored.
     for row in bad:
         references[row] = ()
         for lines in texts:
@@ -278,8 +278,8 @@ def _batch(
 
 
 def _texts(values: list[Any], column: str, bad: dict[int, str]) -> list[str]:
-    """Return a column's texts; the reason is told of each value that cannot be used."""
-    # Nearly always all is well, which is seen without a step of Python's for each row.
+    """Return a column's texts, and put the reason for each unusable value into `bad`."""
+    # Nearly always all values are fine, which this shows without a loop over the rows.
     if set(map(type, values)) <= {str} and max(map(len, values), default=0) <= MOST_TEXT:
         return list(values)
     for row, value in enumerate(values):
@@ -289,7 +289,7 @@ def _texts(values: list[Any], column: str, bad: dict[int, str]) -> list[str]:
 
 
 def _wrong(value: object, column: str) -> str:
-    """Return what is wrong with a value that should be a text; empty where nothing is."""
+    """Return what is wrong with a value that should be a text; empty if nothing is."""
     if isinstance(value, str):
         if len(value) <= MOST_TEXT:
             return ""
@@ -300,17 +300,17 @@ def _wrong(value: object, column: str) -> str:
 
 
 def _references(value: Any, column: str, row: int, bad: dict[int, str]) -> tuple[str, ...]:
-    """Return the references of a row; none, with the reason told, where they cannot be used."""
+    """Return the references of a row; if they cannot be used, none, and the reason in `bad`."""
     if isinstance(value, list):
         wrong = "" if value else f"{column} is an empty list"
         for text in value:
             what = "null" if text is None else type(text).__name__
-            no_text = "" if isinstance(text, str) else f"{column} holds {what}, not text"
+            no_text = "" if isinstance(text, str) else f"{column} contains {what}, not text"
             wrong = wrong or no_text or _wrong(text, column)
     elif value is None or value is _ABSENT or isinstance(value, str):
         value, wrong = [value], _wrong(value, column)
     else:
-        wrong = f"{column} is no list of texts, but {type(value).__name__}"
+        wrong = f"{column} is not a list of texts, but {type(value).__name__}"
     if wrong:
         bad.setdefault(row, wrong)
     return () if row in bad else tuple(value)
@@ -323,11 +323,11 @@ def _kind(value: object) -> str:
 
 
 _ABSENT = object()
-"""Value of a column that a row does not have."""
+"""The value of a column that a row lacks."""
 
 
 class _Lines:
-    """JSON lines, plain or packed."""
+    """JSON lines, plain or compressed."""
 
     def __init__(self, file: InputFile, job: Job) -> None:
         self._file, self._job = file, job
@@ -355,7 +355,7 @@ class _Lines:
             yield self._parsed(at, lines)
 
     def _seek(self, shard: Shard) -> None:
-        # Packed lines can only be read on; to go back they are unpacked from the start again.
+        # Compressed lines can only be read on; to go back, they are read from the start again.
         if self._stream is None or (shard.offset < 0 and self._at > shard.start):
             self.close()
             self._stream, self._at = open_lines(self._file.path), 0
@@ -366,7 +366,7 @@ class _Lines:
             pass
 
     def _line(self) -> bytes:
-        """The next line; of one that is too long only the beginning."""
+        """Return the next line, or only the beginning of one that is too long."""
         assert self._stream is not None
         try:
             line = self._stream.readline(MOST_LINE)
@@ -396,7 +396,7 @@ def _record(line: bytes, number: int) -> Mapping[str, Any]:
     """Return the object of a line.
 
     Raises:
-        InputError: there is none; says why.
+        InputError: it has none; the message says why.
     """
     if len(line) >= MOST_LINE:
         raise InputError(f"the line is longer than {MOST_LINE} bytes")
@@ -404,7 +404,7 @@ def _record(line: bytes, number: int) -> Mapping[str, Any]:
         raise InputError("the line is empty")
     try:
         text = line.decode("utf-8" if number else "utf-8-sig")
-        # What is short and without escapes needs none of the checks of `parse_json`.
+        # Short lines without escapes do not need the checks of `parse_json`.
         value = json.loads(text) if len(line) < 5_000 and b"\\u" not in line else None
         if value is None:
             value = parse_json(text, "the line", "one object a line")
@@ -413,7 +413,7 @@ def _record(line: bytes, number: int) -> Mapping[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 (byte {error.start + 1})") from None
     except (ValueError, RecursionError):
-        raise InputError("is no JSON") from None
+        raise InputError("is not JSON") from None
     if not isinstance(value, dict):
-        raise InputError("is no JSON object")
+        raise InputError("is not a JSON object")
     return value

@@ -1,4 +1,4 @@
-"""A dataset scored from end to end: planned, shared out, put together."""
+"""Scoring of a whole dataset: planning, distribution to workers, and collection of results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    # `gecjury score --help` needs nothing of this.
+    # `gecjury score --help` needs none of these.
     from gecjury.datasets.columns import Columns
     from gecjury.datasets.engines import Engine
     from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class DatasetScores:
-    """The result of scoring a dataset; the scores of its rows lie in the folder.
+    """The result of scoring a dataset; the scores of its rows are in the folder.
 
     Attributes:
-        folder: of the results.
+        folder: folder of the results.
         results: corpus scores, counts and notes.
-        done: rows scored by this run; less than all where an earlier one was continued.
-        seconds: this run took.
+        done: rows scored by this run; fewer than all if it continued an earlier run.
+        seconds: duration of this run.
     """
 
     folder: Path
@@ -43,12 +43,12 @@ class DatasetScores:
     seconds: float = 0.0
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one record a metric and system, as JSON shows them."""
+        """Return one record per metric and system, as in the JSON output."""
         return [dict(row) for row in self.results.rows]
 
     @property
     def unanswered(self) -> int:
-        """How many scores of good rows are missing."""
+        """The number of missing scores of good rows."""
         missing = self.results.nulls.values()
         return sum(sum(reasons.values()) - self.results.bad for reasons in missing)
 
@@ -82,31 +82,31 @@ def score_dataset(
 ) -> DatasetScores:
     """Score rows of files of any size; scores go to a folder, and memory does not grow with rows.
 
-    Given again, a run that was ended skips what is finished and ends with the same rows.
+    If a run was interrupted, the same call skips what is finished and gives the same rows.
 
     Args:
         data: Parquet files, JSON lines (also `.gz`, `.zst`), folders of them, globs, or
             `hf:NAME[:SPLIT]`.
-        folder: where results go; new, or of the same run.
+        folder: folder of results; new, or of the same run.
         metrics: names, with options as on the command line, or scorers.
         columns: `{"source": "original", "hypothesis": ["mine", "other"]}`, or `ROLE=NAME` each.
         keep: condition of rows that are written to `folder/kept`, e.g. `some >= .8`.
         output_format: `parquet` or `jsonl`.
-        strict: whether a bad row ends the run.
+        strict: True if a bad row ends the run.
         shard_rows: rows that are finished together; by default a thousandth of all, 10,000 at
             least and 200,000 at most.
         engine: `local`, `ray`, or one of your own.
-        address: of a Ray cluster; by default that of `$RAY_ADDRESS`, else `local`.
-        num_gpus: of each worker, with Ray.
-        language: of the texts, which are cut into tokens as it says.
+        address: address of a Ray cluster; by default that of `$RAY_ADDRESS`, else `local`.
+        num_gpus: GPUs of each worker, with Ray.
+        language: language of the texts, which determines their tokens.
         runtime: device, workers and the like.
-        tell: what is told before the work begins; by default to nobody.
+        tell: function that gets the lines for the user before the work begins; none by default.
 
     Raises:
         OptionError: an unknown metric, option, column role or name in the condition, or a metric
             that needs the whole corpus.
-        InputError: files that cannot be read or lack a column; under `strict` a bad row.
-        OutputError: a folder that cannot be written, or that holds another run's results.
+        InputError: files that cannot be read or lack a column; with `strict`, a bad row.
+        OutputError: a folder that cannot be written, or that contains another run's results.
     """
     from gecjury.datasets import folder as place
     from gecjury.datasets.columns import columns_among, parse_columns
@@ -133,7 +133,7 @@ def score_dataset(
         old = place.manifest_of(target)
         earlier = {}
         if old is not None and shard_rows in (None, old.shard_rows):
-            # What is known of a file holds for shards of that size alone.
+            # The known counts and offsets of a file apply only to shards of that size.
             shard_rows = old.shard_rows
             earlier = {file.path: file for file in old.files}
         with runtime.progress.task("files looked at", len(paths)) as bar:
@@ -164,7 +164,7 @@ def score_dataset(
         stored = ((shard.number, finished_summary(job, shard)) for shard in shards)
         summaries = {number: one for number, one in stored if one is not None}
         if len(summaries) < len(shards) and results.exists():
-            # Parts of a finished run were removed, and with it went what bad rows are told from.
+            # Parts of a finished run were removed, and so were the records of bad rows.
             summaries = {number: one for number, one in summaries.items() if not one.nulls}
         left = [shard for shard in shards if shard.number not in summaries]
         if tell is not None:
@@ -181,7 +181,7 @@ def score_dataset(
 
 
 def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
-    """Return the metrics, each once and to be loaded again by its name in every worker."""
+    """Return the metrics, each once; every worker must be able to load them by name."""
     from gecjury.scoring.registry import load, load_all
 
     scorers = load_all(metrics)
@@ -195,7 +195,7 @@ def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
 
 
 def _typed(scorer: Scorer) -> str:
-    """Return a metric as it is typed, every option that is not the default named."""
+    """Return a metric as given on the command line, with every option that is not the default."""
     from dataclasses import MISSING, fields
 
     from gecjury.scoring.own_code import name_elsewhere
@@ -213,28 +213,28 @@ def _typed(scorer: Scorer) -> str:
 
 def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:
     if runtime.dry_run:
-        raise OptionError("--dry-run: is for texts; of a dataset try a file with a few rows")
+        raise OptionError("--dry-run: is for texts; for a dataset try a file with a few rows")
     if runtime.max_cost is not None and (runtime.workers > 1 or engine != "local"):
-        raise OptionError("--max-cost: is counted by one process; take it with --workers 1 alone")
+        raise OptionError("--max-cost: is counted by one process; use it only with --workers 1")
 
 
 def _check_apart(target: Path, inputs: Sequence[str], paths: Sequence[str]) -> None:
     around = next((name for name in inputs if Path(name).absolute() in target.parents), "")
     if around:
         raise OptionError(
-            f"-o {target}: lies in {around}, all of which is read; results need a folder beside it"
+            f"-o {target}: is inside {around}, which is read; results need a folder outside it"
         )
     inside = next((p for p in paths if not p.startswith("hf:") and target in Path(p).parents), "")
     if inside:
         raise OptionError(
-            f"-o {target}: holds {inside}, which is to be read; results need a folder of their own"
+            f"-o {target}: contains {inside}, which is read; results need a separate folder"
         )
 
 
 def _check_names(
     scorers: Sequence[Scorer], labels: Sequence[str], systems: Sequence[str], keep: str
 ) -> None:
-    """Refuse two columns of one name, and a condition on columns that there are not."""
+    """Refuse two columns of the same name, and a condition on columns that do not exist."""
     from gecjury.datasets.work import column_name
     from gecjury.scoring.conditions import parse_condition
 
@@ -245,13 +245,13 @@ def _check_names(
         for part in ("", *scorer.part_names)
     ]
     if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
-        raise OptionError(f"two columns of results would be called {twice}: rename a column")
+        raise OptionError(f"two columns of results would have the name {twice}: rename a column")
     if keep:
         parse_condition(keep).check(names)
 
 
 def _labels(scorers: Sequence[Scorer], signatures: Sequence[Signature]) -> list[str]:
-    """Return a metric's name, or with its options where others have the name as well."""
+    """Return the metrics' names, with options where several metrics have the same name."""
     count = Counter(scorer.name for scorer in scorers)
     labels = [
         scorer.name if count[scorer.name] == 1 else signature.label
@@ -269,7 +269,7 @@ def _signature(
     language: Language,
     runtime: Runtime,
 ) -> Signature:
-    """Return what makes the scores, with the dataset in the place of texts.
+    """Return a metric's signature, with the dataset instead of texts.
 
     Raises:
         OptionError: the metric cannot score these rows.
@@ -283,10 +283,10 @@ def _signature(
         )
     if "rivals" in scorer.needs and len(columns.hypotheses) < 2:
         raise OptionError(
-            f"{scorer.name}: weighs systems against each other; name several columns with "
+            f"{scorer.name}: compares systems with each other; name several columns with "
             "--column hypothesis=NAME"
         )
-    # A corpus of one sentence that has what rows have: enough to be refused, and to be signed.
+    # A corpus of one sentence with the parts of the rows is enough for checks and a signature.
     text = Version(("a",))
     references = (text,) if columns.references else ()
     hypotheses = dict.fromkeys(columns.hypotheses, text)
@@ -300,7 +300,7 @@ def _signature(
 
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
-    """Return fields of a runtime as JSON values; bars and sums of costs are the driver's."""
+    """Return fields of a runtime as JSON values, without the driver's bars and sums of costs."""
     names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "price",
              "api_key_env", "batch", "cache", "prices")  # fmt: skip
     values = {name: getattr(runtime, name) for name in names}
@@ -337,7 +337,7 @@ def _tell_plan(
     left: Sequence[Shard],
     tell: Callable[[str], None],
 ) -> None:
-    """Tell the user about the work before it begins."""
+    """Report the plan to the user before the work begins."""
     rows = sum(file.rows for file in job.files)
     count = len(shards) - len(left)
     tell(
@@ -348,12 +348,13 @@ def _tell_plan(
     empty = [file.name for file in job.files if not file.rows]
     if empty:
         more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
-        tell(f"note: without any row: {', '.join(empty[:3])}{more}")
+        tell(f"note: files without any row: {', '.join(empty[:3])}{more}")
     without = [s.name for s in scorers if "references" in s.needs and not s.sums_with_several]
     if without and job.references:
         tell(
             f"note: {', '.join(without)}: where a row has several references, rows are scored, "
-            "but there is no corpus score: it takes references in the run of the whole corpus"
+            "but there is no corpus score: it chooses references by running sums over the whole "
+            "corpus"
         )
 
 
@@ -364,8 +365,8 @@ def _finish(
     summaries: dict[int, ShardSummary],
     runtime: Runtime,
 ) -> None:
-    """Have the shards that are left finished."""
-    # Progress counts all rows of the dataset, speed those of this run alone.
+    """Have the remaining shards finished."""
+    # Progress counts all rows of the dataset, speed only those of this run.
     finished = sum(summary.rows for summary in summaries.values())
     total = finished + sum(shard.stop - shard.start for shard in left)
     begin, scored = time.perf_counter(), 0
@@ -386,7 +387,7 @@ def _finish(
         engine.finish(job, left, done)
     if missing := [shard for shard in left if shard.number not in summaries]:
         raise InputError(
-            f"{len(missing)} parts are not finished, {missing[0].name} the first of them; give the "
+            f"{len(missing)} parts are not finished, the first of them {missing[0].name}; run the "
             "command again"
         )
 
@@ -397,11 +398,11 @@ def _put_together(
     shards: Sequence[Shard],
     summaries: Mapping[int, ShardSummary],
 ) -> Results:
-    """Return corpus scores, counts and notes of all shards, whoever finished them."""
+    """Return corpus scores, counts and notes of all shards, including those of earlier runs."""
     from gecjury.datasets import folder as place
     from gecjury.scoring.result_folder import ConditionCount, Results
 
-    # In the order of shards, so that sums do not depend on who was first.
+    # In the order of shards, so that sums do not depend on which shard was finished first.
     ordered = [summaries[shard.number] for shard in shards]
     nulls: dict[str, Counter[str]] = {}
     notes: dict[str, None] = {}
@@ -416,13 +417,13 @@ def _put_together(
         records += [{"system": system, **of_metric, **made[system]} for system in made]
         if why:
             notes[f"{label}: no corpus score: {why}"] = None
-    # Notes on rows come after those on scores, which they explain.
+    # Notes on rows come after the notes on scores, which they explain.
     bad_rows = place.gather_bad_rows(job, shards)
     if bad_rows:
-        notes[f"{bad_rows} rows without a score, or without some: see bad-rows.jsonl"] = None
+        notes[f"{bad_rows} rows lack some or all scores: see bad-rows.jsonl"] = None
     if bad_rows and job.strict:
         raise InputError(
-            f"{bad_rows} rows of parts that were finished before have no score, or not all: see "
+            f"{bad_rows} rows of parts that were finished before lack some or all scores: see "
             f"{Path(job.folder) / 'bad-rows.jsonl'}; repair them, or leave --strict out"
         )
     twice = place.duplicate_ids(job, shards)
@@ -456,7 +457,7 @@ def _put_together(
 def _corpus_scores(
     scorer: Scorer, label: str, systems: Sequence[str], ordered: Sequence[ShardSummary]
 ) -> tuple[dict[str, dict[str, float | None]], str]:
-    """By system, corpus score and the like; and why there is none."""
+    """Return corpus scores by system, and why there are none."""
     import numpy as np
 
     totals = [summary.totals[label] for summary in ordered]
@@ -464,7 +465,7 @@ def _corpus_scores(
     sums = [total.sums for total in totals if total.sums]
     if why or not sums:
         return {s: {"score": None} for s in systems}, why or "no row could be scored"
-    # Added shard by shard: `np.sum` would pair single numbers, which rounds otherwise.
+    # Added shard by shard: `np.sum` would add in another order, which rounds differently.
     whole = sum(np.array([list(one[system]) for system in systems]) for one in sums)
     scores = scorer.total_scores(np.asarray(whole))
     by_system: dict[str, dict[str, float | None]] = {}

@@ -1,4 +1,4 @@
-"""The plan of a run: which rows of which file are a shard; plain data that crosses processes."""
+"""The plan of a run: which rows of which file form a shard, as plain data for processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Form = Literal["parquet", "jsonl"]
 
 
 class Plain:
-    """A dataclass that crosses processes as text."""
+    """A dataclass that is passed between processes as text."""
 
     def to_json(self) -> str:
         """Return it as one line."""
@@ -29,7 +29,7 @@ class Plain:
         """Return what `to_json` wrote.
 
         Raises:
-            ValueError: the text is nothing of the kind; names the value and what is expected.
+            ValueError: the text is not such a record; names the value and what is expected.
         """
         return from_record(cls, parse_json(text, cls.__name__, f"a {cls.__name__}"))
 
@@ -39,14 +39,14 @@ class InputFile:
     """One file of a dataset, as it was when the run was planned.
 
     Attributes:
-        path: absolute, or `hf:NAME:SPLIT`.
-        name: how ids, bad rows and messages call it; unique in the dataset.
+        path: absolute path, or `hf:NAME:SPLIT`.
+        name: its name in ids, bad rows and messages; unique in the dataset.
         kind: `parquet`, `jsonl` or `hf`.
-        rows: how many it holds, bad ones too.
+        rows: number of rows, including bad ones.
         size: bytes; 0 for a dataset of the hub.
         changed: modification time in nanoseconds; 0 for a dataset of the hub.
         mark: fingerprint, 16 hexadecimal digits.
-        offsets: of JSON lines that are not packed, where each shard begins, in bytes.
+        offsets: for uncompressed JSON lines, where each shard begins, in bytes.
     """
 
     path: str
@@ -64,11 +64,11 @@ class Shard(Plain):
     """Rows of one file that are scored, written and finished together.
 
     Attributes:
-        number: of the shard among all, from 0; it names the part.
+        number: number of the shard, from 0; it names the part.
         file: index among the files of the job.
         start: first row of the file, from 0.
         stop: row after the last.
-        offset: where it begins in JSON lines that are not packed, in bytes; -1 elsewhere.
+        offset: for uncompressed JSON lines, where it begins, in bytes; otherwise -1.
     """
 
     number: int
@@ -79,26 +79,26 @@ class Shard(Plain):
 
     @property
     def name(self) -> str:
-        """Of the part that it becomes, without ending."""
+        """The name of its part, without ending."""
         return f"part-{self.number:06d}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job(Columns, Plain):
-    """All that a worker has to know, apart from the shard; what columns it reads among it.
+    """Everything that a worker needs besides the shard, including the columns to read.
 
     Attributes:
-        folder: where results go, absolute; empty in the manifest, which may be moved.
+        folder: folder of results, absolute; empty in the manifest, which may be moved.
         metrics: names with options, as on the command line.
-        labels: of each metric, what its column is called.
-        signatures: of each metric.
-        files: the dataset.
+        labels: for each metric the name of its column.
+        signatures: signature of each metric.
+        files: files of the dataset.
         shard_rows: rows in a shard, fewer in the last of each file.
-        keep: condition that kept rows fulfil; empty where nothing is kept.
-        form: of the results.
-        strict: whether a bad row ends the run.
+        keep: condition that kept rows fulfil; empty if no rows are kept.
+        form: format of the results.
+        strict: True if a bad row ends the run.
         runtime: fields of `Runtime` by name, as JSON values: how it is run, never what is computed.
-        language: of the texts.
+        language: language of the texts.
     """
 
     folder: str = ""
@@ -119,8 +119,8 @@ class Total:
     """The parts of a corpus score of a shard's rows; parts of shards add up.
 
     Attributes:
-        sums: by system, the metric's own layout; empty where there is no corpus score.
-        why: why there is none; empty where there is one.
+        sums: sums by system, in the metric's own layout; empty if there is no corpus score.
+        why: why there is no corpus score; empty if there is one.
     """
 
     sums: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -132,9 +132,9 @@ class Kept:
     """Counts of rows under a condition.
 
     Attributes:
-        rows: kept.
-        removed: by part of the condition, rows that it was the first to remove.
-        failed: by part of the condition, rows that do not fulfil it.
+        rows: rows kept.
+        removed: for each part of the condition, rows that it was the first to remove.
+        failed: for each part of the condition, rows that do not fulfil it.
     """
 
     rows: int = 0
@@ -147,14 +147,14 @@ class ShardSummary(Plain):
     """The summary of a finished shard.
 
     Attributes:
-        number: of the shard.
-        rows: written, bad ones included.
-        bad: rows without any score, which stand in the side file.
-        nulls: by column, how many scores are missing, by reason.
-        totals: by label.
-        kept: under the condition.
-        notes: what metrics have to say, each remark once.
-        seconds: it took; never in a file.
+        number: number of the shard.
+        rows: rows written, including bad ones.
+        bad: rows without any score, which are in the side file.
+        nulls: numbers of missing scores, by column and reason.
+        totals: parts of corpus scores, by label.
+        kept: counts of rows under the condition.
+        notes: remarks of metrics, each once.
+        seconds: duration; never written to a file.
     """
 
     number: int
@@ -168,10 +168,10 @@ class ShardSummary(Plain):
 
 
 def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:
-    """Every row of every file in exactly one shard, in order.
+    """Yield shards in order; every row of every file is in exactly one of them.
 
     Args:
-        files: of the dataset.
+        files: files of the dataset.
         shard_rows: rows in a shard, 1 or more.
     """
     number = 0

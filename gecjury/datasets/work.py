@@ -1,6 +1,6 @@
-"""A worker: scores a shard, writes its part, tells its summary.
+"""A worker, which scores a shard, writes its part and returns its summary.
 
-`python -m gecjury.datasets.work` is one that another process asks; see `gecjury.processes`.
+`python -m gecjury.datasets.work` is a worker for another process; see `gecjury.processes`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 
 MANY_REFERENCES = (
-    "with several references a sentence, the corpus score takes them in the run of the whole corpus"
+    "with several references per sentence, the corpus score chooses them by running sums over the "
+    "whole corpus"
 )
-"""Why a metric that can be summed with one reference cannot be with several."""
+"""The reason why a metric that can be summed with one reference cannot be with several."""
 
 _TOLD = 20  # remarks of metrics that are kept
 _BLAMED = 16  # rows that a metric may refuse in a batch before the batch itself is at fault
@@ -48,7 +49,7 @@ def column_name(system: str, label: str, part: str = "") -> str:
 
 @dataclass
 class _Metric:
-    """A metric as it is called in the results, and how it is run."""
+    """A metric, its name in the results, and how it is run."""
 
     scorer: Scorer
     label: str
@@ -72,19 +73,19 @@ class _Tally:
     failed: list[int] = field(default_factory=list)
 
     def note(self, text: str) -> None:
-        """Keep a remark, of those that differ by numbers alone the first."""
+        """Keep a remark; of remarks that differ only in numbers, keep the first."""
         if len(self.notes) < _TOLD:
             self.notes.setdefault(re.sub(r"\d+", "#", text), text)
 
 
 class Worker:
-    """Scores shards of one job; metrics are loaded once, their models when first used."""
+    """A worker for shards of one job; metrics are loaded once, their models when first used."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._systems = list(job.hypotheses)
         runtime = from_record(Runtime, {**job.runtime, "workers": 1})
-        # Rows come by once, so that edits and vectors are not kept; replies of servers cost money.
+        # Rows are read once, so edits and vectors are not cached; replies of servers cost money.
         bare = replace(runtime, use_cache=False)
         self._metrics = []
         for name, label in zip(job.metrics, job.labels, strict=True):
@@ -96,7 +97,7 @@ class Worker:
         self._language = job.language
 
     def finish(self, shard: Shard) -> ShardSummary:
-        """Score a shard and write its part whole or not at all.
+        """Score a shard and write its part completely or not at all.
 
         Finishing a shard twice writes the same bytes twice.
 
@@ -110,7 +111,7 @@ class Worker:
         tally = _Tally(removed=[0] * len(conditions), failed=[0] * len(conditions))
         for batch in self._reader.batches(shard, whole=bool(conditions)):
             columns = self._score(shard, batch, tally)
-            # Numbers are kept until the part is whole; texts go with their batch.
+            # Numbers are kept until the part is complete; texts are dropped with their batch.
             tally.ids += batch.ids
             for name, values in columns.items():
                 tally.columns.setdefault(name, []).append(values)
@@ -125,7 +126,7 @@ class Worker:
             Kept(sum(map(len, tally.kept)), tuple(tally.removed), tuple(tally.failed)),
             tuple(tally.notes.values()),
         )
-        # The part is written last, as it says that all else of the shard is there.
+        # The part is written last, since it means that the other files of the shard are complete.
         if conditions:
             write_kept(job, shard, tally.kept)
         self._write_sides(shard, tally)
@@ -138,7 +139,7 @@ class Worker:
         self._reader.close()
 
     def _total(self, label: str, tally: _Tally) -> Total:
-        """Return what makes a metric's corpus score, or why nothing does."""
+        """Return the sums of a metric's corpus score, or the reason why there are none."""
         if label in tally.no_total or label not in tally.sums:
             return Total(why=tally.no_total.get(label, ""))
         return Total(dict(zip(self._systems, tally.sums[label].tolist(), strict=True)))
@@ -158,7 +159,7 @@ class Worker:
                 file.write(id_hashes(tally.ids).tobytes())
 
     def _score(self, shard: Shard, batch: Batch, tally: _Tally) -> dict[str, FloatArray]:
-        """Columns of a batch, N numbers each; NaN where there is no score."""
+        """Return the columns of a batch, N numbers each; NaN where there is no score."""
         columns = {
             column_name(system, metric.label, part): np.full(len(batch), np.nan)
             for system in self._systems
@@ -168,7 +169,7 @@ class Worker:
         refused: dict[tuple[int, str], str] = {}
         for piece in batch.pieces():
             rows = [row for row in range(piece.start, piece.stop) if row not in batch.bad]
-            # A corpus has as many references of every sentence.
+            # A corpus must have the same number of references for every sentence.
             for count in sorted({len(batch.references[row]) for row in rows}):
                 chosen = [row for row in rows if len(batch.references[row]) == count]
                 corpus = self._corpus(batch, chosen)
@@ -189,30 +190,30 @@ class Worker:
         tally: _Tally,
         refused: dict[tuple[int, str], str],
     ) -> None:
-        """Score rows by one metric; those that it refuses are found by halves."""
+        """Score rows with one metric; rows that it refuses are found by bisection."""
         try:
             statistics = metric.scorer.statistics(metric.scorer.read(corpus), metric.runtime)
         except InputError as error:
-            # So many rows are not all to blame: the metric itself cannot work here.
+            # With this many refused rows, the metric itself probably cannot work here.
             if len(refused) >= _BLAMED:
                 raise
             if len(rows) == 1:
                 refused[rows[0], metric.label] = str(error)
                 return
-            # One bad row among thousands is found in a dozen steps, the good ones all scored.
+            # One bad row among thousands is found in a dozen steps, and all others are scored.
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
                 smaller = self._corpus(batch, half)
                 self._score_rows(metric, batch, half, smaller, columns, tally, refused)
             return
-        # Sums are kept, never scores: a corpus's score is no mean of the scores of its parts.
+        # Sums are kept, not scores: a corpus score is not the mean of the scores of its parts.
         totals = metric.scorer.totals(statistics)
         if totals is not None:
             tally.sums[metric.label] = tally.sums.get(metric.label, 0.0) + totals
         elif len(corpus.references) > 1:
             tally.no_total[metric.label] = MANY_REFERENCES
         else:
-            tally.no_total[metric.label] = "it cannot be put together from parts"
+            tally.no_total[metric.label] = "it cannot be combined from parts"
         shown = {"": metric.scorer.sentence_scores(statistics).score}
         if metric.scorer.part_names:
             shown |= metric.scorer.parts(statistics)
@@ -242,7 +243,7 @@ class Worker:
         refused: dict[tuple[int, str], str],
         tally: _Tally,
     ) -> None:
-        """Put down bad rows, and good ones that a metric gave no score."""
+        """Record bad rows, and good ones that a metric gave no score."""
         file = self._job.files[shard.file]
         reasons: dict[int, list[str]] = {row: [why] for row, why in batch.bad.items()}
         for metric in self._metrics:
@@ -253,7 +254,7 @@ class Worker:
                     if why is None:
                         why = refused.get((row, metric.label), "no score")
                         reasons.setdefault(row, []).append(f"{column}: {why}")
-                    # Counted without what differs from row to row, such as lengths and positions.
+                    # Counted without details that differ between rows, such as lengths.
                     kind = why.partition(" (")[0].partition(":")[0]
                     tally.nulls.setdefault(column, Counter())[kind] += 1
         tally.bad_rows += len(batch.bad)
@@ -263,14 +264,14 @@ class Worker:
             if self._job.strict:
                 raise InputError(
                     f"{file.path}, row {number}: {why}; repair the row, or leave --strict out to "
-                    "have such rows put down and passed over"
+                    "have such rows recorded and skipped"
                 )
             tally.bad.append(
                 {"file": file.name, "row": number, "id": batch.ids[row], "reason": why}
             )
 
     def _kept(self, batch: Batch, columns: dict[str, FloatArray], tally: _Tally) -> Any:
-        """Return the rows of a batch that fulfil the condition, as they came."""
+        """Return the rows of a batch that fulfil the condition, as they were read."""
         assert self._condition is not None
         left = np.ones(len(batch), dtype=bool)
         for number, part in enumerate(self._condition.parts):
@@ -284,7 +285,7 @@ class Worker:
 
 
 def _answers() -> Callable[[str], str]:
-    """Return what answers the driver: to the job with nothing, to a shard with its summary."""
+    """Return a function for the driver's messages: the job gives "", a shard its summary."""
     worker: Worker | None = None
 
     def answer(question: str) -> str:

@@ -64,10 +64,10 @@ def test_files_are_found_by_folder_glob_and_name(tmp_path: Path, made: Any) -> N
     ("name", "expected"),
     [
         ("datta.parquet", "no such file.*did you mean data.parquet"),
-        ("*.nothing", "no file is called like that"),
-        ("empty", "holds no file that ends in"),
-        ("text.txt", "tells no kind of dataset"),
-        ("", "no file name"),
+        ("*.nothing", "no file matches"),
+        ("empty", "has no file that ends in"),
+        ("text.txt", "unknown ending of a dataset"),
+        ("", "not a file name"),
     ],
 )
 def test_what_is_not_there_is_told(tmp_path: Path, made: Any, name: str, expected: str) -> None:
@@ -126,7 +126,7 @@ def test_what_is_no_parquet_is_told(tmp_path: Path, data: bytes) -> None:
 
 def test_files_without_rows_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"")
-    with pytest.raises(InputError, match="holds no row"):
+    with pytest.raises(InputError, match="has no row"):
         count([tmp_path / "a.jsonl"])
 
 

@@ -177,7 +177,7 @@ def test_a_node_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
     record = answer_of(Fake(job_of(tmp_path).to_json(), mark, str(tmp_path)), SHARDS[0])
     assert record["error"] == "DataError"
     assert socket.gethostname() in record["message"]
-    assert f"does not see {tmp_path} as this one does" in record["message"]
+    assert f"does not see the same {tmp_path} as this one" in record["message"]
     assert issubclass(DataError, GecjuryError)
 
 
@@ -206,7 +206,7 @@ def test_a_shard_that_kills_workers_is_named_in_the_end(tmp_path: Path) -> None:
     record = answer_of(Dying(job_of(tmp_path).to_json(), mark, str(tmp_path)), SHARDS[2])
     assert record["error"] == "IncompleteError"
     assert record["message"].startswith(
-        "/data/mine.jsonl, rows 21 to 30: the worker died 5 times (often for want of memory)"
+        "/data/mine.jsonl, rows 21 to 30: the worker died 5 times (often for lack of memory)"
     )
     assert not note.exists()
 
@@ -250,8 +250,8 @@ def test_what_does_not_fit_is_told() -> None:
     assert told == ["2 of 4 workers fit now (the cluster has 2 CPUs and 0 GPUs on 1 node)"]
     engine = RayEngine("auto", None, 1, tell=told.append)
     assert engine._pool_size(cluster_of(nodes), 100) == 1
-    assert "No node has the 1 CPUs and 1 GPUs that a worker asks for" in told[1]
-    with pytest.raises(OptionError, match="asks for 1 CPUs and 1 GPUs; Ray sees 2 CPUs and 0 GPUs"):
+    assert "No node has the 1 CPUs and 1 GPUs that a worker needs" in told[1]
+    with pytest.raises(OptionError, match="needs 1 CPUs and 1 GPUs; Ray sees 2 CPUs and 0 GPUs"):
         RayEngine("local", 1, 1)._pool_size(cluster_of(nodes), 100)
 
 
