@@ -1,1 +1,1 @@
-"""Texts and edits as the user gave them; no metric, no person, no model."""
+"""Texts and edits as given by the user, without metrics, human judgments or models."""

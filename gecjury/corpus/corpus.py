@@ -34,7 +34,7 @@ class Mark(NamedTuple):
         start: index of its first token, from 0.
         end: index after its last token; `start` where it covers none.
         rule: the rule that matched, `category:rule`.
-        corrected: whether a suggestion was put in its place.
+        corrected: True if a suggestion replaced the span.
     """
 
     start: int
@@ -48,15 +48,15 @@ class Version:
     """A corrected version of all sources: a system's output, or one reference.
 
     Attributes:
-        lines: one sentence a source line; `FileLines`, where they stay on disk.
-        edits: the edits that made it where the file gave them (M2), one tuple a line; None where
-            they have to be extracted from the text.
-        sources: the sentences that those edits belong to, where the file gave them.
-        text: the lines as they were written, where a tokeniser cut them; None where `lines` are.
-        marks: of a grammar checker's matches (`gecjury.corpus.matches`), one tuple a line.
-        note: what became of those matches.
-        essays: where each line is an essay with an id, the line of the file that each id stands in.
-        borrowed: numbers of the lines that the file lacks and that are another reference's.
+        lines: one sentence for each source line; `FileLines` if they stay on disk.
+        edits: its edits if the file has them (M2), one tuple per line; None if they have to be
+            extracted from the text.
+        sources: the sentences that those edits belong to, if the file has them.
+        text: the lines as they were written, if `lines` were tokenised since; otherwise None.
+        marks: marks of a grammar checker's matches (`gecjury.corpus.matches`), one tuple per line.
+        note: how those matches were used.
+        essays: if each line is an essay with an id, the line of the file for each id.
+        borrowed: numbers of the lines that the file lacks and that come from another reference.
     """
 
     lines: Sequence[str]
@@ -87,18 +87,18 @@ class Version:
         )
 
     def as_text(self, language: Language) -> Version:
-        """Return the lines as they were written, or as near as their language tells."""
+        """Return the lines as they were written, or tokens joined as in their language."""
         return Version(self.text or tuple(map(language.joined, self.lines)))
 
     def marked(self, source: str, line: int, language: Language = ENGLISH) -> str:
         """Return a corrected line with its edits as `[old→new]`.
 
-        Edits are the file's own; where there are none, they are where the tokens differ.
+        The edits are those of the file; if it has none, the differences between the tokens.
 
         Args:
             source: the sentence that was corrected, as tokens.
-            line: from 0.
-            language: says whether blanks part words.
+            line: number of the line, from 0.
+            language: language, which may be written without spaces between words.
         """
         tokens = source.split()
         edits = self.edits[line] if self.edits is not None else ()
@@ -125,28 +125,28 @@ class Group:
     texts: tuple[str, ...] = ()
 
 
-_WIDTHS = " (in full-width or half-width forms alone: write them alike in both files)"
+_WIDTHS = " (only in full-width or half-width forms: write them alike in both files)"
 _UNNAMED = {"source": "the source", "gold": "the M2 gold"}
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sources, hypotheses by system name, references, and what else a scorer may read.
+    """Sources, hypotheses by system name, references, and other data that a scorer may read.
 
     Attributes:
-        sources: N sentences, tokens split on white space; `FileLines`, where they stay on disk.
+        sources: N sentences, tokens split on white space; `FileLines` if they stay on disk.
         systems: hypotheses by system, in the order in which systems are compared.
         references: R versions.
         gold: M2 blocks of the sources with every annotator's edits, for matchers that need them.
         contexts: previous and next sentence of each source ("" at the edge of a document).
-        groups: hypotheses that were shown together to human judges, where that is known.
+        groups: hypotheses that were shown together to human judges, if known.
         reference_name: name of the references in a signature ("2 files", "10refs").
-        reference_sets: further sets of references by name, each read when it is asked for; what
-            `with_references` chooses from.
-        language: language of the texts, with the way they were cut into tokens.
-        source_text: the sources as they were written, where a tokeniser cut them.
-        drawn: the corpus that these sentences were drawn from, and their rows there, for readers of
-            the sentences around each; None for texts that are whole.
+        reference_sets: further sets of references by name, each read on demand;
+            `with_references` chooses from them.
+        language: language of the texts, with their tokenisation.
+        source_text: the sources as they were written, if they were tokenised since.
+        drawn: the corpus that these sentences were drawn from, and their rows there, for metrics
+            that read the sentences around each; None for complete texts.
     """
 
     sources: Sequence[str] = field(repr=False)
@@ -168,8 +168,8 @@ class Corpus:
     def __post_init__(self) -> None:
         count, source = len(self.sources), self.label("source")
         if not count:
-            raise InputError(f"{source} holds no sentence; expected one a line")
-        # Python callers reach this too, so that lengths are checked here and not by the readers.
+            raise InputError(f"{source} has no sentence; expected one per line")
+        # Callers from Python get here too, so lengths are checked here and not by the readers.
         parts = {f"system {name}": version for name, version in self.systems.items()}
         parts |= {f"reference {number}": version for number, version in enumerate(self.references)}
         for role, version in parts.items():
@@ -185,12 +185,12 @@ class Corpus:
             if len(self.gold) != count:
                 raise InputError(
                     f"{gold} has {len(self.gold)} blocks, but {source} has {count} lines: both "
-                    "must hold the same sentences"
+                    "must have the same sentences"
                 )
             self._check_sources(gold, [block.source for block in self.gold])
 
     def label(self, role: str) -> str:
-        """Return the name of a text for messages: its file, where it came from one.
+        """Return the name of a text for messages: its file, if it came from one.
 
         Args:
             role: `source`, `gold`, `system NAME` or `reference NUMBER`.
@@ -198,7 +198,7 @@ class Corpus:
         return self._labels.get(role, _UNNAMED.get(role, role))
 
     def _check_sources(self, name: str, sources: Sequence[str]) -> None:
-        """Refuse edits made for other sentences, which would make any score empty."""
+        """Refuse edits made for other sentences, which would make any score meaningless."""
         for row, (source, edited) in enumerate(zip(self.sources, sources, strict=True)):
             if source != edited and source.split() != edited.split():
                 one, other = "".join(source.split()), "".join(edited.split())
@@ -218,14 +218,14 @@ class Corpus:
         return tuple(self.systems)
 
     def remarks(self, needs: Iterable[str]) -> tuple[str, ...]:
-        """Return what a user must know of these texts to read a score of them.
+        """Return remarks on these texts that a user needs to interpret their scores.
 
-        The remarks cover what became of a checker's matches, edits of one annotator that overlap,
-        sources in which each line is one token, as Japanese is without its language, and Chinese
-        that is written otherwise than its source.
+        The remarks cover the use of a checker's matches, edits of one annotator that overlap,
+        sources in which each line is one token (such as Japanese if no language is set), and
+        Chinese that is written differently from its source.
 
         Args:
-            needs: parts that the metric reads, of `references` and `gold`.
+            needs: the parts among `references` and `gold` that the metric reads.
         """
         remarks = [f"{name}: {v.note}" for name, v in self.systems.items() if v.note]
         if "gold" in needs and self.gold is not None:
@@ -237,7 +237,7 @@ class Corpus:
             if count:
                 remarks.append(
                     f"{self.label('gold')}: edits that overlap another of the same annotator: "
-                    f"{count}; all count as they stand, as in the official M2 scorer"
+                    f"{count}; all count as they are, as in the official M2 scorer"
                 )
         if "references" in needs:
             for index, version in enumerate(self.references):
@@ -245,14 +245,14 @@ class Corpus:
                 name = self.label(f"reference {index}")
                 if version.borrowed:
                     remarks.append(
-                        f"{name}: essays that it lacks are those of another reference: "
+                        f"{name}: essays that it lacks are taken from another reference: "
                         f"{len(version.borrowed)} of {len(self)}"
                     )
                 if count:
                     remarks.append(
                         f"{name}: edits that overlap another of the same annotator: {count}; where "
-                        "edits are compared all count as they stand, and the text has them applied "
-                        "one after another in the order of the file"
+                        "edits are compared all count as they are, and in the text they are "
+                        "applied one after another in the order of the file"
                     )
         if unparted := unparted_note(self.sources, self.language):
             remarks.append(f"{self.label('source')}: {unparted}")
@@ -260,7 +260,7 @@ class Corpus:
 
     @cached_property
     def _chinese_notes(self) -> tuple[str, ...]:
-        """Remarks on Chinese that is written otherwise than its source."""
+        """Remarks on Chinese that is written differently from its source."""
         if self.language.code != "zh":
             return ()
         versions = {f"system {name}": version for name, version in self.systems.items()}
@@ -269,7 +269,7 @@ class Corpus:
         return chinese_notes(lines, self.sources)
 
     def refuse_overlaps(self, metric: str) -> None:
-        """Refuse references whose edits overlap, for metrics that take sentences apart at them.
+        """Refuse references whose edits overlap, for metrics that split sentences at edits.
 
         Args:
             metric: name of the metric that refuses.
@@ -284,9 +284,9 @@ class Corpus:
                     raise InputError(
                         f"{name}, sentence {row + 1}: the edit {over[0].start} {over[0].end} "
                         f"{over[0].correction!r} overlaps another of the same annotator, and "
-                        f"{metric} takes sentences apart at the edits: remove one of the two, or "
-                        "give the reference as text (`gecjury m2 apply --overlaps keep`), whose "
-                        "edits are extracted anew"
+                        f"{metric} splits sentences at the edits: remove one of the two, or "
+                        "give the reference as text (`gecjury m2 apply --overlaps keep`), from "
+                        "which edits are extracted"
                     )
 
     def group_texts(self, group: Group) -> tuple[str, ...]:
@@ -298,19 +298,19 @@ class Corpus:
     def as_text(self) -> Corpus:
         """Return the corpus with its lines as they were written, for readers of untokenised text.
 
-        Edits that came with files are left out: they count tokens. Lines that were made of tokens
-        since (a damaged output, a partly applied edit) are joined as the language is written.
+        Edits from files are left out, since they count tokens. Lines that were created from tokens
+        (a damaged output, a partly applied edit) are joined as the language is written.
         """
         language = self.language
         if language.tokens == "space":
             return self
-        # What was written is kept where a tokeniser cut it; the rest is joined again.
+        # The original text is kept for lines that were tokenised; other lines are joined again.
         sources = self.source_text or tuple(map(language.joined, self.sources))
         systems = {name: version.as_text(language) for name, version in self.systems.items()}
         references = tuple(version.as_text(language) for version in self.references)
         pairs: list[tuple[Sequence[str], Sequence[str]]] = [(self.sources, sources)]
         pairs += [(v.lines, systems[name].lines) for name, v in self.systems.items()]
-        # Groups hold texts in tokens; what was written is known where a system has the same text.
+        # Groups contain tokens; their original text is known if a system has the same tokens.
         written = {cut: text for old, texts in pairs for cut, text in zip(old, texts, strict=True)}
 
         def shown(group: Group) -> Group:
@@ -327,16 +327,16 @@ class Corpus:
             groups=None if self.groups is None else tuple(map(shown, self.groups)),
             source_text=None,
             drawn=self.drawn and (self.drawn[0].as_text(), self.drawn[1]),
-            # What is written is read as it is from here on.
+            # From here on the texts are read as they are.
             language=replace(language, tokens="space"),
         )
 
     def take(self, rows: Sequence[int], systems: Mapping[str, Version] | None = None) -> Corpus:
-        """Return some of the sentences, in the order named and with repeats, without groups.
+        """Return some of the sentences, in the given order and with repeats, without groups.
 
         Args:
-            rows: of the sentences, from 0.
-            systems: hypotheses of the sentences taken, in the place of the corpus' own.
+            rows: rows of the sentences, from 0.
+            systems: hypotheses for these sentences, instead of the corpus' own.
         """
         own = {name: version.take(rows) for name, version in self.systems.items()}
         text = self.source_text
@@ -358,7 +358,7 @@ class Corpus:
 
     @property
     def on_disk(self) -> bool:
-        """True if some of the texts are read as they are asked for; these are plain text."""
+        """True if some of the texts are read on demand; these are plain text."""
         versions = (*self.systems.values(), *self.references)
         texts = (self.sources, *(version.lines for version in versions))
         return any(isinstance(lines, FileLines) for lines in texts)
@@ -367,7 +367,7 @@ class Corpus:
         """Return the corpus with all texts in memory.
 
         Raises:
-            InputError: a file is too large for that, or has changed.
+            InputError: a file is too large for memory, or has changed.
         """
 
         def held(version: Version) -> Version:
@@ -398,7 +398,7 @@ class Corpus:
         if name not in self.reference_sets:
             hint = nearest(name, self.reference_sets)
             raise InputError(
-                f"no references are called {name!r}: {hint}; name files by -r {name}=FILE"
+                f"no references are called {name!r}: {hint}; name files with -r {name}=FILE"
             )
         versions = tuple(self.reference_sets[name]())
         return replace(self, references=versions, reference_name=name)
@@ -407,7 +407,7 @@ class Corpus:
     def hypotheses(self) -> tuple[Version, ...]:
         """Versions of all hypotheses, including those that `with_systems` left out.
 
-        They decide how gold edits are read, which must not depend on what is scored just now.
+        They decide how gold edits are read, which must not depend on the systems being scored.
         """
         return tuple(self.systems.values()) if self._hypotheses is None else self._hypotheses
 
@@ -418,7 +418,7 @@ class Corpus:
 
     @cached_property
     def reference_print(self) -> str:
-        """Fingerprint of the references, their ready edits included."""
+        """Fingerprint of the references, including given edits."""
         return _versions_print(self.references)
 
     @cached_property
@@ -444,7 +444,7 @@ class Corpus:
 
     @cached_property
     def system_prints(self) -> dict[str, str]:
-        """Fingerprint of each system's hypotheses, ready edits included."""
+        """Fingerprint of each system's hypotheses, including given edits."""
         return {name: _versions_print([version]) for name, version in self.systems.items()}
 
 
@@ -476,10 +476,11 @@ def corpus_of_texts(
         hypotheses: system name → N sentences; or the N sentences of one system, which is then
             called `hypothesis`.
         references: R lists of N sentences; one list of strings counts as one reference.
-        gold: N M2 blocks, for metrics that match gold edits; without references they give these.
+        gold: N M2 blocks, for metrics that match gold edits; they also give the references if
+            there are none.
 
     Raises:
-        InputError: lengths differ, or something is no text.
+        InputError: lengths differ, or something is not a text.
     """
     texts = _texts("sources", sources)
     if not isinstance(hypotheses, Mapping):
@@ -498,11 +499,11 @@ def corpus_of_texts(
 def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     """Return gold edits as references, one for each annotator.
 
-    A sentence without lines of an annotator stays as it is in that annotator's reference. In a
+    A sentence without lines of an annotator is unchanged in that annotator's reference. In a
     ragged block the reference is that of the first annotator instead, who saw the sentence.
 
     Args:
-        blocks: one a sentence; none gives no reference.
+        blocks: one block per sentence; without blocks there are no references.
     """
     if not blocks:
         return ()
@@ -535,14 +536,14 @@ def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
     for text in filterfalse(str.isascii, texts):
         if half := _HALF.search(text):
             raise InputError(
-                f"{what}[{texts.index(text)}] has {half[0]!r}, half a surrogate pair, which is no "
-                "character; decode the text as what it is"
+                f"{what}[{texts.index(text)}] has {half[0]!r}, half a surrogate pair, which is not "
+                "a character; decode the text with its actual encoding"
             )
     return texts
 
 
 def named_lines(numbers: Sequence[int]) -> str:
-    """Return line numbers for a message; of many the first five, and how many more there are."""
+    """Return line numbers for a message: the first five, and how many more there are."""
     first = ", ".join(map(str, numbers[:5]))
     more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
     return f"line{'s' * (len(numbers) > 1)} {first}{more}"
@@ -552,7 +553,7 @@ def _versions_print(versions: Iterable[Version]) -> str:
     """Return the `fingerprint` of versions, each as one JSON text: lines, edits, and marks."""
     digest = hashlib.sha256()
     for version in versions:
-        # The length stands in front, so that texts on disk are read twice, and never held.
+        # The length comes first, so texts on disk are read twice and never held in memory.
         on_disk = isinstance(version.lines, FileLines)
         pieces = [] if on_disk else list(_json_pieces(version))
         digest.update(b"%d:" % sum(map(len, pieces or _json_pieces(version))))
@@ -566,7 +567,7 @@ def _json_pieces(version: Version) -> Iterator[bytes]:
     for rows in blocks(len(version.lines), 1, _HASHED):
         part = version.lines[rows]
         data = "\n".join(part).encode("utf-8", "surrogatepass")
-        # The JSON text of lines without other marks to escape is put together four times as fast.
+        # Where only quotation marks need escaping, joining the lines is four times as fast.
         if len(data.translate(None, _ESCAPED)) == len(data) - len(part) + 1:
             lines = b'"%b"' % data.replace(b'"', b'\\"').replace(b"\n", b'", "')
         else:
@@ -577,7 +578,7 @@ def _json_pieces(version: Version) -> Iterator[bytes]:
     edits = version.edits and [
         [(e.start, e.end, e.correction, e.type) for e in line] for line in version.edits
     ]
-    # Marks decide scores of detection, and stand in no key of other versions.
+    # Marks affect scores of detection; versions without marks keep the fingerprint they had.
     marks = [] if version.marks is None else [version.marks]
     rest = json.dumps([edits, *marks], ensure_ascii=False)[1:]
     yield f"{'' if version.lines else '[['}], {rest}".encode("utf-8", "surrogatepass")
@@ -605,9 +606,9 @@ def distinct_groups(
 
     Args:
         corpus: sources and hypotheses.
-        size: most places in a group, at least 2.
-        seed: of the shuffling.
-        drawn: shuffle the texts of every sentence by `seed`, the source and the texts alone, so
+        size: maximum number of places in a group, at least 2.
+        seed: seed of the shuffling.
+        drawn: shuffle the texts of every sentence using only `seed`, the source and the texts, so
             that neither the order of the systems nor the place in the corpus matters.
     """
     groups: list[Group] = []

@@ -20,14 +20,14 @@ from gecjury.corpus.reading import read_corpus, read_source, read_versions, syst
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
 
-# Shares of lines or tokens from which on something is worth a warning. They separate the real
-# benchmarks (all below) from the same files shifted by a line or detokenised (all above).
+# Shares of lines or tokens above which a warning is given. They separate the real benchmarks (all
+# below) from the same files shifted by a line or detokenised (all above).
 _SHIFTED_SHARE = 0.5
 _GLUED_SHARE = 0.02
 _UNLIKE_SHARE = 0.2
 
-# A word with sentence punctuation stuck to its end, or a contraction left whole: what detokenised
-# text has at nearly every line and PTB-like text nowhere. Abbreviations ("e.g.", "U.S.") excluded.
+# A word with sentence punctuation attached to its end, or an unsplit contraction: detokenised text
+# has them on nearly every line, PTB-like text nowhere. Abbreviations ("e.g.", "U.S.") are excluded.
 _GLUED = re.compile(r"^(?:\w{2,}[,;:!?]|\w{3,}[a-z]\.|\w+n't|\w+'(?:s|re|ve|ll|d|m))$")
 
 
@@ -80,7 +80,7 @@ def examine(
         hypotheses: system outputs.
         references: corrections by people, text or M2.
         gold: gold edits, M2.
-        source_text: the text that grammar checkers read, where it is not the source.
+        source_text: the text that grammar checkers read, if it is not the source.
 
     Returns:
         Counts for each file that could be read, and the findings, errors first.
@@ -89,7 +89,7 @@ def examine(
         InputError: standard input (`-`) is named twice.
     """
     if [source, *hypotheses, *references, gold].count("-") > 1:
-        raise InputError("standard input (-) is named twice; it can be read once")
+        raise InputError("standard input (-) is named twice; it can be read only once")
     with standard_input_kept():
         return _examine(source, hypotheses, references, gold, source_text)
 
@@ -102,7 +102,7 @@ def _examine(
     source_text: str | Path | None,
 ) -> tuple[list[FileReport], list[Finding]]:
     reports: list[FileReport] = []
-    # A file of several annotators says of each what it says of all, so each finding is kept once.
+    # A file of several annotators gives the same finding for each, so each finding is kept once.
     findings: dict[Finding, None] = {}
     sources: Sequence[str] = ()
     source_read = None
@@ -138,7 +138,7 @@ def _examine(
                 overlaps = "keep" if role == "reference" else "reject"
                 versions = read_versions(path, overlaps=overlaps)
                 if source_read is not None:
-                    # A reference may take essays that it lacks from those before it.
+                    # Essays that a reference lacks may be taken from those before it.
                     earlier = [v for of_file in read[role].values() for v in of_file]
                     every = [*(earlier if role == "reference" else ()), *versions]
                     names = [str(path)] * len(every)
@@ -151,14 +151,14 @@ def _examine(
             continue
         add(path, *_encoding(path))
         if role == "hypothesis" and len(versions) != 1:
-            message = f"M2 of {len(versions)} annotators; a hypothesis holds the edits of one"
+            message = f"M2 of {len(versions)} annotators; a hypothesis has the edits of one"
             add(path, ("error", message))
             continue
         over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
         if over:
             message = (
-                f"edits that overlap another of the same annotator: {over}; metrics that take "
-                "sentences apart at edits refuse the file, others take them as they stand"
+                f"edits that overlap another of the same annotator: {over}; metrics that split "
+                "sentences at edits refuse the file, others use them as they are"
             )
             add(path, ("warning", message))
         read[role][str(path)] = versions
@@ -182,7 +182,7 @@ def _other_scheme(versions: Sequence[Version]) -> Iterator[str]:
         yield (
             f"{other.total()} of {count} gold edits have types of another "
             f"scheme than ERRANT's ({named_types(other)}), which the hypotheses' edits have: "
-            "errant, pt-errant and uot-errant type them anew (types=gold keeps them), as "
+            "errant, pt-errant and uot-errant replace these types (types=gold keeps them), as "
             "`gecjury m2 retype` does"
         )
 
@@ -211,7 +211,7 @@ def _encoding(path: str | Path) -> _Remarks:
     invisible = sum(unicodedata.category(c) in ("Cf", "Cc") and c not in "\n\t" for c in text)
     counted: tuple[tuple[Level, int, str], ...] = (
         ("note", read_text(path).count("\r\n"), "lines end in CRLF (read as LF)"),
-        ("note", sum(line != line.rstrip() for line in raw), "lines end in blanks (ignored)"),
+        ("note", sum(line != line.rstrip() for line in raw), "lines end in spaces (ignored)"),
         (
             "note",
             sum("  " in line.strip() for line in raw),
@@ -219,11 +219,18 @@ def _encoding(path: str | Path) -> _Remarks:
         ),
         ("note", text.count("\u00a0"), "no-break spaces (they separate tokens)"),
         ("warning", invisible, "invisible characters inside tokens make equal words differ"),
-        ("warning", text.count("\ufffd"), "replacement characters: decoded wrongly before"),
+        (
+            "warning",
+            text.count("\ufffd"),
+            "replacement characters: the text was decoded wrongly before",
+        ),
     )
     yield from ((level, f"{count} {what}") for level, count, what in counted if count)
     if not unicodedata.is_normalized("NFC", text):
-        yield "warning", "not in Unicode NFC: equal words may differ; normalise all files alike"
+        yield (
+            "warning",
+            "not in Unicode NFC: equal words may differ; normalise all files in the same way",
+        )
 
 
 def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
@@ -241,7 +248,7 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
     if len(empty) > len(deleted):
         yield "note", f"{len(empty) - len(deleted)} empty lines, as in the source"
     shares = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
-    # A lost line leaves the count right where another was added: look one line beside.
+    # If one line was lost and another added, the count is right: compare the neighbouring lines.
     for shift in (-1, 1):
         moved = [
             _likeness(lines[i], sources[i + shift])
@@ -251,13 +258,13 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
         unmoved = shares[1:] if shift < 0 else shares[:-1]
         better = sum(m > o + 0.3 for m, o in zip(moved, unmoved, strict=True))
         if len(moved) > 3 and better > _SHIFTED_SHARE * len(moved):
-            beside = "above" if shift < 0 else "below"
+            direction = "above" if shift < 0 else "below"
             yield (
                 "warning",
-                f"{better} of {len(moved)} lines fit the source line {beside} them better: shifted "
-                "by one line?",
+                f"{better} of {len(moved)} lines fit the source line {direction} them better: "
+                "shifted by one line?",
             )
-    # An empty line, which shares nothing either, is reported above.
+    # Empty lines share nothing either, but they are reported above.
     unlike = [
         i
         for i, share in enumerate(shares)
@@ -267,27 +274,27 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
         message = f"{len(unlike)} lines share almost no token with their source"
         yield "warning", f"{message} ({named_lines([i + 1 for i in unlike])})"
     yield from (("note", message) for message in _other_writing(lines, sources))
-    # Another tokenisation turns unchanged words into edits, and no score would tell.
+    # Another tokenisation turns unchanged words into edits, which no score would reveal.
     ours, theirs = _glued(lines), _glued(sources)
     if abs(ours - theirs) > _GLUED_SHARE:
         yield (
             "warning",
             f"{ours:.1%} of tokens have punctuation or clitics attached, {theirs:.1%} in the "
-            "source: tokenised differently? Tokenise all files alike before scoring",
+            "source: tokenised differently? Tokenise all files in the same way before scoring",
         )
 
 
-# From so many characters on a sentence is long: alignment takes time that grows with its square,
-# and encoders cut what is beyond 512 word pieces.
+# A sentence of this many characters is long: alignment takes time that grows with the square of
+# its length, and encoders cut the text after 512 word pieces.
 _LONG = 1_000
 
 _TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
-# Letters that look alike in scripts that are not written within one word.
+# Letters that look alike, in scripts that are not mixed within one word.
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _ALIKE = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
 
-# Letters and figures in full width, and katakana in half width, with their usual twins.
+# Letters and figures in full width, and katakana in half width, with their usual counterparts.
 _WIDTHS = (
     ("full-width letters and figures", r"[０-９Ａ-Ｚａ-ｚ]", "half-width ones", r"[0-9A-Za-z]"),
     ("half-width katakana", r"[ｦ-ﾟ]", "full-width ones", r"[ァ-ヺ]"),
@@ -295,26 +302,26 @@ _WIDTHS = (
 
 
 def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]:
-    """Report long lines and letters that a metric reads otherwise than people do; remarks only.
+    """Report long lines and letters that a metric reads differently from people, as notes.
 
     Args:
-        lines: of a file.
-        sources: of a correction's source; a line that is long there is not reported again.
+        lines: lines of a file.
+        sources: lines of a correction's source; a line that is long there is not reported again.
     """
     reported = {row for row, source in enumerate(sources, 1) if len(source) >= _LONG}
     long = [n for n, line in enumerate(lines, 1) if len(line) >= _LONG and n not in reported]
     if long:
         yield (
-            f"{len(long)} lines of {_LONG:,} characters or more ({named_lines(long)}): they take "
-            "long to align, and encoders cut them"
+            f"{len(long)} lines of {_LONG:,} characters or more ({named_lines(long)}): they are "
+            "slow to align, and encoders cut them"
         )
     if all(map(str.isascii, lines)):
         return
     turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]
     if turned:
         yield (
-            f"{len(turned)} lines have characters that turn the direction of text "
-            f"({named_lines(turned)}): what is read is not what is scored"
+            f"{len(turned)} lines have characters that change the direction of text "
+            f"({named_lines(turned)}): the text on the screen is not the text that is scored"
         )
     mixed = [
         (number, token)
@@ -331,30 +338,30 @@ def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]
         )
     text = "\n".join(lines)
     for name, form, other, twin in _WIDTHS:
-        count, beside = len(re.findall(form, text)), len(re.findall(twin, text))
-        if count and beside:
+        count, twins = len(re.findall(form, text)), len(re.findall(twin, text))
+        if count and twins:
             yield (
-                f"{count} {name} beside {beside} {other}: they differ for a metric; --fold nfkc "
-                "makes them one"
+                f"{count} {name} together with {twins} {other}: they differ for a metric; --fold "
+                "nfkc makes them equal"
             )
-    # Those that NFC leaves; where it does not, that is told already.
+    # Only marks that remain after NFC: text that is not in NFC is reported already.
     marks = sum(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFC", text))
     if marks:
-        yield f"{marks} combining marks: characters of their own where letters are counted"
+        yield f"{marks} combining marks: separate characters where letters are counted"
     if unparted := unparted_note(lines):
         yield unparted
 
 
 def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str]:
-    """Report lines that differ from their source by Unicode forms alone, or in script."""
+    """Report lines that differ from their source only in Unicode forms, or in script."""
     pairs = list(enumerate(zip(lines, sources, strict=True), 1))
     pairs = [(n, (a, b)) for n, (a, b) in pairs if a != b and not (a.isascii() and b.isascii())]
     form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
     if form:
         yield (
-            f"{len(form)} lines differ from their source by Unicode forms alone "
+            f"{len(form)} lines differ from their source only in Unicode forms "
             f"({named_lines(form)}), such as full width: to every metric they are edits; "
-            "--fold nfkc makes them one"
+            "--fold nfkc makes them equal"
         )
     strange = [n for n, (a, b) in pairs if _script(a) and _script(b) and _script(a) != _script(b)]
     if strange:
@@ -385,11 +392,11 @@ def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:
     """Return a clause naming the first line at which the file no longer follows the source."""
     size = min(len(lines), len(sources))
     if size == 1 and _likeness(lines[0], sources[0]) < 0.3:
-        return "; they part at line 1"
+        return "; they diverge at line 1"
     for i in range(size - 1):
         if _likeness(lines[i], sources[i]) < 0.3 and _likeness(lines[i + 1], sources[i + 1]) < 0.3:
-            return f"; they part at about line {i + 1}"
-    return "; the lines at hand fit, so some are missing or added at the end"
+            return f"; they diverge at about line {i + 1}"
+    return "; the lines that exist fit, so some are missing or added at the end"
 
 
 def _likeness(one: str, two: str) -> float:

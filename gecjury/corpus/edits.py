@@ -15,7 +15,7 @@ class Edit:
     Attributes:
         start: index of the first source token replaced (0-based).
         end: index after the last source token replaced; `start == end` is an insertion.
-        correction: the tokens put there, joined by single spaces; empty for a deletion.
+        correction: the new tokens, joined by single spaces; empty for a deletion.
         type: error type (ERRANT such as `R:VERB:TENSE`, or NUCLE such as `Vt`); may be empty.
     """
 
@@ -48,10 +48,10 @@ def counted_edits(
 ) -> tuple[Edit, ...]:
     """Return the edits that count, by their types.
 
-    `noop` says that an annotator found nothing to correct and never counts.
+    `noop` means that an annotator found nothing to correct; it never counts.
 
     Args:
-        edits: one annotator's or system's.
+        edits: edits of one annotator or system.
         unknown: keep those typed `UNK`, errors that an annotator saw and could not correct. They
             can be detected, but there is no correction to be compared with.
         unclear: keep those typed `Um` (NUCLE: the meaning is unclear). GoToScorer's authors leave
@@ -125,7 +125,7 @@ def apply_edits(source: Sequence[str], edits: Iterable[Edit]) -> list[str]:
 
 
 ARROW = "→"
-"""Stands between the old and the new side of an edit that is shown."""
+"""Separates the old and the new side of an edit that is shown."""
 
 
 RIGHT, WRONG, MISSED = "✓", "✗", "○"
@@ -142,7 +142,7 @@ def marked_edits(
 
     Args:
         source: source tokens.
-        edits: in any order; several insertions at one place keep theirs.
+        edits: edits in any order; several insertions at one place keep theirs.
         others: edits of another version; an edit that is among them ends in a sign, `[old→new ✓]`.
         lacking: sign of an edit that is not among `others`.
     """
@@ -164,7 +164,7 @@ def marked_edits(
 
 
 def differing_spans(source: Sequence[str], correction: Sequence[str]) -> Edits:
-    """Return the spans in which two texts differ as edits, to be shown and not to be scored."""
+    """Return the spans in which two texts differ, as edits to show but not to score."""
     from difflib import SequenceMatcher
 
     codes = SequenceMatcher(None, source, correction, autojunk=False).get_opcodes()
@@ -176,11 +176,11 @@ def differing_spans(source: Sequence[str], correction: Sequence[str]) -> Edits:
 
 
 def nearest_reference(edits: Edits, references: Sequence[Edits]) -> int:
-    """Return the number of the reference that shares most edits, of equal ones the one with fewest.
+    """Return the number of the reference that shares most edits; in a tie, of the one with fewest.
 
     Args:
-        edits: of a hypothesis.
-        references: the edits of each reference, of one at least.
+        edits: edits of a hypothesis.
+        references: the edits of each reference; at least one.
     """
     keys = {(e.start, e.end, e.correction) for e in edits}
 

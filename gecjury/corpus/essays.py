@@ -6,7 +6,7 @@
 
 The layout and the evaluation followed here are described in `data_format.md` and `scripts/` of
 https://github.com/spraakbanken/multigec-2025: whole essays are scored, line breaks are white space,
-and an essay that a further reference lacks is that of the first reference.
+and an essay that a further reference lacks is taken from the first reference.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def looks_like_essays(lines: Sequence[str]) -> bool:
 
 
 def parse_essays(lines: Sequence[str], where: str) -> Version:
-    """Read essays; they stand in the order of their ids, whichever order the file has.
+    """Read essays; they are returned in the order of their ids, not of the file.
 
     Args:
-        lines: of the file.
+        lines: lines of the file.
         where: the file, for messages.
 
     Raises:
@@ -53,7 +53,7 @@ def parse_essays(lines: Sequence[str], where: str) -> Version:
         essay = header[1]
         if essay in starts:
             raise InputError(
-                f"{where}, line {number}: essay_id = {essay:.60} stands in line {starts[essay]}, "
+                f"{where}, line {number}: essay_id = {essay:.60} is in line {starts[essay]}, "
                 "too; expected each id once"
             )
         starts[essay], texts[essay] = number, []
@@ -63,7 +63,7 @@ def parse_essays(lines: Sequence[str], where: str) -> Version:
                 f"{where}, line {starts[essay]}: essay_id = {essay:.60} is empty; expected its "
                 "text (an essay without changes is repeated)"
             )
-    order = sorted(starts, key=lambda one: (len(one), one) if one.isdecimal() else (0, one))
+    order = sorted(starts, key=lambda key: (len(key), key) if key.isdecimal() else (0, key))
     return Version(
         tuple(" ".join(texts[essay]) for essay in order),
         essays={essay: starts[essay] for essay in order},
@@ -83,12 +83,12 @@ def aligned_essays(
     Args:
         source: the essays that were corrected, or plain lines.
         where: its file, for messages.
-        names: the file of each version, likewise.
-        versions: corrections; M2 files name their sentences themselves.
-        shared: whether a version may take an essay that it lacks from the first that has it.
+        names: the file of each version, for messages.
+        versions: corrections; those of M2 files contain their own sentences.
+        shared: True if an essay that a version lacks is taken from the first one that has it.
 
     Raises:
-        InputError: one of the two has no essays, or other ones; names file, line and id.
+        InputError: only one side has essays, or their ids differ; names file, line and id.
     """
     texts = [dict(zip(one.essays or {}, one.lines, strict=False)) for one in versions]
     return [
@@ -102,11 +102,11 @@ def aligned_essays(
 def _aligned(
     source: Version, where: str, name: str, version: Version, texts: Sequence[Mapping[str, str]]
 ) -> Version:
-    """Return a version with the source's essays, each of the first texts that have it."""
+    """Return a version with the source's essays, each taken from the first texts that have it."""
     if source.essays is None or version.essays is None:
         essays, lines = (name, where) if source.essays is None else (where, name)
         raise InputError(
-            f"{essays} holds essays by id, and {lines} does not; expected both in one layout, "
+            f"{essays} has essays by id, and {lines} does not; expected both in one layout, "
             f"{_SHAPE}"
         )
     for essay, line in version.essays.items():

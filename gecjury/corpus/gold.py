@@ -18,7 +18,7 @@ _BY_RULES = {
     "NOUN:POSS", "ORTH", "OTHER", "PART", "PREP", "PRON", "PUNCT", "SPELL", "VERB", "VERB:FORM",
     "VERB:INFL", "VERB:SVA", "VERB:TENSE", "WO",
 }  # fmt: skip
-# What a message shows of foreign types: so many, and so many characters of each.
+# Limits for other types in a message: their number, and the characters of each.
 _SHOWN, _LONGEST = 3, 40
 
 DETECTED_TYPES = frozenset({"Um", "UNK"})
@@ -26,11 +26,11 @@ DETECTED_TYPES = frozenset({"Um", "UNK"})
 
 
 Scheme = Literal["errant", "plain", "universal", "cherrant"]
-"""By whose rules edits are typed: ERRANT's for English, by form alone (`tagger=none`), by form
-and Universal part of speech (`tagger=spacy:NAME`), or ChERRANT's for Chinese characters."""
+"""The rules that give edits their types: ERRANT's for English, by form alone (`tagger=none`), by
+form and Universal part of speech (`tagger=spacy:NAME`), or ChERRANT's for Chinese characters."""
 
 _BY_FORM = {"ORTH", "OTHER", "PUNCT", "SPACE", "SPELL", "WO"}
-# Universal parts of speech, but for PUNCT and SPACE, which are types by form.
+# Universal parts of speech, except PUNCT and SPACE, which are types by form.
 _PARTS = {
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "CONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON"),
     *("PROPN", "SCONJ", "SYM", "VERB", "X"),
@@ -55,8 +55,8 @@ def scheme_of(tagger: str) -> Scheme:
 def has_type_of(scheme: Scheme, kind: str) -> bool:
     """Return True for a type of a scheme: `M:`, `R:` or `U:` and a category, or `UNK`.
 
-    ChERRANT's types of characters have no category. Types of ERRANT's for other languages
-    (`R:DIACR`) are of none.
+    ChERRANT's types of characters have no category. ERRANT's types for other languages (`R:DIACR`)
+    belong to no scheme.
     """
     if scheme == "cherrant":
         return kind in ("M", "R", "S", "W", "UNK")
@@ -65,9 +65,9 @@ def has_type_of(scheme: Scheme, kind: str) -> bool:
 
 
 def have_types(versions: Iterable[Version], scheme: Scheme = "errant") -> bool:
-    """Return True if hypotheses have a scheme's types: extracted edits do, ready ones may.
+    """Return True if hypotheses have a scheme's types: extracted edits do, given edits may.
 
-    False where every hypothesis that tells a type came with edits of another scheme.
+    False if every hypothesis with types came with edits of another scheme.
 
     Args:
         versions: the hypotheses.
@@ -75,7 +75,7 @@ def have_types(versions: Iterable[Version], scheme: Scheme = "errant") -> bool:
     """
     of_scheme = []
     for version in versions:
-        # A type that is missing, or says that there is no edit or correction, is no scheme's.
+        # A missing type, or one that means no edit or no correction, belongs to no scheme.
         types = None if version.types is None else version.types.keys() - {"", NOOP, "UNK"}
         if types is None or types:
             of_scheme.append(types is None or all(has_type_of(scheme, kind) for kind in types))
@@ -83,10 +83,10 @@ def have_types(versions: Iterable[Version], scheme: Scheme = "errant") -> bool:
 
 
 def other_types(versions: Iterable[Version], scheme: Scheme = "errant") -> Counter[str]:
-    """Return the number of ready edits by type, for types that are not of a scheme.
+    """Return the number of given edits by type, for types that are not of a scheme.
 
     Args:
-        versions: versions with edits; a type that is missing ("") is among those counted.
+        versions: versions with edits; missing types ("") are counted, too.
         scheme: scheme of the types that are not counted.
     """
     types: Counter[str] = sum((version.types or Counter() for version in versions), Counter())
@@ -107,11 +107,11 @@ def join_annotators(
 ) -> tuple[M2Sentence, ...]:
     """Join M2 files of the same sentences; annotators of later files get higher numbers.
 
-    A sentence without any line in a file was left as it is by that file's annotator, as if the
-    file stood alone; joined to others it would say nothing of it, so it gets a noop.
+    In a single file, a sentence without any line was left unchanged by the annotator. In joined
+    files the annotator would be absent there, so the sentence gets a noop.
 
     Args:
-        files: blocks of each file, equally many.
+        files: blocks of each file, the same number in each.
         silent: leave such sentences without a line.
     """
     if len(files) == 1:
@@ -126,7 +126,7 @@ def join_annotators(
                 replace(annotation, annotator=annotation.annotator + base)
                 for annotation in block.annotations or unsaid
             ]
-        # Numbers within a file stay apart, so that each file's annotators keep their order.
+        # Numbers within a file keep their gaps, so that each file's annotators keep their order.
         base += max(annotators, default=-1 if silent else 0) + 1
     return tuple(
         M2Sentence(block.source, tuple(annotations))

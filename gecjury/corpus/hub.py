@@ -13,8 +13,8 @@ def hub_dataset(name: str) -> Any:
     """Load a dataset called `hf:NAME[:SPLIT]`.
 
     Args:
-        name: of the hub, or a folder that `save_to_disk` wrote. Other folders are refused: the
-            description in their README.md chooses the files that are read, which may lie anywhere.
+        name: name on the hub, or a folder that `save_to_disk` wrote. Other folders are refused: the
+            description in their README.md selects the files to read, which may be anywhere.
 
     Raises:
         InputError: it cannot be loaded, names files outside its folder, or has several splits and
@@ -37,11 +37,11 @@ def hub_dataset(name: str) -> Any:
         )
     try:
         if kept:
-            # Kept on disk, so that the files are known.
+            # The data stay on disk, so that their files are known.
             data = datasets.load_from_disk(folder, keep_in_memory=False)
         else:
             data = datasets.load_dataset(folder)
-    except Exception as error:  # whatever the hub's clients raise
+    except Exception as error:  # the hub's clients raise errors of many kinds
         reason = str(error).splitlines()[0] if str(error) else "no reason given"
         raise InputError(
             f"hf:{folder}: the dataset cannot be loaded ({type(error).__name__}: {reason:.200}); "
@@ -72,6 +72,6 @@ def _check_within(folder: Path, data: Any) -> None:
     for file in (Path(entry["filename"]) for part in parts for entry in part.cache_files):
         if not lies_in(file, folder):
             raise InputError(
-                f"hf:{folder}: names {str(file)[:200]!r} as a part of itself, which is outside; "
-                "save the dataset anew by save_to_disk"
+                f"hf:{folder}: refers to {str(file)[:200]!r}, which is outside the folder; "
+                "save the dataset again with save_to_disk"
             )

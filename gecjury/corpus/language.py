@@ -1,8 +1,8 @@
-"""Languages of texts: tokens, folding, and the tagger behind edits.
+"""Languages of texts: tokens, folding, and the tagger for edits.
 
-A language is a value that a corpus carries. It sets three plain things, each of which a user may
-set alone: tokens, folding, tagger. English is tokens as they come (joined by blanks), nothing
-folded, and the embedded tagger, so that nothing about English texts changes.
+A language is a property of a corpus. It sets three things, each of which a user may also set
+separately: tokens, folding and tagger. For English the tokens are those of the text (joined by
+spaces), nothing is folded, and the tagger is the embedded one, so that English texts do not change.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from types import MappingProxyType
 from gecjury.errors import OptionError, known_name, nearest
 
 TOKENS = ("space", "char", "intl", "ja", "ja-sudachi", "jieba", "zh")
-"""Ways of cutting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is one more."""
+"""Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""
 
 FOLDS = ("none", "nfc", "nfkc")
-"""Unicode normalisation forms that text may be brought to; letters keep their case."""
+"""Unicode normalisation forms that text may be converted to; letters keep their case."""
 
-# By ISO 639 code the English name, and tokens where they are not `intl`.
+# English names by ISO 639 code; below, the tokens where they are not `intl`.
 _NAMES = {
     **{"ar": "Arabic", "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan"},
     **{"cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek"},
@@ -39,7 +39,7 @@ _NAMES = {
 }
 _OWN_TOKENS = {
     **dict.fromkeys(("en", "und", "ko", "vi"), "space"),
-    # Written without blanks between words.
+    # Written without spaces between words.
     **dict.fromkeys(("km", "lo", "my", "th", "zh"), "char"),
     "ja": "ja",
 }
@@ -57,8 +57,8 @@ class Language:
         code: ISO 639 code, one of `LANGUAGES`.
         tokens: one of `TOKENS`, or `spacy:NAME`.
         fold: one of `FOLDS`.
-        tagger: tagger behind extracted edits where a metric's own option does not say:
-            `embedded` (English), `cherrant` (Chinese), `none`, or what `tagger=` of `errant` takes.
+        tagger: tagger for extracted edits unless a metric's own option names one: `embedded`
+            (English), `cherrant` (Chinese), `none`, or any value of `tagger=` of `errant`.
     """
 
     code: str = "en"
@@ -78,26 +78,26 @@ class Language:
 
     @property
     def blanks(self) -> bool:
-        """True if it is written with blanks between words, as far as its tokens tell."""
+        """True if it is written with spaces between words, judging by its tokens."""
         return self.tokens not in ("char", "ja", "ja-sudachi", "jieba", "zh")
 
     def tagger_for(self, named: str) -> str:
-        """Return the tagger behind edits: the one named, or the language's own for `embedded`."""
+        """Return the tagger for edits: the one named, or the language's own for `embedded`."""
         return self.tagger if named == "embedded" else named
 
     def joined(self, line: str) -> str:
-        """Return a line of tokens as it would be written, in a language without blanks.
+        """Return a line of tokens as it would be written, in a language without spaces.
 
-        Where it does, the line stays: which blanks a tokeniser put in cannot be told any more.
+        In other languages the line is unchanged: it is unknown which spaces a tokeniser inserted.
 
         Args:
-            line: tokens joined by single blanks.
+            line: tokens joined by single spaces.
         """
         if self.blanks:
             return line
         if self.code == "zh" and self.tokens == "char":
             return line.replace(" ", "")
-        # A blank between two words in Latin letters or digits is one that was written.
+        # A space between two words in Latin letters or digits was in the text.
         return _NO_BLANK.sub("", line)
 
 
@@ -115,24 +115,24 @@ def language_of(
 ) -> Language:
     """Return a language with its defaults, or with some of them changed.
 
-    Usual are: for English tokens as they come, nothing folded, the embedded tagger; for others
-    Unicode's composed form (NFC), edits without a tagger (Chinese: by ChERRANT's rules), and tokens
-    as sacreBLEU's `intl` tokeniser cuts them, by a dictionary (Japanese) or by characters (Chinese,
-    Thai and others that are written without blanks).
+    The defaults for English are the tokens of the text, no folding and the embedded tagger; for
+    others Unicode's composed form (NFC), edits without a tagger (Chinese: by ChERRANT's rules), and
+    tokens by sacreBLEU's `intl` tokeniser, by a dictionary (Japanese) or by characters (Chinese,
+    Thai and others that are written without spaces).
 
     Args:
         code: ISO 639 code (`sv`, also `sv-SE`), or `und`.
-        tokens: another way of cutting; see `gecjury.corpus.tokens`.
+        tokens: another tokenisation; see `gecjury.corpus.tokens`.
         fold: another folding.
         tagger: another tagger.
 
     Raises:
-        OptionError: an unknown code, tokeniser or folding; gives the nearest ones.
+        OptionError: an unknown code, tokeniser or folding; the message suggests the nearest ones.
     """
     plain = code.lower().replace("_", "-").partition("-")[0]
     if plain not in LANGUAGES:
         by_name = {name.lower(): key for key, name in LANGUAGES.items()}
-        # People also type names of languages; a long unknown word was meant as a name.
+        # People also type names of languages; a long unknown word is probably a name.
         if code.lower() not in by_name:
             names = [*by_name] if len(plain) > 3 else [*LANGUAGES]
             raise OptionError(
@@ -148,17 +148,17 @@ def language_of(
     )
     known_name("folding", language.fold, FOLDS)
     if not re.fullmatch(r"spacy:\S+", language.tokens):
-        known_name("way of cutting tokens (`spacy:NAME` is one more)", language.tokens, TOKENS)
+        known_name("tokenisation (`spacy:NAME` is another one)", language.tokens, TOKENS)
     owner = next((code for code, own in _OWN_TAGGER.items() if own == language.tagger), plain)
     if owner != plain:
         raise OptionError(
             f"--tagger {language.tagger} is for {LANGUAGES[owner]}, and the texts are "
-            f"{language.name}; take none, or spacy:NAME for an installed spaCy pipeline"
+            f"{language.name}; use none, or spacy:NAME for an installed spaCy pipeline"
         )
     return language
 
 
-# Only lines of so many characters show whether words are written without blanks between them.
+# Only lines of at least this length show whether words are written without spaces between them.
 _UNPARTED = 12
 
 _KANA = re.compile(r"[ぁ-ヺｦ-ﾝ]")
@@ -173,55 +173,55 @@ def script_code(text: str) -> str:
 def unparted_note(lines: Sequence[str], language: Language = ENGLISH) -> str:
     """Return a remark on text in which each line is one token, with the remedy.
 
-    Text in ASCII alone is not looked at, since every script without blanks needs other characters.
+    Pure ASCII text is not examined, since every script without spaces needs other characters.
 
     Args:
         lines: text as a metric splits it into tokens, at white space.
-        language: of the text, as the user named it; the remedy names another one.
+        language: language of the text as set by the user; the remedy may name another one.
 
     Returns:
-        The remark; empty unless more than half of the longer lines hold no white space.
+        The remark; empty unless more than half of the longer lines have no white space.
     """
     if all(map(str.isascii, lines)):
         return ""
     longer, unparted = 0, []
     for line in map(str.strip, lines):
         longer += len(line) >= _UNPARTED
-        # The test for a plain blank is the fast one and settles nearly every line.
+        # The test for a plain space is fast and decides nearly every line.
         if " " not in line and len(line) >= _UNPARTED and len(line.split(None, 1)) == 1:
             unparted.append(line)
     if 2 * len(unparted) <= longer:
         return ""
     code = script_code("\n".join(unparted)) or language.code
-    remedy = "take --tokens char" if code == language.code else f"name the language (--lang {code})"
+    remedy = "use --tokens char" if code == language.code else f"name the language (--lang {code})"
     return (
-        f"{len(unparted)} of {longer} longer lines have no blank, so that each is one token: "
+        f"{len(unparted)} of {longer} longer lines have no space, so that each is one token: "
         f"{remedy}, or give tokenised text"
     )
 
 
-# Half-width marks whose full-width twins NFKC makes one with them.
+# Half-width marks that NFKC puts in place of their full-width counterparts.
 _HALF_WIDTH = ",!?:;()"
 _TO_FULL_WIDTH = 0xFEE0
 
 
 def chinese_notes(versions: Mapping[str, Sequence[str]], sources: Sequence[str]) -> tuple[str, ...]:
-    """Return remarks on Chinese text that is written otherwise than its source, with remedies.
+    """Return remarks on Chinese text that is written differently from its source, with remedies.
 
-    Traditional characters are those that Big5 has and GB 2312 has not, simplified ones the reverse.
+    Traditional characters are those that Big5 has and GB 2312 lacks, simplified ones the reverse.
 
     Args:
-        versions: texts of N lines, by the name that a remark gives them ("" for none).
+        versions: texts of N lines, by their name in a remark ("" for none).
         sources: N lines.
 
     Returns:
-        One remark at most on characters, and one on the width of punctuation.
+        At most one remark on characters, and one on the width of punctuation.
     """
     scripts: list[str] = []
     widths: list[str] = []
     for name, lines in versions.items():
         for number, (line, source) in enumerate(zip(lines, sources, strict=True), 1):
-            # Lines that are equal, most of a good output, have nothing to tell.
+            # Equal lines, which are most of a good output, need no check.
             if line != source and not (line.isascii() and source.isascii()):
                 place = f"{name and name + ', '}line {number}"
                 if character := _other_script(line, source):
@@ -237,7 +237,7 @@ def chinese_notes(versions: Mapping[str, Sequence[str]], sources: Sequence[str])
         (
             widths,
             "half-width punctuation where the source has full-width marks, or the reverse",
-            "--fold nfkc makes them one",
+            "--fold nfkc makes them equal",
         ),
     )
     return tuple(
@@ -258,13 +258,13 @@ def _other_script(line: str, source: str) -> str:
     return ""
 
 
-# Of traditional and of simplified characters.
+# Character sets of traditional and of simplified characters.
 _CHARSETS = ("big5", "gb2312")
 
 
 @lru_cache(maxsize=50_000)
 def _is_only(character: str, charset: str, other: str) -> bool:
-    """Return True for a Chinese character of the one character set alone."""
+    """Return True for a Chinese character that is in one character set but not in the other."""
     return bool(_HAN.match(character)) and _encodes(character, charset) > _encodes(character, other)
 
 
@@ -276,7 +276,7 @@ def _encodes(character: str, charset: str) -> bool:
 
 
 def _other_width(line: str, source: str) -> str:
-    """Return a mark of a line whose source has its twin of another width alone; "" for none."""
+    """Return a mark of a line whose source has it only in the other width; "" for none."""
     for half in _HALF_WIDTH:
         full = chr(ord(half) + _TO_FULL_WIDTH)
         for mark, twin in ((half, full), (full, half)):

@@ -25,7 +25,7 @@ class Leak:
 
     Attributes:
         row: index in the training set.
-        text: the sentence as it stands there.
+        text: the sentence as it is there.
         where: its role on the other side: `source`, `reference 0`, a system's name.
         line: its index there.
     """
@@ -37,7 +37,7 @@ class Leak:
 
 
 def normalise(text: str) -> str:
-    """Return a sentence without the differences that tokenisation and typing habits make.
+    """Return a sentence without differences that come from tokenisation and typing habits.
 
     Case, all white space, and the shape of quotation marks and dashes are dropped, so that
     "`` Don't " + '"' of a tokenised corpus equals its untokenised form.
@@ -45,17 +45,17 @@ def normalise(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
     # Two single marks are one double mark, as Penn Treebank tokens write it.
     text = re.sub(r"\s+", "", text).replace("''", '"')
-    # An accent that stood apart joins its letter once the space is gone.
+    # An accent that was separated by a space joins its letter once the space is gone.
     return unicodedata.normalize("NFKC", text)
 
 
 def sentence_key(text: str) -> str:
-    """Return a hash of the normalised sentence, 12 hexadecimal digits, to be kept with a model."""
+    """Return a hash of the normalised sentence, 12 hexadecimal digits, to store with a model."""
     return hashlib.sha256(normalise(text).encode()).hexdigest()[:12]
 
 
 def corpus_texts(corpus: Corpus, systems: bool = False) -> dict[str, Sequence[str]]:
-    """Return the sentences of a corpus by role: source, references, and outputs if asked for."""
+    """Return the sentences of a corpus by role: source, references, and outputs if wanted."""
     texts: dict[str, Sequence[str]] = {"source": corpus.sources}
     for number, version in enumerate(corpus.references):
         texts[f"reference {number}"] = version.lines
@@ -68,11 +68,11 @@ def find_leaks(training: Iterable[str], tested: Mapping[str, Sequence[str]]) -> 
     """Return the training sentences that occur among the tested ones, after normalising.
 
     Args:
-        training: sentences trained on; empty ones are passed over.
+        training: sentences trained on; empty ones are ignored.
         tested: sentences by role, see `corpus_texts`.
 
     Returns:
-        One entry a training sentence, naming the first place where it was found.
+        One entry per leaked training sentence, with the first place where it was found.
     """
     places: dict[str, tuple[str, int]] = {}
     for role, lines in tested.items():
@@ -93,7 +93,7 @@ def warning(leaks: Sequence[Leak], training: str, benchmark: str) -> str:
         return ""
     first = leaks[0]
     return (
-        f"leakage: {len(leaks)} sentences of {training} stand in {benchmark}, e.g. row "
+        f"leakage: {len(leaks)} sentences of {training} are in {benchmark}, e.g. row "
         f"{first.row + 1} = {first.where} line {first.line + 1} ({first.text[:60]!r}); results "
         f"of this model on {benchmark} are not evidence"
     )

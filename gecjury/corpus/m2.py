@@ -10,8 +10,8 @@ line in a block that others annotated is *absent* there, which readers interpret
 see `M2Sentence.annotators`.
 
 ChERRANT writes a line `T0-A1 TOKENS` above the edits of each cheapest alignment of an annotator's
-correction. The first alignment (A0) is read, the others are left out. An annotator without a line
-did not see the sentence there.
+correction. The first alignment (A0) is read, the others are left out. In such files an annotator
+without a line did not see the sentence.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from gecjury.textfiles import read_lines
 NOOP = "noop"
 
 _DIGITS = 18
-"""Of the number of an annotator: it is a name, but files and tables also count by it."""
+"""Most digits of an annotator's number: it is a name, but files and tables also use its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class M2Annotation:
-    """An `A` line, every field kept so that it can be written back unchanged."""
+    """An `A` line with every field, so that it can be written back unchanged."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class M2Annotation:
 
     @property
     def edit(self) -> Edit:
-        """The edit; of several alternatives (`a||b`) the first, `-NONE-` as a deletion."""
+        """The edit: the first of several alternatives (`a||b`); `-NONE-` is a deletion."""
         first = self.correction.split("||")[0]
         return Edit(self.start, self.end, "" if first == "-NONE-" else first, self.type)
 
@@ -137,7 +137,7 @@ def read_m2(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, 
             lines), and `M2Sentence.text` then applies them one after another.
 
     Returns:
-        One `M2Sentence` a block.
+        One `M2Sentence` per block.
 
     Raises:
         InputError: the file cannot be read or is malformed; names file and line.
@@ -243,25 +243,25 @@ def _check_order(before: Sequence[M2Annotation], new: M2Annotation, where: str) 
     for old in reversed(before):
         if old.annotator == new.annotator and not old.is_noop:
             if new.start < old.end or new.start < old.start:
-                fault = "overlaps" if new.end > old.start else "stands after"
+                fault = "overlaps" if new.end > old.start else "is listed after"
                 raise InputError(
                     f"{where}: the edit {new.start} {new.end} of annotator {new.annotator} "
                     f"{fault} the edit {old.start} {old.end} above it; edits must be in order "
-                    "and apart: sort them, or remove one of the two"
+                    "and must not overlap: sort them, or remove one of the two"
                 )
             return
 
 
 def _apply_in_turn(tokens: list[str], edits: Sequence[Edit]) -> list[str]:
-    """Apply edits in file order, each to the text that the earlier edits left.
+    """Apply edits in file order, each to the result of the earlier edits.
 
-    The rule of the converters from M2 to text that are in use: spans are shifted by the length
-    changes so far, so of two edits of one span the second replaces what the first put there.
+    This is the rule of common converters from M2 to text: spans are shifted by the length changes
+    so far, so of two edits of one span the second replaces the result of the first.
     """
     result = list(tokens)
     offset = 0
     for edit in edits:
-        # Later spans count the source's tokens, so what was added or taken is set off.
+        # Later spans count the source's tokens, so added and removed tokens shift them.
         result[edit.start + offset : edit.end + offset] = edit.tokens
         offset += len(edit.tokens) - (edit.end - edit.start)
     return result

@@ -1,6 +1,6 @@
 r"""Matches of grammar checkers: spans of a text, with suggestions and the rule that matched.
 
-Read are
+These formats are read:
 
     LanguageTool   the reply of `/v2/check`: `matches` with `offset` and `length` in UTF-16 code
                    units, as Java counts, `replacements`, `rule` and `context`
@@ -9,10 +9,10 @@ Read are
                    json` prints them and as `Lint.to_json()` of harper.js gives them, whose outer
                    span is in UTF-16 code units and whose inner one is in characters
     a table        columns `line`, `offset`, `length` (in characters, from 0 in the line), and
-                   optionally `replacement` and `rule`; rows that differ in the replacement alone
+                   optionally `replacement` and `rule`; rows that differ only in the replacement
                    are suggestions of one match
 
-The JSON is one reply for the whole text, its lines joined by `\n`, or one reply a line.
+The JSON is one reply for the whole text, its lines joined by `\n`, or one reply per line.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _NEEDED = {"line", "offset", "length"}
 _FORMS = "LanguageTool's `matches`, Harper's `lints`, or columns line,offset,length,replacement"
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
-# Written English as tokens of the Penn Treebank (its tokenizer.sed of 1995): punctuation and
-# clitics by themselves, hyphens and slashes within words. Only what a checker wrote is cut so.
+# Splits English text into tokens of the Penn Treebank (its tokenizer.sed of 1995): punctuation and
+# clitics are separate, hyphens and slashes stay within words. Used only for a checker's own text.
 _TOKEN = re.compile(
     r"(?:[^\W\d_]\.){2,}|\b(?:etc|vs|Mr|Mrs|Ms|Dr|Prof|St)\.|\w+(?=n['’]t\b)|n['’]t\b"
     r"|['’](?:s|re|ve|ll|d|m)\b|\w+(?:[-/@_]\w+|[.,:]\d+|['’](?!(?:s|re|ve|ll|d|m|t)\b)\w+)*"
@@ -53,7 +53,7 @@ class Match(NamedTuple):
     Attributes:
         start: first character, from 0.
         end: character after the last one.
-        suggestions: texts to put there, the checker's first choice first; "" deletes the span.
+        suggestions: texts to replace it, the checker's first choice first; "" deletes the span.
         rule: `category:rule`, or the one of them that the checker names.
     """
 
@@ -67,8 +67,8 @@ class Matches(NamedTuple):
     """The matches of a text.
 
     Attributes:
-        by_line: in the order of the file.
-        crossing: matches that are left out, since they go over the end of a line.
+        by_line: matches of each line, in the order of the file.
+        crossing: number of matches left out because they extend beyond the end of a line.
     """
 
     by_line: list[list[Match]]
@@ -76,13 +76,13 @@ class Matches(NamedTuple):
 
 
 class _Raw(NamedTuple):
-    """A match as a checker counts.
+    """A match with the offsets of the checker.
 
     Attributes:
-        start: of its span.
-        end: of its span.
-        utf16: whether the span counts UTF-16 code units, and not characters.
-        suggestions: texts, each with whether it goes behind the span instead of in its place.
+        start: start of its span.
+        end: end of its span.
+        utf16: True if the span counts UTF-16 code units, not characters.
+        suggestions: texts, each with whether it is inserted after the span or replaces it.
         rule: as in `Match`.
         quoted: the text of the span; None where the reply does not quote it.
     """
@@ -98,7 +98,7 @@ class _Raw(NamedTuple):
 def looks_like_matches(lines: Sequence[str]) -> bool:
     """Return True for the matches of a checker: a table's header, or JSON with their key.
 
-    JSON lines of hypotheses, objects with `text` or `hypothesis`, are none.
+    JSON lines of hypotheses, objects with `text` or `hypothesis`, are not matches.
     """
     if set(re.split(r"[,;\t]", lines[0].strip().lower())) >= _NEEDED:
         return True
@@ -116,13 +116,13 @@ def read_matches(
     """Read the matches of a file, by line of the text that was checked.
 
     Args:
-        path: of the file.
-        lines: of the file.
+        path: path of the file.
+        lines: lines of the file.
         texts: the lines that the checker read.
-        name: of their file, for messages.
+        name: name of their file, for messages.
 
     Raises:
-        InputError: no such format, another number of lines, or a match that does not fit the
+        InputError: the format is unknown, the number of lines differs, or a match does not fit the
             text: beyond its end, inside a surrogate pair, or with another quoted text.
     """
     where = shown_path(path)
@@ -156,7 +156,7 @@ def _object_or_none(line: str) -> dict[str, Any] | None:
 def _replies(lines: Sequence[str], where: str) -> list[Any]:
     """Return one reply for the whole text, or one a line."""
     if len(lines) > 1 and _object_or_none(lines[0]) is not None:
-        # Contexts are cut at code units, so that they may end in half a character.
+        # Contexts are cut at code units, so they may end in half a surrogate pair.
         return [
             parse_json(line, f"{where}, line {row}", "one reply a line", halves=True)
             for row, line in enumerate(lines, 1)
@@ -193,9 +193,9 @@ def _raws(reply: Any, where: str) -> Iterator[_Raw]:
                 f"{where}, match {number}: a field is missing or of another type; expected {fields}"
             ) from None
         if type(raw.start) is not int or type(raw.end) is not int:
-            raise InputError(f"{where}, match {number}: its span is not of whole numbers")
+            raise InputError(f"{where}, match {number}: its span is not two whole numbers")
         if any("\ud800" <= c <= "\udfff" for text, _ in raw.suggestions for c in text):
-            raise InputError(f"{where}, match {number}: a suggestion holds half a surrogate pair")
+            raise InputError(f"{where}, match {number}: a suggestion has half a surrogate pair")
         yield raw
 
 
@@ -204,7 +204,7 @@ def _of_languagetool(match: Mapping[str, Any]) -> _Raw:
     rule = match.get("rule") or {}
     context, quoted = match.get("context"), None
     if context:
-        # The excerpt is cut where Java counts, so that its span is found there, too.
+        # The offsets in the excerpt count code units, like those in the text.
         units = context["text"].encode("utf-16-le", "surrogatepass")
         first = 2 * context["offset"]
         quoted = units[first : first + 2 * context["length"]].decode("utf-16-le", "surrogatepass")
@@ -224,7 +224,7 @@ def _of_harper(lint: Mapping[str, Any]) -> _Raw:
 
 
 def _suggestion(value: Any) -> tuple[str, bool]:
-    """Return a suggestion of Harper's as text, and whether it goes behind the span."""
+    """Return a suggestion of Harper's as text, and whether it is inserted after the span."""
     if isinstance(value, str):
         # harper-cli prints suggestions for people: Replace with: “a”, Insert “a”, Remove error.
         shown = re.fullmatch(r"(Replace with:|Insert) “(.*)”", value, re.DOTALL)
@@ -245,7 +245,7 @@ def _wide(text: str) -> list[int]:
 
 
 def _fitted(raw: _Raw, text: str, wide: Sequence[int], where: str, name: str) -> Match:
-    """Return a match in characters, checked against the text that it is of."""
+    """Return a match in characters, checked against the text."""
     start, end = raw.start, raw.end
     if raw.utf16 and wide:
         edges = []
@@ -264,10 +264,10 @@ def _fitted(raw: _Raw, text: str, wide: Sequence[int], where: str, name: str) ->
             f"of {name}; name the text that was checked (--source-text)"
         )
     covered = text[start:end]
-    # LanguageTool writes a blank for a line break in its context.
+    # LanguageTool writes a space for a line break in its context.
     if raw.quoted is not None and covered.split() != raw.quoted.split():
         raise InputError(
-            f"{where}: its span {raw.start} to {raw.end} of {name} holds another text than the "
+            f"{where}: its span {raw.start} to {raw.end} of {name} has another text than the "
             "match quotes; name the text that was checked (--source-text)"
         )
     suggestions = (covered + new if behind else new for new, behind in raw.suggestions)
@@ -292,7 +292,7 @@ def _of_whole(reply: Any, where: str, texts: Sequence[str], name: str) -> Matche
 
 
 def _of_table(text: str, where: str, texts: Sequence[str], name: str) -> list[list[Match]]:
-    # Blanks at the ends of a replacement count.
+    # Spaces at the ends of a replacement count.
     rows = csv_rows(text, where, texts=True)
     names = [cell.strip().lower() for cell in next(rows)[1]]
     place = {column: names.index(column) for column in names}
@@ -331,23 +331,23 @@ def corrected_version(
 ) -> Version:
     """Return a checker's matches as a hypothesis.
 
-    A match with a suggestion goes before one without, then the first by offset, then the longer
-    one, then the first of the file: a match that overlaps one before it is left out.
+    If matches overlap, the first in this order is kept and the others are left out: those with a
+    suggestion before those without, then by offset, then longer ones first, then as in the file.
 
     Args:
-        matches: of all lines.
+        matches: matches of all lines.
         texts: the lines that the checker read.
-        language: of the texts; where it has a tokeniser, corrected lines are cut by it later.
-        number: from 1, which suggestion of a match is taken: its first where it has fewer. 0
-            takes none, so that the spans alone are left.
-        sources: the same lines in tokens; other blanks, no other characters.
+        language: language of the texts; if it has a tokeniser, corrected lines are tokenised later.
+        number: number of the suggestion to use, from 1; the first one where a match has fewer. 0
+            uses none, so that only the spans are left.
+        sources: the same lines as tokens; only white space differs.
 
     Returns:
         A version whose marks are the spans of the matches.
     """
 
     def place(offset: int) -> int:
-        # Folding may join characters, so that offsets are those of what is before them.
+        # Folding may join characters, so an offset is the folded length of the text before it.
         return len(folded(text[:offset], language.fold))
 
     counts: Counter[str] = Counter()
@@ -377,17 +377,18 @@ def corrected_version(
             for match, new in kept
         )
     total = sum(map(len, matches.by_line)) + matches.crossing
-    counts["over the end of a line, left out"] = matches.crossing
-    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    return Version(tuple(lines), marks=tuple(marks), note=f"{total} matches{told and ': '}{told}")
+    counts["beyond the end of a line, left out"] = matches.crossing
+    details = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    note = f"{total} matches{details and ': '}{details}"
+    return Version(tuple(lines), marks=tuple(marks), note=note)
 
 
 _Choice = tuple[Match, "str | None"]
-"""A match with the text that is put in its place; None where it is only marked."""
+"""A match with the text that replaces it; None where it is only marked."""
 
 
 def _kept(matches: Sequence[Match], text: str, number: int, counts: Counter[str]) -> list[_Choice]:
-    """Return the matches of a line that stand apart, from left to right."""
+    """Return the matches of a line that do not overlap, from left to right."""
     choices: list[_Choice] = []
     for match in matches:
         new = None
@@ -403,9 +404,9 @@ def _kept(matches: Sequence[Match], text: str, number: int, counts: Counter[str]
     for match, new in choices:
         start, end = match.start, match.end
         place = bisect_right(spans, (start, end))
-        # Those kept stand apart, so that only its neighbours can overlap a match.
-        beside = spans[max(place - 1, 0) : place + 1]
-        if any(start < other_end and other_start < end for other_start, other_end in beside):
+        # Kept matches do not overlap, so only the neighbours can overlap a new one.
+        near = spans[max(place - 1, 0) : place + 1]
+        if any(start < other_end and other_start < end for other_start, other_end in near):
             counts["overlapping another, left out"] += 1
             continue
         if new is None:
@@ -416,7 +417,7 @@ def _kept(matches: Sequence[Match], text: str, number: int, counts: Counter[str]
 
 
 def _written(text: str, start: int, end: int, kept: Sequence[_Choice]) -> str:
-    """Return a part of a line with the suggestions in it."""
+    """Return a part of a line with the suggestions applied."""
     parts = []
     for match, new in kept:
         if new is not None:
@@ -426,7 +427,7 @@ def _written(text: str, start: int, end: int, kept: Sequence[_Choice]) -> str:
 
 
 def _spans(text: str, tokens: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Return where tokens start and end in a text of the same characters with other blanks."""
+    """Return where tokens start and end in a text that differs only in its spaces."""
     places = [index for index, character in enumerate(text) if not character.isspace()]
     counts = list(accumulate(map(len, tokens), initial=0))
     starts = [places[count] for count in counts[:-1]]
@@ -458,7 +459,7 @@ def _in_tokens(
         if new is None:
             continue
         first, last = _touched(match.start, match.end, starts, ends)
-        # A word that grows together with its neighbour is written, and cut, as one with it.
+        # A word that is joined to its neighbour is written and tokenised together with it.
         before, after = text[: match.start][-1:], text[match.end :][:1]
         if (
             before.isalnum()

@@ -34,12 +34,12 @@ def system_name(path: str | Path) -> str:
 
 
 def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Version, ...]:
-    """Read a text, M2 or JSON-lines file, or essays; the kind is told by its content.
+    """Read a text, M2 or JSON-lines file, or essays; the content shows the kind.
 
     Args:
         path: the file. Text gives one version, M2 one for each annotator (an annotator without
-            lines on a sentence left it as it is), JSON lines one from the strings or from the
-            objects' `text` fields, essays one with an essay a line (`gecjury.corpus.essays`).
+            lines on a sentence left it unchanged), JSON lines one from the strings or from the
+            objects' `text` fields, essays one with an essay per line (`gecjury.corpus.essays`).
         overlaps: a choice of `gecjury.corpus.m2.read_m2`.
 
     Raises:
@@ -49,7 +49,7 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
 
 
 def read_version(path: str | Path) -> Version:
-    """Read a hypothesis as `read_versions` does: of M2 it has the edits of one annotator."""
+    """Read a hypothesis as `read_versions` does; an M2 file must have a single annotator."""
     return _hypothesis(path, read_lines(path))
 
 
@@ -58,7 +58,7 @@ def _hypothesis(path: str | Path, lines: Sequence[str]) -> Version:
     if len(versions) != 1:
         raise InputError(
             f"{shown_path(path)}: an M2 file of {len(versions)} annotators; "
-            "a hypothesis file holds the edits of one"
+            "a hypothesis file has the edits of one"
         )
     return versions[0]
 
@@ -118,27 +118,27 @@ def read_corpus(
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
-    Edits of one annotator that overlap are kept in references and gold, and told in the notes of
-    what is scored (`Corpus.remarks`); in a hypothesis they are refused. Matches of a grammar
-    checker (`gecjury.corpus.matches`) are a hypothesis, too.
+    Edits of one annotator that overlap are kept in references and gold, and reported in the notes
+    of scores (`Corpus.remarks`); in a hypothesis they are refused. Matches of a grammar checker
+    (`gecjury.corpus.matches`) are a hypothesis, too.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
-            M2, whose S lines are taken, or essays by id, whose order need not be that of the
+            M2, whose S lines are used, or essays by id, whose order need not be that of the
             other files.
-        hypotheses: one file a system, which is called by its file's name unless names are given.
+        hypotheses: one file per system, which is named after its file unless names are given.
         references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
             references of that name; see `Corpus.with_references`.
-        gold: M2 file with the annotators' edits. Where it is not given, M2 files among the
-            references are the gold edits too (not those of a named set); where no reference is,
-            it gives those.
-        language: of all texts, which are cut into tokens as it says. M2 files keep their tokens,
+        gold: M2 file with the annotators' edits. If it is not given, M2 files among the
+            references are also the gold edits (except those of a named set); if there are no
+            references, it gives those.
+        language: language of all texts, which determines their tokens. M2 files keep their tokens,
             and the source then has those of the M2 files.
-        source_text: the text that checkers read, where it is not `source`: the same lines and
-            characters with other blanks.
-        suggestions: hypotheses that a checker's matches give; the second, NAME-2, has the second
-            suggestion of every match, and the first where there is one alone. 0 gives one that
-            has the spans alone, for detection.
+        source_text: the text that checkers read, if it is not `source`: the same lines and
+            characters with other spaces.
+        suggestions: number of hypotheses from a checker's matches; the second, NAME-2, has the
+            second suggestion of every match, and the first where there is only one. 0 gives one
+            with only the spans, for detection.
         on_disk: leave large files of plain text on disk, whatever their size (`Corpus.on_disk`).
 
     Raises:
@@ -150,7 +150,7 @@ def read_corpus(
     outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
     if isinstance(hypotheses, Mapping):
         outputs = hypotheses.items()
-    # A tokeniser makes new texts, which are held.
+    # A tokeniser creates new texts, which are held in memory.
     read = _left_on_disk if on_disk and language.plain else read_lines
     source_read = read_source(source, read)
     sources = source_read.lines
@@ -166,7 +166,7 @@ def read_corpus(
             for number in range(1, suggestions + 1) if suggestions else (0,):
                 name = first if number < 2 else f"{first}-{number}"
                 checkers[name] = partial(corrected_version, matches, texts, language, number)
-                # Of essays, matches name the lines, so that the order is the source's.
+                # Matches refer to lines of the source, so essays are in the source's order.
                 made[name] = replace(checkers[name](sources), essays=source_read.essays)
         else:
             made = {first: _hypothesis(path, content)}
@@ -175,7 +175,7 @@ def read_corpus(
             if name in systems:
                 raise InputError(
                     f"system {name} is named twice ({labels[label]} and {shown_path(path)}): "
-                    "a system is called by its file name, so rename one of the two"
+                    "a system is named after its file, so rename one of the two"
                 )
             systems[name] = version
             labels[label] = shown_path(path)
@@ -192,7 +192,7 @@ def read_corpus(
             gold_files.append(edited)
             labels.setdefault("gold", shown_path(path))
         for version in versions:
-            # Sets by name stay apart: a metric takes them only where it is asked for that set.
+            # Named sets are kept separate: a metric uses one only if that set is requested.
             if name:
                 (version,) = aligned([shown_path(path)], [version])
                 if (lines := len(version.lines)) != len(sources):
@@ -206,7 +206,7 @@ def read_corpus(
             lists.append(version)
     lists = aligned([labels[f"reference {n}"] for n in range(len(lists))], lists, shared=True)
     if gold is not None:
-        # A file named as gold stands in for those among the references.
+        # A file named as gold replaces those among the references.
         gold_files = [read_gold(gold)]
         labels["gold"] = shown_path(gold)
         if not lists and len(gold_files[0]) == len(sources):
@@ -223,7 +223,7 @@ def read_corpus(
         systems,
         tuple(lists),
         blocks,
-        # An essay is a document: its neighbours are others.
+        # An essay is a whole document, so the neighbouring lines are not its context.
         None if source_read.essays is None else (("", ""),) * len(sources),
         _labels=labels,
         reference_name=f"{len(lists)} given" if lists else "",
@@ -233,14 +233,14 @@ def read_corpus(
     corpus = in_language(corpus, language)
     if language.plain or not checkers:
         return corpus
-    # Marks count the tokens that the language has made of the sources.
+    # Marks count the tokens of the sources after tokenisation.
     marks = {name: make(corpus.sources).marks for name, make in checkers.items()}
     made = {n: replace(version, marks=marks.get(n)) for n, version in corpus.systems.items()}
     return replace(corpus, systems=made)
 
 
 def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) -> Sequence[str]:
-    """Read the text that checkers read: the lines of the source with other blanks."""
+    """Read the text that checkers read: the lines of the source with other spaces."""
     texts = _texts(path, read_lines(path), ("text", "source"))
     if len(texts) != len(sources):
         raise InputError(
@@ -251,7 +251,7 @@ def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) ->
         if "".join(text.split()) != "".join(source.split()):
             raise InputError(
                 f"{shown_path(path)}, line {row}: has other characters than {source_name}; "
-                "expected the same line with other blanks alone"
+                "expected the same line, different only in spaces"
             )
     return texts
 
@@ -261,14 +261,14 @@ def _edited_sources(
 ) -> tuple[Sequence[str], tuple[str, ...] | None]:
     """Return sources with the tokens of their M2 files, and as they were written.
 
-    A sentence of which an M2 file holds other characters stays, and is refused as usual.
+    A sentence whose M2 file has other characters is unchanged, and is refused as usual.
     """
     m2_sources = next((v.sources for v in versions if v.sources is not None), None)
     if gold is not None:
         m2_sources = tuple(block.source for block in gold)
     if m2_sources is None or len(m2_sources) != len(sources):
         return sources, None
-    # Edits count the tokens of their file, so that its tokens win where the text is the same.
+    # Edits count the tokens of their file, so its tokens are used where the text is the same.
     cut = tuple(
         theirs if "".join(theirs.split()) == "".join(source.split()) else source
         for source, theirs in zip(sources, m2_sources, strict=True)
@@ -278,7 +278,7 @@ def _edited_sources(
 
 
 def _left_on_disk(path: str | Path) -> Sequence[str]:
-    """Return the lines of a file; those of plain text stay on disk where they are many."""
+    """Return the lines of a file; if they are many and plain text, they stay on disk."""
     lines = FileLines.of(path)
     if isinstance(lines, FileLines) and (
         looks_like_m2(lines)
@@ -349,7 +349,7 @@ def _json_or_none(text: str) -> object:
     except json.JSONDecodeError:
         return None
     except (ValueError, RecursionError):
-        # JSON as far as it was read, which ends at depth or digits; its reader says so.
+        # JSON with too much nesting or too many digits, which its reader reports.
         return {}
 
 
@@ -362,5 +362,5 @@ def _json_text(line: str, where: str, keys: Sequence[str]) -> str:
             f"{where}: expected a string or an object with the string field `{keys[0]}`"
         )
     if "\n" in value:
-        raise InputError(f"{where}: the text holds a line break; a sentence is one line")
+        raise InputError(f"{where}: the text contains a line break; a sentence is one line")
     return value

@@ -1,7 +1,7 @@
 """Users' tables: CSV, TSV and JSON lines, as rows whose cells are checked when read.
 
-Every reader of a table that people made stands on this module, so that whatever is wrong is told in
-one way: file, line, column, value, what was expected and what to do about it.
+All readers of users' tables are based on this module, so that all errors are reported in one way:
+file, line, column, value, what was expected and what to do about it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gecjury.errors import InputError
 from gecjury.textfiles import parse_json, read_text
 
 MOST_CELL = 1_000_000
-"""Characters in a cell of a table; a quotation mark left open takes in all that follows."""
+"""Most characters in a cell of a table: an unclosed quotation mark takes in all that follows."""
 
 _JSON_LINES = (".jsonl", ".json", ".ndjson")
 _TABBED = (".tsv", ".tab")
@@ -30,12 +30,12 @@ def refuse(place: str, value: object, expected: str) -> NoReturn:
     Args:
         place: file, line and column.
         value: the value found there.
-        expected: values that may stand there, and the remedy.
+        expected: allowed values, and the remedy.
 
     Raises:
         InputError: always.
     """
-    # A cell may be of any length, and so may be the names of systems.
+    # A cell may have any length, and so may the names of systems.
     raise InputError(f"{place}: {value!r:.60}; expected {expected:.1000}")
 
 
@@ -45,8 +45,8 @@ class Row:
 
     Attributes:
         table: path of its file.
-        line: its number, counted from 1, as `unit` counts.
-        cells: values by column: texts, or whatever a line of JSON holds.
+        line: its number from 1, counted in `unit`.
+        cells: values by column: texts, or any values of a line of JSON.
         unit: unit of the count: lines of a file, or rows of a data set.
     """
 
@@ -60,7 +60,7 @@ class Row:
         return self.cells.get(column, "")
 
     def place(self, column: str) -> str:
-        """Return where a cell stands, for messages."""
+        """Return the place of a cell, for messages."""
         return f"{self.table}, {self.unit} {self.line}, column {column}"
 
     def refuse(self, column: str, expected: str) -> NoReturn:
@@ -68,10 +68,10 @@ class Row:
         refuse(self.place(column), self[column], expected)
 
     def text(self, column: str) -> str:
-        """Return a cell as text; numbers and truths of JSON as JSON writes them.
+        """Return a cell as text; numbers and booleans of JSON as JSON writes them.
 
         Raises:
-            InputError: the cell holds a list or an object.
+            InputError: the cell is a list or an object.
         """
         value = self[column]
         if value is None:
@@ -86,12 +86,12 @@ class Row:
         """Return a cell as a number.
 
         Args:
-            column: of the cell.
+            column: column of the cell.
             most: the largest absolute value.
-            remedy: remedy for a cell that holds no number.
+            remedy: remedy for a cell that is not a number.
 
         Raises:
-            InputError: it is no number, or too large.
+            InputError: it is not a number, or too large.
         """
         try:
             value = float(self[column])
@@ -106,22 +106,22 @@ class Row:
         """Return a cell as a whole number within bounds.
 
         Raises:
-            InputError: it is none.
+            InputError: it is not such a number.
         """
         try:
             value = int(self[column])
-        except ValueError:  # no number, or one of thousands of digits
+        except ValueError:  # not a number, or one of thousands of digits
             value = least - 1
         if not least <= value <= most:
             self.refuse(column, f"a whole number from {least} to {most}{remedy}")
         return value
 
     def choice(self, column: str, choices: Mapping[str, _T], expected: str = "") -> _T:
-        """Return the meaning of a word in a cell; capital letters are read as small ones.
+        """Return the meaning of a word in a cell; case is ignored.
 
         Args:
-            column: of the cell.
-            choices: by word.
+            column: column of the cell.
+            choices: meanings by word.
             expected: the words, where they need explaining.
 
         Raises:
@@ -138,9 +138,9 @@ class Table:
     """A table with a header.
 
     Attributes:
-        path: of its file.
-        columns: their names in order; of JSON lines, the keys of all objects.
-        rows: those that are not blank.
+        path: path of its file.
+        columns: their names in order; for JSON lines, the keys of all objects.
+        rows: rows that are not blank.
     """
 
     path: str
@@ -152,14 +152,14 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
     """Read a table with a header; see `csv_rows` for how cells are separated.
 
     Args:
-        path: of the file.
+        path: path of the file.
         expected: contents it should have, for the message about an empty one.
-        texts: the table holds sentences under names that the user chose: names are case-sensitive,
-            a row of blank cells is a row, and the file may be JSON lines with an object each, which
-            its ending or its first character tells.
+        texts: the table contains sentences under names that the user chose: names are
+            case-sensitive, a row of blank cells is a row, and the file may be JSON lines with an
+            object each, recognised by its ending or its first character.
 
     Raises:
-        InputError: the file is empty or no such table; names the line.
+        InputError: the file is empty or not such a table; names the line.
     """
     text, where = read_text(path), str(path)
     if texts and (_ending(where) in _JSON_LINES or text.lstrip()[:1] == "{"):
@@ -167,7 +167,7 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
         columns = tuple(dict.fromkeys(key for row in rows for key in row.cells))
     else:
         table = csv_rows(text, where, texts=texts)
-        # Spreadsheets leave rows of empty cells behind; of sentences an empty one counts.
+        # Spreadsheets leave rows of empty cells behind; in a table of sentences these count.
         filled = ((n, cells) for n, cells in table if (cells if texts else any(cells)))
         line, names = next(filled, (1, []))
         columns = tuple(names if texts else map(str.lower, names))
@@ -195,7 +195,7 @@ def _named(where: str, columns: tuple[str, ...], line: int, cells: list[str]) ->
     if len(cells) != len(columns):
         raise InputError(
             f"{where}, line {line}: {len(cells)} cells; expected {len(columns)}, as the header "
-            f"has ({', '.join(columns):.300}); quote cells that hold the separator"
+            f"has ({', '.join(columns):.300}); quote cells that contain the separator"
         )
     return Row(where, line, dict(zip(columns, cells, strict=True)))
 
@@ -205,26 +205,26 @@ def _ending(where: str) -> str:
 
 
 def csv_rows(text: str, where: str, *, texts: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Read CSV or TSV of foreign origin: whatever it holds, rows or an `InputError`.
+    """Read CSV or TSV of unknown origin: any content gives rows or an `InputError`.
 
-    Cells are separated by tabs where the first row has one or the file is called so, otherwise by
-    commas or semicolons, whichever are more.
+    Cells are separated by tabs if the first row has one or the file's ending says so, otherwise by
+    commas or semicolons, whichever the first row has more of.
 
     Args:
         text: the whole file.
         where: the file, for messages.
-        texts: cells are sentences. Blanks around them are kept, quotation marks are text between
-            tabs, and one in the wrong place is taken as it is.
+        texts: cells are sentences. Spaces around them are kept, quotation marks are plain text in
+            tab-separated files, and misplaced ones are accepted as they are.
 
     Yields:
         The line that a row ends at, counted from 1, and its cells.
 
     Raises:
-        InputError: a cell of more than `MOST_CELL` characters, or no CSV; names file and line.
+        InputError: a cell of more than `MOST_CELL` characters, or not CSV; names file and line.
     """
     import csv
 
-    # The first row, mostly a header, decides: later rows may hold any separator in their texts.
+    # The first row, usually a header, decides: texts in later rows may contain any separator.
     first = text.lstrip("\r\n").partition("\n")[0]
     tabs = _ending(where) in _TABBED or "\t" in first
     csv.field_size_limit(MOST_CELL)

@@ -1,4 +1,4 @@
-"""Sources drawn into train, dev and test by a seed, with no source in two of them."""
+"""Random splits of sources into train, dev and test, with no source in two of them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Split:
 def split_sources(
     sources: Sequence[str], seed: int = 0, *, dev: float = 0.1, test: float = 0.1
 ) -> Split:
-    """Draw a split in which each source, and so all its corrections, stands in one part.
+    """Draw a split in which each source, and so all its corrections, is in one part.
 
     Sources are compared after normalising (see `gecjury.corpus.leakage.normalise`). The shares are
-    met as nearly as whole groups allow: on TMU-GFM about the 3,376/422/423 of Yoshimura et al.
-    (2020), whose own split is not public.
+    as close to those requested as whole groups allow: on TMU-GFM about the 3,376/422/423 of
+    Yoshimura et al. (2020), whose own split is not public.
 
     Args:
-        sources: one a row; rows of equal sources stay together.
-        seed: of the draw.
+        sources: source of each row; rows of equal sources stay together.
+        seed: seed of the draw.
         dev: share of rows for dev.
         test: share of rows for test.
 

@@ -1,17 +1,17 @@
 """Tokenisers and folding of texts, chosen by language.
 
-    space       white space separates tokens (texts that are tokenised)
-    char        every grapheme by itself
-    intl        punctuation and symbols by themselves, as in sacreBLEU's `intl` (mteval-v14's
+    space       tokens are separated by white space (for texts that are already tokenised)
+    char        every grapheme is a token
+    intl        punctuation and symbols are separate tokens, as in sacreBLEU's `intl` (mteval-v14's
                 international tokenisation): not between digits, nor after one at a line's end
-    ja          words of Japanese by fugashi with UniDic (extra `ja`)
-    ja-sudachi  the same by SudachiPy, mode C
-    jieba       words of Chinese by rjieba (extra `jieba`)
-    zh          Chinese characters by themselves, other text as it comes
+    ja          Japanese words by fugashi with UniDic (extra `ja`)
+    ja-sudachi  Japanese words by SudachiPy, mode C
+    jieba       Chinese words by rjieba (extra `jieba`)
+    zh          Chinese characters are separate tokens, other text is unchanged
     spacy:NAME  spaCy's tokeniser: a language's own rules (`spacy:sv`) or an installed pipeline's
 
-White space that was written always separates tokens. No tokeniser may change what it reads: one
-that drops or adds a character is refused with the line.
+White space in a text always separates tokens. No tokeniser may change the text: if one drops or
+adds a character, the error names the line.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 
 Tokeniser = Callable[[str], Sequence[str]]
-"""Cuts a line into tokens."""
+"""Splits a line into tokens."""
 
-# Raised where a tokeniser of ours cuts otherwise than before.
+# To be increased whenever the output of one of these tokenisers changes.
 _VERSIONS = {"char": "1", "intl": "1", "zh": "1"}
 _PACKAGES = {
     "ja": ("fugashi", "unidic-lite"),
     "ja-sudachi": ("sudachipy", "sudachidict-small"),
     "jieba": ("rjieba",),
 }
-# What a dictionary reads at once; Sudachi's limit is 49,149 bytes of UTF-8.
+# Characters that a dictionary gets at once; Sudachi's limit is 49,149 bytes of UTF-8.
 _LONGEST = 10_000
 
 
 def language_signature(language: Language, *, tokens: bool = True) -> dict[str, str]:
-    """Return what decides scores besides the metric and the texts in their files.
+    """Return the part of a signature that says how the texts of a language are read.
 
     Args:
-        language: of the texts.
+        language: language of the texts.
         tokens: True if the metric reads tokens.
 
     Returns:
-        Nothing for English texts read as they are, whose signatures hold no language.
+        Entries by name; none for English texts read as they are.
     """
     if language.code == "en" and language.plain:
         return {}
@@ -61,7 +61,7 @@ def language_signature(language: Language, *, tokens: bool = True) -> dict[str, 
 
 
 def tokeniser_signature(name: str) -> str:
-    """Return the tokeniser with the versions that decide its output: `ja fugashi=1.5.2 ...`."""
+    """Return the tokeniser with the versions that determine its output: `ja fugashi=1.5.2 ...`."""
     if name in _VERSIONS:
         return f"{name} {_VERSIONS[name]}"
     if name == "space":
@@ -86,10 +86,10 @@ def tokeniser(name: str) -> Tokeniser:
     """Return a tokeniser by name; see the module's list.
 
     Raises:
-        MissingExtraError: what it needs is not installed.
+        MissingExtraError: a package that it needs is not installed.
         OptionError: spaCy has no such language or pipeline.
     """
-    made: dict[str, Callable[[], Tokeniser]] = {
+    factories: dict[str, Callable[[], Tokeniser]] = {
         "space": lambda: lambda text: (text,),
         "char": _graphemes,
         "intl": _international,
@@ -98,7 +98,7 @@ def tokeniser(name: str) -> Tokeniser:
         "jieba": _jieba,
         "zh": _chinese,
     }
-    cut = made.get(name, partial(_of_spacy, name))()
+    cut = factories.get(name, partial(_of_spacy, name))()
     return cut if name == "intl" else partial(_by_pieces, cut)
 
 
@@ -113,15 +113,15 @@ def _by_pieces(cut: Tokeniser, line: str) -> list[str]:
 
 
 def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
-    """Return lines with a single blank between tokens.
+    """Return lines with a single space between tokens.
 
     Args:
         lines: text.
-        name: of the tokeniser.
+        name: name of the tokeniser.
         where: the file or system, for errors.
 
     Raises:
-        InputError: the tokeniser does not give back what it read; names the line.
+        InputError: the tokeniser changes the text; names the line.
     """
     if name == "space":
         return tuple(lines)
@@ -132,11 +132,11 @@ def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
         text = text_of.get(line)
         if text is None:
             text = " ".join(cut(line))
-            # A character lost here would be lost to every metric, unseen.
+            # A character lost here would be lost to every metric, without notice.
             if "".join(text.split()) != "".join(line.split()):
                 raise InputError(
                     f"{where}, sentence {number}: the tokeniser {name} changes the text "
-                    f"({line!r:.80} becomes {text!r:.80}); take another with --tokens"
+                    f"({line!r:.80} becomes {text!r:.80}); use another with --tokens"
                 )
             text_of[line] = text
         texts.append(text)
@@ -152,11 +152,11 @@ def folded(text: str, fold: str) -> str:
 
 
 def in_language(corpus: Corpus, language: Language) -> Corpus:
-    """Return a corpus of written lines, tokenised and folded as a language is.
+    """Return a corpus of untokenised lines, tokenised and folded for a language.
 
-    Versions with edits (M2) keep their tokens, and the source has those tokens then; their texts
-    are folded as all others. The lines as they were written stay for metrics that read text (see
-    `Corpus.as_text`). What was read so before stays as it is.
+    Versions with edits (M2) keep their tokens, and the source then has those tokens, too; their
+    texts are folded like all others. The lines as they were written are kept for metrics that read
+    text (see `Corpus.as_text`). Versions that are already tokenised do not change.
 
     Raises:
         InputError: a tokeniser that changes the text, or a folding that changes the number of
@@ -170,14 +170,14 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         return folded(text, language.fold)
 
     def read(old: Version, where: str) -> Version:
-        # Folded before it is cut, so that a dictionary meets letters in one form.
+        # Folded before tokenisation, so that a dictionary gets letters in one form.
         plain = tuple(map(fold, old.lines))
         cut = tokenised(plain, language.tokens, where)
         return replace(old, lines=cut, text=None if cut == plain else plain)
 
     def version(old: Version, where: str) -> Version:
         if old.text is not None:
-            return old  # read before
+            return old  # already tokenised
         if old.edits is None:
             return read(old, where)
         if language.fold == "none":
@@ -230,12 +230,12 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
 
 
 def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:
-    """Return a folded line with as many tokens, since edits count them."""
+    """Return a folded line; it must keep its number of tokens, since edits count them."""
     made = fold(line)
     if len(made.split()) != len(line.split()):
         raise InputError(
             f"{where}: folding {line!r:.80} changes the number of tokens, and edits count them; "
-            "take --fold nfc or none"
+            "use --fold nfc or none"
         )
     return made
 
@@ -243,7 +243,7 @@ def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:
 def _folded_block(block: M2Sentence, fold: Callable[[str], str], where: str) -> M2Sentence:
     folded = [(line, fold(line.correction)) for line in block.annotations]
     annotations = tuple(
-        # Most texts are as folding leaves them.
+        # Folding leaves most texts unchanged.
         line if made == line.correction else replace(line, correction=made)
         for line, made in folded
     )
@@ -258,7 +258,7 @@ def _graphemes() -> Tokeniser:
 
 
 def _international() -> Tokeniser:
-    """Return sacreBLEU's rules, in their order; see its `tokenizer_intl`."""
+    """Return a tokeniser with sacreBLEU's rules, in their order; see its `tokenizer_intl`."""
     import regex
 
     rules = [
@@ -278,7 +278,7 @@ def _international() -> Tokeniser:
 def _chinese() -> Tokeniser:
     import regex
 
-    # Ideographs, and the punctuation and full-width forms that stand with them.
+    # Ideographs, and the punctuation and full-width forms that are used with them.
     wide = r"\p{Han}\p{Bopomofo}\u3000-\u303f\uff00-\uffef"
     tokenise: Tokeniser = regex.compile(f"[{wide}]|[^{wide}]+").findall
     return tokenise

@@ -83,5 +83,6 @@ def test_text_written_otherwise_is_told_once_with_its_place() -> None:
         "2 (first: system a, line 1, '愛'); metrics count them as edits: convert all files to one "
         "script, for example with OpenCC",
         "lines with half-width punctuation where the source has full-width marks, or the reverse: "
-        "1 (first: system a, line 1, ','); metrics count them as edits: --fold nfkc makes them one",
+        "1 (first: system a, line 1, ','); metrics count them as edits: --fold "
+        "nfkc makes them equal",
     )

@@ -188,7 +188,7 @@ def test_reference_edits_that_overlap_count_as_they_stand(overlapping: Corpus) -
     # Of the text, e f -> x -> F: the second edit goes to where the first has left its place.
     assert overlapping.references[0].lines == ("a B c d", "F")
     notes = load("gleu").score_corpus(overlapping).statistics.notes
-    assert any("the text has them applied one after another" in note for note in notes)
+    assert any("in the text they are applied one after another" in note for note in notes)
 
 
 @pytest.mark.parametrize("name", ["cleme", "cleme2", "uot-errant"])

@@ -92,7 +92,7 @@ def test_edits_need_no_tagger_of_english(swedish: Path, capsys: pytest.CaptureFi
     assert "--tagger embedded is for English" in capsys.readouterr().err
 
 
-UNPARTED = "1 of 1 longer lines have no blank, so that each is one token: name the language"
+UNPARTED = "1 of 1 longer lines have no space, so that each is one token: name the language"
 
 
 @pytest.fixture

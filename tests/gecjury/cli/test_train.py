@@ -258,7 +258,7 @@ def test_leakage_is_warned_of_while_training(shell: Shell, tmp_path: Path, encod
         "--aspects", "fluency", *QUICK, "--check", "sample", *COLUMNS,
     )  # fmt: skip
     assert "warning: leakage: 1 sentences of" in err
-    assert "stand in sample" in err
+    assert "are in sample" in err
     assert "leakage" in (tmp_path / "some" / "README.md").read_text()
 
 

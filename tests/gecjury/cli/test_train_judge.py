@@ -73,7 +73,7 @@ def test_sentences_of_a_benchmark_are_told(shell: Shell, tmp_path: Path, tiny: s
         "train", "judge", path, "--scale", "0:100", "--model", tiny, "-o", str(tmp_path / "judge"),
         "--check", "sample", "--protocol", "pairwise", *QUICK,
     )  # fmt: skip
-    assert "2 sentences of r.tsv stand in sample" in err
+    assert "2 sentences of r.tsv are in sample" in err
 
 
 @pytest.mark.parametrize(

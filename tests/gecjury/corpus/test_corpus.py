@@ -92,7 +92,7 @@ def test_sentences_that_look_like_another_format_stay_text(tmp_path: Path, text:
         (['{"text": "a"}', "3"], r"x\.jsonl, line 2: expected a string or an object with the"),
         (['{"text": 3}'], r"x\.jsonl, line 1: expected a string"),
         (['{"other": "a"}'], r"line 1: expected a string or .* string field `text`"),
-        (['{"text": "a\\nb"}'], r"line 1: the text holds a line break"),
+        (['{"text": "a\\nb"}'], r"line 1: the text contains a line break"),
         (
             ['{"text": "a"}', '{"text": ' + "[" * 100_000],
             r"x\.jsonl, line 2: lists or objects nested",
@@ -219,7 +219,7 @@ def test_gold_must_be_m2(files: Path) -> None:
 
 
 def test_a_corpus_in_memory_is_checked_as_well() -> None:
-    with pytest.raises(InputError, match="the source holds no sentence"):
+    with pytest.raises(InputError, match="the source has no sentence"):
         Corpus((), {})
     with pytest.raises(InputError, match="system x has 2 lines, but the source has 1"):
         Corpus(("a",), {"x": Version(("a", "b"))})

@@ -76,11 +76,11 @@ def test_good_files_give_counts_and_no_findings(files: Files) -> None:
 def test_another_number_of_lines(files: Files) -> None:
     level, message = files.one(FIXED[:-1])
     assert level == "error"
-    assert message.startswith("5 lines, but the source has 6; the lines at hand fit")
+    assert message.startswith("5 lines, but the source has 6; the lines that exist fit")
     level, message = files.one([*FIXED[:2], *FIXED[3:]])
     assert (level, message) == (
         "error",
-        "5 lines, but the source has 6; they part at about line 3",
+        "5 lines, but the source has 6; they diverge at about line 3",
     )
 
 
@@ -95,7 +95,7 @@ def test_another_tokenisation(files: Files) -> None:
     glued = [line.replace(" .", ".").replace(" ,", ",").replace(" n't", "n't") for line in FIXED]
     level, message = files.one(glued)
     assert level == "warning"
-    assert "tokenised differently? Tokenise all files alike" in message
+    assert "tokenised differently? Tokenise all files in the same way" in message
     assert "0.0% in the source" in message
 
 
@@ -103,7 +103,7 @@ def test_another_tokenisation(files: Files) -> None:
     ("line", "end", "expected"),
     [
         (FIXED[0], "\r\n", ("note", "6 lines end in CRLF (read as LF)")),
-        (FIXED[0] + "  ", "\n", ("note", "1 lines end in blanks (ignored)")),
+        (FIXED[0] + "  ", "\n", ("note", "1 lines end in spaces (ignored)")),
         (FIXED[0].replace(" a", "  a"), "\n", ("note", "1 lines have doubled spaces")),
         (FIXED[0].replace(" a", "\u00a0a"), "\n", ("note", "1 no-break spaces")),
         (FIXED[0].replace("text", "te\u200bxt"), "\n", ("warning", "1 invisible characters")),
@@ -241,8 +241,11 @@ def notes(tmp_path: Path, source: Sequence[str], mine: Sequence[str]) -> dict[st
     ("line", "expected"),
     [
         ("Ми бачили сaд біля рiчки .", "2 tokens mix Latin letters with Cyrillic or Greek ones"),
-        ("ﾃﾚﾋﾞ を テレビ と 書く 。", "4 half-width katakana beside 3 full-width ones"),
-        ("Ａ と A は 同じ 字 です 。", "1 full-width letters and figures beside 1 half-width ones"),
+        ("ﾃﾚﾋﾞ を テレビ と 書く 。", "4 half-width katakana together with 3 full-width ones"),
+        (
+            "Ａ と A は 同じ 字 です 。",
+            "1 full-width letters and figures together with 1 half-width ones",
+        ),
         ("על\u05b8 זה דיברנו אתמול .", "1 combining marks"),
         ("день " + "добрий " * 150, "1 lines of 1,000 characters or more (line 1)"),
         ("day " + "after " * 170, "1 lines of 1,000 characters or more (line 1)"),
@@ -256,7 +259,7 @@ def test_other_scripts_are_remarked(tmp_path: Path, line: str, expected: str) ->
 def test_a_long_line_is_reported_once(tmp_path: Path) -> None:
     long = "day " + "after " * 170
     source, mine = [long, "Fine .", ""], [f"{long}!", long, ""]
-    reported = "1 lines of 1,000 characters or more (line {}): they take long to align"
+    reported = "1 lines of 1,000 characters or more (line {}): they are slow to align"
     messages = notes(tmp_path, [line.strip() for line in source], [line.strip() for line in mine])
     assert [message.split(",")[:1] for message in messages["s.txt"]] == [["1 lines of 1"]]
     assert messages["s.txt"][0].startswith(reported.format(1))
@@ -269,13 +272,13 @@ def test_a_long_line_is_reported_once(tmp_path: Path) -> None:
     [
         (NO_BLANKS, "name the language (--lang ja)"),
         (["我昨天去了学校和图书馆看书。"], "name the language (--lang zh)"),
-        (["ฉันไปโรงเรียนเมื่อวานนี้"], "take --tokens char"),
+        (["ฉันไปโรงเรียนเมื่อวานนี้"], "use --tokens char"),
     ],
 )
 def test_sentences_without_a_blank(tmp_path: Path, lines: Sequence[str], remedy: str) -> None:
     messages = notes(tmp_path, lines, lines[::-1] if len(lines) > 1 else [lines[0] + "!"])["s.txt"]
-    (message,) = [each for each in messages if "no blank" in each]
-    assert message.startswith(f"{len(lines)} of {len(lines)} longer lines have no blank")
+    (message,) = [each for each in messages if "no space" in each]
+    assert message.startswith(f"{len(lines)} of {len(lines)} longer lines have no space")
     assert remedy in message
 
 
@@ -289,7 +292,7 @@ def test_characters_that_turn_text(tmp_path: Path) -> None:
     files = Files(tmp_path)
     _, found = examine(files.write("s.txt", ["a b", "c \u202ed"]), [])
     assert [f.level for f in found] == ["warning", "note"]
-    assert found[1].message.startswith("1 lines have characters that turn the direction of text")
+    assert found[1].message.startswith("1 lines have characters that change the direction of text")
     assert "(line 2)" in found[1].message
 
 
@@ -297,5 +300,5 @@ def test_lines_in_another_form_or_script_than_their_source(tmp_path: Path) -> No
     source = ["私 は ２０ 歳 です 。", "は 雨 です", "Это дом .", "It is caf\u00e9 ."]
     mine = ["私 は 20 歳 です 。", "It rains today .", "Это дома .", "It is a caf\u00e9 ."]
     form, script = notes(tmp_path, source, mine)["m.txt"]
-    assert form.startswith("1 lines differ from their source by Unicode forms alone (line 1)")
+    assert form.startswith("1 lines differ from their source only in Unicode forms (line 1)")
     assert script == "1 lines are in another script than their source (line 2)"

@@ -76,7 +76,7 @@ def test_a_second_reference_may_lack_essays(essays: Shell) -> None:
     out, _ = essays.ended("score", *words, "--tokens", "intl", "--format", "json")
     document = json.loads(out)
     assert document["notes"] == [
-        "ref2.md: essays that it lacks are those of another reference: 2 of 3"
+        "ref2.md: essays that it lacks are taken from another reference: 2 of 3"
     ]
     corpus = read_corpus(
         essays.folder / "orig.md", [], [essays.folder / "ref1.md", essays.folder / "ref2.md"]
@@ -131,15 +131,15 @@ def test_the_doctor_aligns_essays(essays: Shell) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("mine", HYP.replace("= a1", "= 2"), "mine.md, line 4: essay_id = 2 stands in line 1, too"),
+        ("mine", HYP.replace("= a1", "= 2"), "mine.md, line 4: essay_id = 2 is in line 1, too"),
         ("mine", HYP.replace("All are well.", ""), "mine.md, line 4: essay_id = a1 is empty"),
         ("orig", ORIG.replace("We eats here.", " "), "orig.md, line 6: essay_id = 2 is empty"),
         ("mine", SECOND, "mine.md: essay_id = a1 is missing, which {0}orig.md has in line 9"),
         ("ref1", SECOND, "ref1.md: essay_id = a1 is missing, which {0}orig.md has in line 9"),
         ("mine", f"{HYP}\n### essay_id = 3\nNew.\n", "mine.md, line 12: essay_id = 3 is not in"),
         ("mine", HYP.replace("### essay_id = a1", "## essay_id: a1"), "line 4: '## essay_id: a1'"),
-        ("mine", "One.\nTwo.\nThree.\n", "orig.md holds essays by id, and {0}mine.md does not"),
-        ("orig", "One.\nTwo.\nThree.\n", "mine.md holds essays by id, and {0}orig.md does not"),
+        ("mine", "One.\nTwo.\nThree.\n", "orig.md has essays by id, and {0}mine.md does not"),
+        ("orig", "One.\nTwo.\nThree.\n", "mine.md has essays by id, and {0}orig.md does not"),
     ],
 )
 def test_bad_essays(essays: Shell, name: str, text: str, words: str) -> None:

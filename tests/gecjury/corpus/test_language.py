@@ -211,7 +211,7 @@ def test_text_without_blanks_is_remarked_with_its_remedy() -> None:
     japanese = ["私は昨日学校に行きました。"]
     assert "(--lang ja)" in unparted_note(japanese)
     # Who has named the language needs another remedy.
-    assert "take --tokens char" in unparted_note(japanese, language_of("ja", tokens="space"))
+    assert "use --tokens char" in unparted_note(japanese, language_of("ja", tokens="space"))
     assert unparted_note([" ".join(japanese[0])]) == ""
     assert unparted_note(["Élodie likes cafés .", *["word"] * 9]) == ""
     assert unparted_note([*japanese, "Zoë walked to the café ."]) == ""  # no more than half

@@ -45,7 +45,7 @@ def test_leaks_name_both_places() -> None:
         (2, "reference 0", 1), (3, "source", 0),
     ]  # fmt: skip
     text = warning(leaks, "mine.csv", "seeda")
-    assert "2 sentences of mine.csv stand in seeda, e.g. row 3 = reference 0 line 2" in text
+    assert "2 sentences of mine.csv are in seeda, e.g. row 3 = reference 0 line 2" in text
     assert warning([], "mine.csv", "seeda") == ""
 
 

@@ -90,7 +90,7 @@ def test_malformed_lines_are_named(lines: list[str], message: str) -> None:
     [
         ((0, 3), (1, 2), "overlaps the edit 0 3"),
         ((0, 2), (0, 2), "overlaps the edit 0 2"),
-        ((2, 3), (0, 1), "stands after the edit 2 3"),
+        ((2, 3), (0, 1), "is listed after the edit 2 3"),
         ((1, 3), (2, 2), "overlaps the edit 1 3"),
     ],
 )

@@ -81,7 +81,7 @@ def test_one_reply_for_the_whole_text(tmp_path: Path) -> None:
     reply = {"software": {"name": "LanguageTool"}, "matches": [lt(text, "go", "goes"), crossing]}
     version = corpus(tmp_path, reply, name="lt.json").systems["lt.json"]
     assert version.lines == (TOKENS[0], "He goes to school every day .")
-    assert version.note == "2 matches: 1 over the end of a line, left out"
+    assert version.note == "2 matches: 1 beyond the end of a line, left out"
 
 
 def test_offsets_of_languagetool_are_utf16_code_units(tmp_path: Path) -> None:
@@ -257,13 +257,13 @@ GO = lt(PLAIN[1], "go", "goes")
         ([{"matches": []}, {"error": 1}], r"lt.jsonl, line 2: no matches; expected LanguageTool's"),
         ([{"matches": []}, {"matches": [{"offset": 1}]}], r"line 2, match 1: a field is missing"),
         ([{"matches": []}, {"matches": [{**GO, "offset": "3"}]}], r"line 2, match 1: a field"),
-        ([{"matches": []}, {"matches": [{**GO, "offset": 1.5}]}], r"match 1: its span is not of w"),
+        ([{"matches": []}, {"matches": [{**GO, "offset": 1.5}]}], r"match 1: its span is not two"),
         ([{"matches": []}, {"matches": [GO, {**GO, "offset": 26}]}],
          r"lt.jsonl, line 2, match 2: its span 26 to 28 is not within the 26 characters of"),
         ([{"matches": []}, {"matches": [{**GO, "offset": 2}]}],
-         r"line 2, match 1: its span 2 to 4 of .*plain.txt holds another text than the match q"),
+         r"line 2, match 1: its span 2 to 4 of .*plain.txt has another text than the match q"),
         ([{"matches": []}, {"matches": [{**GO, "replacements": [{"value": "\ud83d"}]}]}],
-         r"line 2, match 1: a suggestion holds half a surrogate pair"),
+         r"line 2, match 1: a suggestion has half a surrogate pair"),
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}}]}], r"match 1: a field is"),
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}, "suggestions": [{}]}]}],
          r"match 1: a field is"),
@@ -380,4 +380,4 @@ def test_commands_that_read_matches(
     assert main([*argv, "--format", "json"]) == 0
     assert {row["system"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"lt", "lt-2"}
     assert main(["score", *files[:2], "-m", "changes"]) == 2  # offsets are those of the plain text
-    assert "holds another text than the match quotes" in capsys.readouterr().err
+    assert "has another text than the match quotes" in capsys.readouterr().err

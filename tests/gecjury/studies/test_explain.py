@@ -156,7 +156,7 @@ def test_every_annotator_of_an_m2_file_is_a_reference(files: Shell) -> None:
     assert document["chosen"] == 1
     status, _, err = files("explain", "s.txt", "g.m2", "h.txt", "-m", "errant")
     assert status == 2
-    assert "g.m2: an M2 file of 2 annotators; a hypothesis file holds the edits of one" in err
+    assert "g.m2: an M2 file of 2 annotators; a hypothesis file has the edits of one" in err
 
 
 def test_a_mistyped_file_is_no_sentence(files: Shell) -> None:

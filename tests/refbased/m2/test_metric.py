@@ -105,7 +105,7 @@ def test_gold_edits_that_overlap_count_as_they_stand_and_are_told(tmp_path: Path
     assert statistics.values[0, 0].tolist() == [[1, 1, 2]]
     assert statistics.notes == (
         f"{tmp_path / 'gold.m2'}: edits that overlap another of the same annotator: 1; all count "
-        "as they stand, as in the official M2 scorer",
+        "as they are, as in the official M2 scorer",
     )
     # What reads no gold edits says nothing of them, and says it of references it does read.
     plain = read_corpus(tmp_path / "source", [tmp_path / "mine"], [tmp_path / "source"])
