@@ -1,1 +1,1 @@
-"""Neural models loaded and run: files in, vectors or a network out."""
+"""Load and run neural models: files in, vectors or a network out."""

@@ -1,8 +1,8 @@
-"""Batches of word pieces, and the threads and the device that work on them.
+"""Batches of word pieces, and the threads and the device that process them.
 
-Encoders read batches of one length, in which nothing is padded. Networks with heads read batches
-of falling length, padded to their longest: fewer and larger ones, for models and accelerators that
-gain more by that than they lose by padding.
+Encoders read batches of texts of equal length, which need no padding. Networks with heads read
+texts sorted by falling length, padded to the longest of their batch. These batches are fewer and
+larger, which saves such models and accelerators more than padding costs.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from gecjury.errors import OptionError
 
 _T = TypeVar("_T")
 
-# What a batch holds at most is stated in texts; longer ones than this count for more than one.
+# Batch sizes are given in texts; a text longer than this counts as more than one.
 _PIECES_PER_TEXT = 32
 _PADDED_PIECES_PER_TEXT = 64
 
 
 def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return places of texts in batches of one length, the largest batches first.
+    """Return the positions of texts in batches of equal length, the largest batches first.
 
     Args:
         lengths: word pieces of each text.
-        most: texts of 32 word pieces in a batch; it holds fewer of longer ones, in proportion.
+        most: texts of 32 word pieces in a batch; a batch of longer texts has proportionally fewer.
     """
     by_length: dict[int, list[int]] = {}
     for place, length in enumerate(lengths):
@@ -34,17 +34,17 @@ def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
     for length, places in by_length.items():
         room = max(1, min(most, most * _PIECES_PER_TEXT // max(length, 1)))
         count = -(-len(places) // room)
-        # Shared out evenly: a last batch of a few texts would cost as much as half a full one.
+        # Split evenly: a last batch of only a few texts would cost as much as half a full one.
         batches += [places[part::count] for part in range(count)]
     return sorted(batches, key=lambda batch: -len(batch) * lengths[batch[0]])
 
 
 def padded_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return places of texts by falling length, in batches that padding to the longest fills.
+    """Return the positions of texts by falling length, in batches to be padded to the longest text.
 
     Args:
         lengths: word pieces of each text.
-        most: texts of 64 word pieces in a batch; of shorter ones more, of longer ones fewer.
+        most: texts of 64 word pieces in a batch; more if they are shorter, fewer if longer.
     """
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batches = []
@@ -57,7 +57,7 @@ def padded_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def cpu_threads(device: str) -> int:
-    """Return how many batches are worked on at once: one for each of torch's CPU threads."""
+    """Return how many batches are processed at once: one for each of torch's CPU threads."""
     import torch
 
     return torch.get_num_threads() if device == "cpu" else 1
@@ -66,10 +66,10 @@ def cpu_threads(device: str) -> int:
 def work_through(
     batches: Sequence[list[int]], work: Callable[[list[int]], _T], threads: int
 ) -> Iterator[tuple[list[int], _T]]:
-    """Do some work for every batch, several at once, each in a thread of its own.
+    """Process batches in parallel, each in its own thread.
 
-    Batches of short texts are small: threads that share one wait for each other at every layer,
-    all the more where the machine is busy with other things.
+    Batches of short texts are small. Threads that share one wait for each other at every layer,
+    especially if the machine is busy with other work.
 
     Yields:
         Each batch and its result, in order.
@@ -85,7 +85,7 @@ def work_through(
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             yield from zip(batches, pool.map(work, batches), strict=True)
     finally:
-        # The workers' call is also the default of threads to come.
+        # The workers' call also sets the default for threads that start later.
         torch.set_num_threads(before)
 
 

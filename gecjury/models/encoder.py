@@ -1,4 +1,4 @@
-"""Pretrained encoders: their tokenizer and model, the limits of these, and vectors of texts."""
+"""Pretrained encoders: tokenizer, model, their limits, and vectors of texts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
-    """Load tokenizer and model, in evaluation mode on the device."""
+    """Load the tokenizer and the model; the model is on the device and in evaluation mode."""
     check_dtype(spec.dtype, device)
     config = read_config(checkpoint)
     tokenizer = read_tokenizer(checkpoint, config)
@@ -47,7 +47,7 @@ def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple
 
 
 def _hidden_index(spec: EncoderSpec, config: Any) -> int:
-    """Return the hidden states that `spec.layer` names, counted from 0 for the embeddings."""
+    """Return the index of the hidden states that `spec.layer` names; 0 is the embeddings."""
     count = int(config.num_hidden_layers)
     layer = count if spec.layer is None else spec.layer
     index = layer + count + 1 if layer < 0 else layer
@@ -60,23 +60,23 @@ def _hidden_index(spec: EncoderSpec, config: Any) -> int:
 
 
 Pooling = Literal["mean", "cls"]
-_KEPT = 4  # encoders held in memory
-_REMEMBERED = 512 * 1024**2  # bytes of vectors an encoder holds in memory
+_KEPT = 4  # encoders kept in memory
+_REMEMBERED = 512 * 1024**2  # bytes of vectors that an encoder keeps in memory
 
 
 @dataclass(frozen=True)
 class EncoderSpec:
-    """The settings that decide an encoder's vectors.
+    """The settings that determine an encoder's vectors.
 
     Attributes:
-        name: `embedded`, a folder, or a name of the Hugging Face hub.
-        pooling: `mean` over all word pieces with the special ones, or the first one's (`cls`).
-        layer: hidden states taken: 0 for the embeddings, 1 for the first layer, …; negative
+        name: `embedded`, a folder, or a name on the Hugging Face hub.
+        pooling: `mean` over all word pieces, including special ones, or the first one's (`cls`).
+        layer: hidden states used: 0 for the embeddings, 1 for the first layer, …; negative
             numbers count from the last; None for the last.
         revision: commit, tag or branch on the hub; None for the main branch.
-        max_length: word pieces of a sentence that are read, special ones included.
-        dtype: numbers that linear layers multiply (see `gecjury.models.precision`); vectors are
-            32-bit floats either way.
+        max_length: word pieces of a sentence that are read, including special ones.
+        dtype: precision of the products of linear layers (see `gecjury.models.precision`); vectors
+            are 32-bit floats in any case.
     """
 
     name: str = "embedded"
@@ -96,11 +96,11 @@ class Encoded:
     """Vectors of some texts.
 
     Attributes:
-        vectors: N × d, in the order of the texts. Texts with the same word pieces share the very
-            same numbers.
+        vectors: N × d, in the order of the texts. Texts with the same word pieces have exactly the
+            same vector.
         truncated: number of distinct texts longer than the encoder reads.
         distinct: number of distinct texts.
-        fresh: number of texts that the model had to read now; the others were remembered.
+        fresh: number of inputs that the model had to read now; the others were cached.
     """
 
     vectors: Float32Array
@@ -110,17 +110,18 @@ class Encoded:
 
 
 def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
-    """Return an encoder ready to use; loaded once a run for each specification and device.
+    """Return an encoder ready to use; it is loaded once per run, specification and device.
 
     Raises:
-        GecjuryError: the model cannot be had or used; says what to do instead.
+        GecjuryError: the model cannot be found or used; the message says what to do instead.
     """
     runtime = runtime or Runtime()
     check_packages(f"the encoder {spec.name}")
     cache = runtime.cache_folder("vectors") / "vectors.sqlite" if runtime.use_cache else None
     key = (spec, spec.checkpoint(), pick_device(runtime.device), cache)
     if key not in _loaded:
-        # The oldest goes before the new one is read: memory holds a few encoders, not one more.
+        # The oldest is dropped before the new one is loaded, so that memory never has to hold one
+        # encoder more than `_KEPT`.
         if len(_loaded) >= _KEPT:
             del _loaded[next(iter(_loaded))]
         _loaded[key] = Encoder(*key[:3], None if cache is None else VectorCache(cache))
@@ -131,7 +132,7 @@ def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
 
 
 def forget() -> None:
-    """Drop the vectors that loaded encoders remember; models and disk caches stay."""
+    """Drop the vectors that loaded encoders keep in memory; models and disk caches stay."""
     for encoder in _loaded.values():
         encoder.clear()
 
@@ -143,12 +144,12 @@ class Encoder:
     """A pretrained encoder with its tokenizer; use `load_encoder`.
 
     Attributes:
-        spec: settings that decide the vectors.
+        spec: settings that determine the vectors.
         checkpoint: the model's files.
         device: device that it runs on.
-        layer: index of the hidden states that are taken, counted from 0 for the embeddings.
-        limit: word pieces read of a sentence.
-        batch_size: texts read at once; changes speed alone.
+        layer: index of the hidden states used; 0 is the embeddings.
+        limit: word pieces that are read of a sentence.
+        batch_size: texts read at once; affects only speed.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class Encoder:
         self._held = 0
         self._tokenizer, self._model = _read_model(spec, checkpoint, device)
         self.layer = _hidden_index(spec, self._model.config)
-        # Whether the model's last layer is the one wanted.
+        # True if the model's last layer is the one wanted.
         self._whole = self.layer == int(self._model.config.num_hidden_layers)
         self._drop_layers()
         self._passing = threading.local()
@@ -177,29 +178,29 @@ class Encoder:
             )
 
     def clear(self) -> None:
-        """Forget the vectors held in memory."""
+        """Forget the vectors kept in memory."""
         self._memory.clear()
         self._held = 0
 
     @property
     def identity(self) -> str:
-        """A string of everything that decides a vector besides the text."""
+        """A string of everything that determines a vector besides the text."""
         return self._identity(self.layer)
 
     def _identity(self, layer: int) -> str:
         spec = self.spec
-        # Vectors kept by an earlier version came of networks that were wholly of 16 bits.
+        # Earlier versions cached vectors of networks that had 16 bits throughout.
         numbers = spec.dtype if spec.dtype == "float32" else f"{spec.dtype} products"
         return f"{self.checkpoint.identity}|{spec.pooling}|layer={layer}|{self.limit}|{numbers}"
 
     @property
     def special_ids(self) -> frozenset[int]:
-        """Ids of the word pieces that frame a sentence ([CLS], [SEP])."""
+        """Ids of the word pieces at the start and end of a sentence ([CLS], [SEP])."""
         ids = (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
         return frozenset(number for number in ids if number is not None)
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
-        """Return word-piece ids of every text, cut at `limit`, and how many had to be cut."""
+        """Return the word-piece ids of every text, cut at `limit`, and how many texts were cut."""
         if not texts:
             return [], 0
         ids = self._ids(texts, cut=False)
@@ -224,7 +225,7 @@ class Encoder:
         return [list(pieces) for pieces in encoded["input_ids"]]
 
     def encode(self, texts: Sequence[str]) -> Encoded:
-        """Return vectors of texts; each distinct text is read once in the life of the encoder.
+        """Return vectors of texts; the encoder reads each distinct text only once.
 
         Args:
             texts: any number, in any order, repeated or not.
@@ -234,7 +235,7 @@ class Encoder:
     def encode_layers(self, texts: Sequence[str], layers: Sequence[int]) -> list[Encoded]:
         """Return vectors of several layers from one pass over the texts.
 
-        They are those that encoders of the single layers give, and are kept as theirs.
+        They equal the vectors of encoders of the single layers, with which they share the cache.
 
         Args:
             texts: texts, repeated or not.
@@ -245,11 +246,11 @@ class Encoder:
         """
         if over := [layer for layer in layers if not 0 <= layer <= self.layer]:
             raise OptionError(
-                f"encoder {self.spec.name}: layer {over[0]} is not among those up to "
-                f"{self.layer}, which this one computes"
+                f"encoder {self.spec.name}: layer {over[0]} is out of range; this encoder computes "
+                f"layers 0 to {self.layer}"
             )
-        # Three levels keep the work small: texts, then word pieces (texts that differ in what the
-        # tokenizer drops share theirs), then vectors known from memory or disk.
+        # Three steps avoid repeated work: distinct texts, then distinct word pieces (texts that
+        # differ only in what the tokenizer drops share theirs), then vectors in memory or on disk.
         distinct = list(dict.fromkeys(texts))
         pieces, truncated = self.tokenise(distinct)
         inputs: dict[tuple[int, ...], int] = {}
@@ -266,14 +267,14 @@ class Encoder:
         width = int(self._model.config.hidden_size)
         if self._cache is not None and unknown:
             stored |= self._cache.read(unknown, width)
-        # One pass gives all layers, so that an input is read if any layer lacks it.
+        # One pass computes all layers, so an input is read if any layer lacks it.
         absent = {row for keys in keys_of.values() for row, k in enumerate(keys) if k not in stored}
         lacking = sorted(absent)
         unread = [ids for ids, row in inputs.items() if row in absent]
         fresh = self._pooled(unread, tuple(keys_of), (self.spec.pooling,))[0]
         for keys, computed in zip(keys_of.values(), fresh, strict=True):
             new = {keys[row]: vector for row, vector in zip(lacking, computed, strict=True)}
-            # What was stored of one layer of an input is not written again with the others.
+            # Vectors of a layer that were stored before are not written again with the others.
             new = {key: vector for key, vector in new.items() if key not in stored}
             if self._cache is not None:
                 self._cache.write(new)
@@ -287,7 +288,7 @@ class Encoder:
         return results
 
     def token_states(self, texts: Sequence[str]) -> list[tuple[Float32Array, list[int]]]:
-        """Return hidden states of every word piece: tokens × d with their ids, for each text."""
+        """Return for each text the hidden states of its word pieces, tokens × d, and their ids."""
         pieces, _ = self.tokenise(texts)
         result: list[tuple[Float32Array, list[int]]] = [
             (np.empty((0, 0), dtype=np.float32), ids) for ids in pieces
@@ -301,7 +302,7 @@ class Encoder:
     def layer_vectors(self, texts: Sequence[str], poolings: Sequence[Pooling]) -> Float32Array:
         """Return all layers' vectors in one pass, poolings × layers + 1 × N × d, embeddings first.
 
-        Nothing is remembered. Needs an encoder of the last layer, which holds all the others.
+        Nothing is cached. The encoder must be one of the last layer, which computes all others.
         """
         pieces, _ = self.tokenise(texts)
         layers = tuple(range(int(self._model.config.num_hidden_layers) + 1))
@@ -338,7 +339,7 @@ class Encoder:
         """Apply `reduce` to the hidden states (batch × length × d) of layers, batch by batch.
 
         Yields:
-            Places in `pieces`, and layers × what was made of them.
+            Positions in `pieces`, and the results of `reduce` for each layer.
         """
         import torch
 
@@ -360,7 +361,7 @@ class Encoder:
                 return table
 
         batches = equal_batches([len(ids) for ids in pieces], self.batch_size)
-        # Recording the states of all layers is not known to be safe in several threads.
+        # It is not known whether recording the states of all layers is thread-safe.
         threads = 1 if recorded else cpu_threads(self.device)
         with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
             for places, output in work_through(batches, work, threads):
@@ -368,19 +369,19 @@ class Encoder:
                 bar.advance(len(places))
 
     def _drop_layers(self) -> None:
-        """Leave out layers above the one wanted, where the model's layout is the usual one."""
+        """Remove the layers above the one wanted if the model has the usual layout."""
         layers = self._layers()
         if layers is not None and 0 < self.layer < len(layers):
             self._model.encoder.layer = layers[: self.layer]
             self._whole = True
 
     def _watch_layers(self) -> bool:
-        """Have each layer record its input, which is the output of the layer below.
+        """Make each layer record its input, which is the output of the layer below.
 
-        Each thread sees those of its own batch, and none are held that were not asked for.
+        Each thread records the states of its own batch, and only those of the layers wanted.
 
         Returns:
-            Whether the model's layout is the usual one.
+            True if the model has the usual layout.
         """
         layers = self._layers()
         if layers is None:
@@ -399,7 +400,7 @@ class Encoder:
         return True
 
     def _layers(self) -> Any:
-        """Return the model's layers in order; None if the model keeps them in an unusual place."""
+        """Return the model's layers in order; None if the model does not have the usual layout."""
         from torch import nn
 
         layers = getattr(getattr(self._model, "encoder", None), "layer", None)
@@ -407,12 +408,12 @@ class Encoder:
 
 
 def _pool(states: torch.Tensor, pooling: Pooling) -> torch.Tensor:
-    """Return vectors (batch × d, 32-bit floats) of states (batch × length × d) without padding."""
+    """Pool states without padding (batch × length × d) to vectors (batch × d, 32-bit floats)."""
     return states[:, 0].float() if pooling == "cls" else states.float().mean(dim=1)
 
 
 def _key(prefix: bytes, ids: Sequence[int]) -> bytes:
-    """Return the cache key: word pieces stand for the text, since the model sees nothing else."""
+    """Return the cache key, from the word pieces: the model sees nothing else of a text."""
     digest = hashlib.sha256(prefix)
     digest.update(np.asarray(ids, dtype="<i4").tobytes())
     return digest.digest()[:16]

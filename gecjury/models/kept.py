@@ -1,4 +1,4 @@
-"""Numbers that a network gave for its inputs, kept on disk between runs."""
+"""Outputs of networks, cached on disk between runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def input_key(identity: str, *pieces: Sequence[int]) -> bytes:
     """Return a key for a network's input.
 
     Args:
-        identity: everything that decides the numbers besides the word pieces.
-        *pieces: the word pieces, and what else is read of each of them.
+        identity: everything that determines the outputs besides the word pieces.
+        *pieces: the word pieces, and any further inputs for each of them.
     """
     digest = hashlib.sha256(identity.encode())
     for numbers in pieces:
@@ -35,13 +35,13 @@ def kept_rows(
     *,
     keep: bool = True,
 ) -> FloatArray:
-    """Return a row of numbers for each key, from disk if stored; each key is computed once.
+    """Return a row of outputs for each key, from disk if stored; each key is computed once.
 
     Args:
         keys: N keys, repeated or not; see `input_key`.
-        columns: numbers in a row.
-        digits: digits that numbers are rounded to: few enough that 32-bit floats hold them.
-        compute: gives the rows, rounded, for some places in `keys`.
+        columns: length of a row.
+        digits: digits that outputs are rounded to, few enough for 32-bit floats to represent.
+        compute: returns the rounded rows for some positions in `keys`.
         runtime: the cache.
         keep: True to use the cache if the run has one.
 
@@ -61,7 +61,7 @@ def kept_rows(
         fresh = compute([place_of[key] for key in todo])
         rows |= dict(zip(todo, fresh, strict=True))
         if cache is not None:
-            # Without NaN: a damaged model should be reported each time.
+            # NaN is not stored, so that a damaged model is reported every time.
             finite = np.flatnonzero(np.isfinite(fresh).all(axis=1))
             cache.write({todo[row]: fresh[row].astype(np.float32) for row in finite})
     return np.array([rows[key] for key in keys]).reshape(len(keys), columns)

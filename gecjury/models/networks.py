@@ -1,4 +1,4 @@
-"""Networks with their tokenizers, made from the files of a checkpoint for transformers."""
+"""Load networks and their tokenizers from the files of a transformers checkpoint."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gecjury.runtime import silenced
 from gecjury.textfiles import read_json
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
-"""Outputs of a network: hidden states; outputs for a sentence or pair, or for each word piece;
-probabilities of the next word piece; those of a target's word pieces given a source."""
+"""What a network outputs: hidden states; values for a sentence or pair, or for each word piece;
+probabilities of the next word piece; probabilities of a target's word pieces given a source."""
 
 _CLASSES: dict[NetworkKind, str] = {
     "encoder": "AutoModel",
@@ -30,40 +30,41 @@ _CLASSES: dict[NetworkKind, str] = {
     "text-to-text": "AutoModelForSeq2SeqLM",
 }
 
-# Types whose first word piece has the position after the padding id, and whose configuration counts
-# the positions up to there as well: `create_position_ids_from_input_ids` in their modeling files in
-# transformers (4.48 to 5.23). BART and OPT, which shift positions too, make their tables longer.
+# Model types whose positions start after the padding id, and whose configured number of positions
+# includes the unused ones before it: see `create_position_ids_from_input_ids` in their modeling
+# files in transformers (4.48 to 5.23). BART and OPT also shift positions but have longer tables.
 _AFTER_PADDING = frozenset({
     "camembert", "data2vec-text", "ibert", "lilt", "longformer", "luke", "markuplm", "mpnet",
     "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod",
 })  # fmt: skip
 
 
-# Numbers of a configuration that gecjury reads itself, and the largest that are read. Some releases
-# of transformers do not check their types, and none stops building endless layers.
+# Configuration entries that gecjury reads itself, and the largest value accepted for each. Some
+# releases of transformers do not check their types, and none limits the number of layers it builds.
 _WHOLE_NUMBERS = {
     "hidden_size": 10**6, "max_position_embeddings": 10**9, "num_hidden_layers": 1_000,
     "num_labels": 10**6, "pad_token_id": 10**9,
 }  # fmt: skip
 
 _SHORTEST = 4
-"""Word pieces that a model must read at least: two texts with what frames and parts them."""
+"""Fewest word pieces that a model must be able to read: two texts and the special pieces around
+them."""
 
-# Implementations that are part of transformers. Any other, flash attention included, may make
-# transformers fetch and run code of the hub through the package `kernels` (CVE-2026-4372).
+# Implementations that are part of transformers. Any other, including flash attention, may make
+# transformers fetch and run code from the hub through the package `kernels` (CVE-2026-4372).
 _OWN_IMPLEMENTATIONS = (None, "eager", "sdpa")
 
 
 def check_packages(what: str) -> None:
-    """Refuse work with a model before it begins, where a package that runs models is missing.
+    """Raise an error before any work starts if a package that runs models is missing.
 
     Args:
-        what: what needs it, for the error.
+        what: what needs the package, for the error message.
 
     Raises:
         MissingExtraError: torch or transformers is not installed.
     """
-    # Neither is imported here: that takes seconds, which a wrong command should not cost.
+    # Importing them takes seconds; a wrong command should fail faster than that.
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
             raise MissingExtraError(
@@ -75,7 +76,7 @@ def check_packages(what: str) -> None:
 def read_config(checkpoint: Checkpoint, **changes: Any) -> Any:
     """Load the configuration, with some entries changed.
 
-    Attention runs by an implementation of transformers itself, whatever the file names.
+    Attention always runs by one of transformers' own implementations, whatever the file names.
 
     Raises:
         InputError: transformers does not know the model, its weights are quantised, or its files
@@ -89,39 +90,39 @@ def read_config(checkpoint: Checkpoint, **changes: Any) -> Any:
     try:
         config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False, **changes)
         numbers = {name: getattr(config, name, None) for name in _WHOLE_NUMBERS}
-    except Exception as error:  # whatever transformers meets in files of foreign origin
+    except Exception as error:  # untrusted files can make transformers raise anything
         raise _unreadable(checkpoint, error) from None
     for name, value in numbers.items():
         most = _WHOLE_NUMBERS[name]
         if value is not None and (type(value) is not int or value > most):
             raise InputError(
                 f"{file}: {name} is {value!r:.60}; expected a whole number up to {most}: copy or "
-                "train the model anew"
+                "train the model again"
             )
     if getattr(config, "quantization_config", None) is not None:
-        # Quantised weights are another way to the package `kernels`.
-        raise InputError(f"{file}: quantised weights are not read; name the model without them")
+        # Quantised weights could also load the package `kernels`.
+        raise InputError(f"{file}: quantised weights are not supported; name the unquantised model")
     _keep_own_implementations(config)
     return config
 
 
 def _keep_own_implementations(config: Any) -> None:
-    """Drop implementations of other projects from a configuration and from those within it."""
+    """Remove third-party implementations from a configuration and from those nested in it."""
     for name, value in list(vars(config).items()):
         if "_implementation" in name:
-            # As an attribute of its own: the property's setter would write to nested ones as well.
+            # Set through `vars`: the property's setter would also write to nested configurations.
             vars(config)[name] = value if value in _OWN_IMPLEMENTATIONS else None
         elif hasattr(value, "model_type"):
             _keep_own_implementations(value)
 
 
 def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False) -> Any:
-    """Load the tokenizer, whose `model_max_length` is at most what the model has positions for.
+    """Load the tokenizer and limit its `model_max_length` to the positions that the model has.
 
     Args:
         checkpoint: the files.
         config: from `read_config`.
-        padded: True if texts of several lengths are read at once, which padding makes equal.
+        padded: True if texts of different lengths are read in one batch and so must be padded.
 
     Raises:
         InputError: transformers cannot read it, it cannot cut every text, or it cannot pad.
@@ -132,35 +133,35 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False)
     try:
         with _panics_as_errors():
             tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
-            # A tokenizer whose vocabulary lacks its own token for unknown characters fails at the
-            # first of them. The second text is a character that Unicode will never assign. One that
-            # frames texts by special tokens which it has not fails at one text, or only at a pair.
+            # A tokenizer whose vocabulary lacks its token for unknown characters fails on the first
+            # such character; the second text is a character that Unicode will never assign. One
+            # that lacks the special tokens it adds fails on a single text or only on a pair.
             texts = ["a", "\U0010ffff"]
             pieces = tokenizer(texts, verbose=False)["input_ids"]
             pieces += tokenizer(texts, texts, verbose=False)["input_ids"]
         _refuse_strange(checkpoint, config, [number for text in pieces for number in text])
     except InputError:
         raise
-    except Exception as error:  # as above; the tokenizers package raises plain exceptions
+    except Exception as error:  # as above; the package tokenizers raises plain exceptions
         raise _package_wanted(checkpoint, error) or _unreadable(checkpoint, error) from None
     file = checkpoint.folder / "tokenizer_config.json"
     longest = tokenizer.model_max_length
     if type(longest) not in (int, float) or not _SHORTEST <= longest < math.inf:
         raise InputError(
             f"{file}: model_max_length is {longest!r:.60}; expected a number of word pieces, "
-            f"{_SHORTEST} or more: copy or train the model anew"
+            f"{_SHORTEST} or more: copy or train the model again"
         )
     most = position_limit(config)
     tokenizer.model_max_length = int(longest if most is None else min(longest, most))
     if list(tokenizer.model_input_names[:1]) != ["input_ids"]:
-        # What pads batches takes the first of these names for the word pieces.
+        # The code that pads batches treats the first of these names as the word pieces.
         raise InputError(
-            f"{checkpoint.folder}: a tokenizer whose first output is not input_ids; copy the "
-            "model's tokenizer_config.json anew"
+            f"{checkpoint.folder}: the tokenizer's first output is not input_ids; copy the "
+            "model's tokenizer_config.json again"
         )
     if padded and tokenizer.pad_token_id is None:
         raise InputError(
-            f"{file}: no pad_token, so that texts cannot be read in batches; copy the model anew, "
+            f"{file}: no pad_token, so texts cannot be read in batches; copy the model again, "
             "or choose an encoder such as BERT, ELECTRA or RoBERTa"
         )
     if padded:
@@ -169,24 +170,24 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False)
 
 
 def _check_json(checkpoint: Checkpoint, name: str) -> None:
-    """Refuse a file that is no JSON, or that cannot be saved again with a trained model.
+    """Raise an error for a file that is not JSON or cannot be saved again with a trained model.
 
     Raises:
-        InputError: see `gecjury.textfiles.parse_json`; a missing file is none.
+        InputError: see `gecjury.textfiles.parse_json`; a missing file is not an error.
     """
     path = checkpoint.folder / name
     if path.is_file():
-        read_json(path, "settings as transformers saves them: copy or train the model anew")
+        read_json(path, "settings as transformers saves them: copy or train the model again")
 
 
 @contextmanager
 def _panics_as_errors() -> Iterator[None]:
-    """Raise a panic of the package tokenizers as an error, without its words on stderr.
+    """Turn a panic of the package tokenizers into an error, and silence the package's output.
 
-    Nor does the package tell on stdout of entries that it does not know.
+    It writes panics to stderr, and reports unknown entries on stdout.
 
     Raises:
-        ValueError: a panic, which to Python is a `BaseException`.
+        ValueError: the package panicked; Python sees a panic as a `BaseException`.
     """
     try:
         with silenced(1, 2):
@@ -198,7 +199,7 @@ def _panics_as_errors() -> Iterator[None]:
 
 
 def _refuse_strange(checkpoint: Checkpoint, config: Any, pieces: Sequence[int]) -> None:
-    """Refuse word pieces that the model has no vectors for.
+    """Raise an error for word pieces that the model has no vectors for.
 
     Raises:
         InputError: the tokenizer belongs to another model.
@@ -206,13 +207,13 @@ def _refuse_strange(checkpoint: Checkpoint, config: Any, pieces: Sequence[int]) 
     most = getattr(config, "vocab_size", None)
     if type(most) is int and max(pieces, default=0) >= most:
         raise InputError(
-            f"{checkpoint.folder / 'tokenizer.json'}: gives word piece {max(pieces)}, and the "
-            f"model has vectors of {most}; copy the tokenizer and the model anew"
+            f"{checkpoint.folder / 'tokenizer.json'}: gives word piece {max(pieces)}, but the "
+            f"model has {most} vectors; copy the tokenizer and the model again"
         )
 
 
-# Packages that tokenisers ask for while they are loaded, by how the error names them, and the extra
-# that brings each; ones without an extra are installed by their own name.
+# Packages that tokenisers may need when they are loaded, as errors name them, and the extra that
+# installs each. Packages without an extra are installed by their own name.
 _TOKENISERS = {
     "fugashi": "ja", "unidic_lite": "ja", "unidic-lite": "ja", "sudachi": "ja-sudachi",
     "ipadic": "", "unidic": "", "rhoknp": "", "sentencepiece": "", "sacremoses": "", "tiktoken": "",
@@ -239,36 +240,36 @@ def _unreadable(checkpoint: Checkpoint, error: Exception) -> InputError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return InputError(
         f"{checkpoint.folder}: not a model that transformers can read ({reason:.400}); copy or "
-        "train the model anew"
+        "train the model again"
     )
 
 
 def position_limit(config: Any) -> int | None:
-    """Return the word pieces, special ones included, that a model has positions for, or None."""
+    """Return how many word pieces a model has positions for, including special ones, or None."""
     positions = int(getattr(config, "max_position_embeddings", None) or 0)
     kind = getattr(config, "model_type", "")
     if kind in _AFTER_PADDING:
-        # MPNet takes 1 for its padding id whatever its configuration says.
+        # MPNet uses 1 as its padding id whatever its configuration says.
         padding = 1 if kind == "mpnet" else int(config.pad_token_id or 0)
         positions -= padding + 1
     return positions if positions > 0 else None
 
 
 def refuse_wordless(tokenizer: Any) -> None:
-    """Refuse a tokenizer without offsets of word pieces, for tasks in which words have labels.
+    """Raise an error for a tokenizer without offsets, which tasks with labelled words need.
 
     Raises:
-        InputError: it is one written in Python.
+        InputError: it is a slow tokenizer, one written in Python.
     """
     if not tokenizer.is_fast:
         raise InputError(
-            "error detection needs a fast tokenizer (tokenizer.json), which tells where each word "
-            "piece stands in the text; take another --encoder"
+            "error detection needs a fast tokenizer (tokenizer.json), which gives the position of "
+            "each word piece in the text; choose another --encoder"
         )
 
 
 def cut_length(tokenizer: Any, wanted: int) -> int:
-    """Return how many word pieces of an input are read, at most as many as the model has places."""
+    """Return how many word pieces of an input are read: at most as many as the model accepts."""
     return int(min(wanted, tokenizer.model_max_length))
 
 
@@ -277,18 +278,18 @@ def read_network(
 ) -> tuple[Any, frozenset[str]]:
     """Load a network with the checkpoint's weights in 32 bits, on the CPU, in evaluation mode.
 
-    Safetensors are read by transformers; a `.bin` is read by weights-only loading and handed over.
-    The network reads two word pieces before it is returned. Later it raises `InputError` for a
-    text with a word piece or a token type that it has no vector for.
+    transformers reads safetensors itself; a `.bin` is read by weights-only loading and passed to
+    it. The network is tried on two word pieces before it is returned. Later it raises `InputError`
+    for a text with a word piece or a token type that it has no vector for.
 
     Args:
         checkpoint: the files.
-        config: from `read_config`, with whatever was changed.
+        config: from `read_config`, possibly with changes.
         kind: kind of the network's output.
-        **options: of transformers' `from_pretrained`.
+        **options: options of transformers' `from_pretrained`.
 
     Returns:
-        The network, and its parameters that the files lack: those were drawn at random.
+        The network, and the names of the parameters that the files lack, which are random.
 
     Raises:
         InputError: the weights or the configuration are damaged, or a `.bin` would need full
@@ -298,7 +299,7 @@ def read_network(
     import torch
     import transformers
 
-    # transformers 5 loads the numbers that the files hold. In bfloat16, whose steps are 1/256 of a
+    # transformers 5 keeps the number format of the files. In bfloat16, whose steps are 1/256 of a
     # weight, most updates of a training would round to nothing.
     options |= {"config": config, "output_loading_info": True, "dtype": torch.float32}
     with loading_errors(checkpoint):
@@ -318,7 +319,8 @@ def read_network(
             add_change(network, checkpoint.change)
         _check_numbers(checkpoint, network)
         if not getattr(config, "is_encoder_decoder", False):
-            # Entries of a wrong type that building the network passes over fail at the first text.
+            # Entries of a wrong type that do not fail when the network is built fail at the first
+            # text.
             with torch.inference_mode():
                 network(input_ids=torch.zeros((1, 2), dtype=torch.long))
     missing = frozenset(report["missing_keys"])
@@ -326,10 +328,10 @@ def read_network(
 
 
 def _check_numbers(checkpoint: Checkpoint, network: Any) -> None:
-    """Have a network refuse numbers of word pieces and token types that it has no vectors for.
+    """Make a network raise an error for word pieces and token types that it has no vectors for.
 
-    A vocabulary may have single entries beyond the network's table, which most texts never meet, so
-    that they cannot be refused when it is loaded. On a GPU they would end the whole process.
+    A vocabulary may have a few entries beyond the network's table that most texts never use, so it
+    cannot be rejected when it is loaded. On a GPU such an entry would end the whole process.
     """
     import torch
 
@@ -339,27 +341,27 @@ def _check_numbers(checkpoint: Checkpoint, network: Any) -> None:
             if least < 0 or most >= table.num_embeddings:
                 raise InputError(
                     f"{checkpoint.folder}: the tokenizer gives the number "
-                    f"{least if least < 0 else most}, and the model has vectors of 0 to "
-                    f"{table.num_embeddings - 1}; copy the tokenizer and the model anew"
+                    f"{least if least < 0 else most}, but the model has vectors for 0 to "
+                    f"{table.num_embeddings - 1}; copy the tokenizer and the model again"
                 )
 
     for name, module in network.named_modules():
-        # `cut_length` bounds positions. Each check waits for the GPU, so that there are few.
+        # `cut_length` limits positions. Each check waits for the GPU, so only a few are made.
         counted = "position" in name or "relative" in name
         if isinstance(module, torch.nn.Embedding) and not counted:
             module.register_forward_pre_hook(check)
 
 
 def network_class(config: Any, kind: NetworkKind) -> Any:
-    """Return the class of transformers for a configuration.
+    """Return the transformers class for a configuration.
 
     Raises:
-        ValueError: transformers has none of this kind.
+        ValueError: transformers has no class of this kind.
     """
     import torch
     import transformers
 
-    # The only public way to the class is a network; on the meta device it holds no numbers.
+    # The only public way to get the class is to build a network; on the meta device it has no data.
     with torch.device("meta"):
         return type(getattr(transformers, _CLASSES[kind]).from_config(config))
 
@@ -367,7 +369,7 @@ def network_class(config: Any, kind: NetworkKind) -> Any:
 def refuse_missing(
     checkpoint: Checkpoint, config: Any, missing: frozenset[str], expected: str
 ) -> None:
-    """Refuse a network with missing weights, whose scores would be random.
+    """Raise an error for a network with missing weights, whose scores would be random.
 
     Raises:
         InputError: weights are missing.

@@ -1,4 +1,4 @@
-"""Trained folders: the names of their files, and what is known of their training."""
+"""Folders of trained models: the names of their files, and what they record of their training."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class TaughtJudge:
     """A causal language model that was taught to judge.
 
     Attributes:
-        format: of the manifest.
-        metric: the judge as `-m` takes it.
-        prompt: id of the wording that was taught.
+        format: format of the manifest.
+        metric: the judge, written as `-m` accepts it.
+        prompt: id of the prompt that the model was taught with.
         language: code of the language of the corrections.
     """
 
@@ -38,7 +38,7 @@ class TaughtJudge:
 
 
 def taught_judge(folder: str) -> TaughtJudge | None:
-    """Return what a folder says of how its model was taught; None for any other model.
+    """Return what a folder records of how its model was taught; None for any other model.
 
     Raises:
         InputError: the manifest is damaged.
@@ -52,7 +52,7 @@ def taught_judge(folder: str) -> TaughtJudge | None:
     try:
         return from_record(TaughtJudge, record)
     except ValueError as error:
-        raise InputError(f"{path}: damaged ({error}); teach or copy the judge anew") from None
+        raise InputError(f"{path}: damaged ({error}); teach or copy the judge again") from None
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Origin:
 
     Attributes:
         where: folder or name of the model.
-        language: code of the language trained on; `mul` for several, `und` where nothing says.
+        language: code of the language trained on; `mul` for several, `und` if it is unknown.
         keys: hashes of the sentences trained on.
     """
 
@@ -71,26 +71,27 @@ class Origin:
 
     @classmethod
     def of(cls, folder: Path, where: str, language: str) -> Origin:
-        """Read the hashes that lie in a trained folder."""
+        """Read the hashes in the folder of a trained model."""
         path = inside(folder, KEYS_FILE)
         keys = frozenset(read_text(path).split()) if path.exists() else frozenset()
         return cls(where, language, keys)
 
     def notes(self, corpus: Corpus) -> list[str]:
-        """Return warnings: trained on another language, or on sentences of the corpus."""
+        """Return warnings about training on another language or on sentences of the corpus."""
         notes = []
         texts_in = corpus.language
-        # Nobody says what language the models of others, or of several languages, are for.
+        # Third-party models do not say which language they are for; `mul` models cover several.
         if self.language not in (texts_in.code, "und", "mul") and texts_in.code != "und":
             notes.append(
                 f"language: {self.where} was trained on "
-                f"{LANGUAGES.get(self.language, self.language)}, and the texts are "
-                f"{texts_in.name}: what it says of them was never tried (--lang tells the language "
+                f"{LANGUAGES.get(self.language, self.language)}, but the texts are "
+                f"{texts_in.name}: its scores for them are untested (--lang sets the language "
                 "of files)"
             )
         if not self.keys:
             return notes
-        # Systems' outputs are no evidence of leakage: a corrector may write what was trained on.
+        # Outputs of systems are not checked: a corrector may write a sentence that is in the
+        # training data.
         texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
         shared = [text for text in texts if sentence_key(text) in self.keys]
         if shared:

@@ -1,9 +1,9 @@
-"""Numbers that a network computes with: 32 bits, or products of 16 bits if asked for.
+"""Precision that a network computes with: 32 bits, or 16-bit products on request.
 
-With 16 bits the matrices of linear layers and what they are multiplied by are rounded; sums,
-residual connections, normalisation and what stands above the base network (a head for ratings)
-keep 32. That costs little time beside a network that is wholly of 16 bits, and its vectors are
-nearly twice as near to those of 32.
+With 16 bits, the matrices of linear layers and their inputs are rounded; sums, residual
+connections, normalisation and everything on top of the base network (such as a head for ratings)
+keep 32 bits. That is little slower than a network with 16 bits throughout, and its vectors are
+nearly twice as close to those of 32 bits.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from typing import Any, Literal
 from gecjury.errors import OptionError
 
 DType = Literal["float32", "float32-onednn", "bfloat16", "float16"]
-"""`float32-onednn` is no approximation: the products of linear layers are made by oneDNN, which
-torch has aboard, and differ from those of its usual library in the last bits. Where that library
-does not take a processor's widest instructions (AMD's), they are made twice as fast."""
+"""`float32-onednn` is not an approximation: oneDNN, which comes with torch, computes the products
+of linear layers, which differ from those of torch's usual library in the last bits. It is twice as
+fast on processors whose widest instructions the usual library does not use (AMD's)."""
 
 
 def check_dtype(dtype: DType, device: str) -> None:
-    """Refuse numbers that a device does not compute with.
+    """Raise an error for a precision that a device does not support.
 
     Args:
-        dtype: numbers, as typed.
+        dtype: precision, as given on the command line.
         device: from `pick_device`.
 
     Raises:
-        OptionError: float16 without a GPU; oneDNN on one, or where torch has it not.
+        OptionError: float16 without a GPU; oneDNN on a GPU, or with a torch that lacks it.
     """
     import torch
 
     if dtype == "float32-onednn" and (device != "cpu" or not torch.backends.mkldnn.is_available()):
         raise OptionError(
-            f"dtype={dtype} is for processors for which torch has oneDNN, and this runs on "
+            f"dtype={dtype} needs a CPU and a torch with oneDNN, and this runs on "
             f"{device}: leave it out"
         )
     if dtype == "float16" and device == "cpu":
         raise OptionError(
-            "dtype=float16 is for GPUs (--device cuda or mps), and this runs on the CPU: take "
+            "dtype=float16 is for GPUs (--device cuda or mps), and this runs on the CPU: use "
             "dtype=bfloat16, or leave it out"
         )
 
 
 def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> Any:
-    """Put a network on a device, in evaluation mode, with the numbers asked for.
+    """Move a network to a device, in evaluation mode and with the precision wanted.
 
     Args:
-        network: of transformers.
-        dtype: of what linear layers multiply.
+        network: a transformers network.
+        dtype: precision of the products of linear layers.
         device: from `pick_device`.
-        whole: also what stands above the base network: a matrix of many thousand words, whose
-            outputs are then of 16 bits. Without it the outputs of a head keep 32 bits, which
-            ratings need: one of bfloat16 has steps of 1/64 from 2 to 4.
+        whole: True to include what is on top of the base network, such as an output matrix of many
+            thousand words, whose outputs then have 16 bits. Otherwise the outputs of a head keep 32
+            bits, which ratings need: from 2 to 4, bfloat16 has steps of 1/64.
 
     Raises:
         OptionError: see `check_dtype`.
@@ -73,12 +73,13 @@ def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> A
     numbers = getattr(torch, dtype)
     # A network without a head is its own base.
     base = network if whole else network.base_model
-    # What makes one vector of a sentence for a head reads a single word piece: it costs nothing.
+    # The pooler, which computes the sentence vector for a head, reads one word piece: it costs
+    # next to nothing.
     pooler = getattr(base, "pooler", None)
     exact = set() if pooler is None else set(pooler.modules())
     for module in base.modules():
-        # GPT-2 calls its linear layers Conv1D. Their weights become parameters of their own, so
-        # that word vectors which share them keep 32 bits.
+        # GPT-2 calls its linear layers Conv1D. Their weights become separate parameters, so that
+        # word vectors that share them keep 32 bits.
         if module in exact or not (
             isinstance(module, torch.nn.Linear) or type(module).__name__ == "Conv1D"
         ):
@@ -94,21 +95,21 @@ def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> A
 
 
 def _multiply_by_onednn(layer: Any) -> None:
-    """Have a linear layer compute its product by oneDNN."""
+    """Make a linear layer compute its product by oneDNN."""
     import torch
 
     weight = layer.weight.detach()
     bias = None if layer.bias is None else layer.bias.detach()
 
     def forward(inputs: Any) -> Any:
-        # What torch's own compiler calls; linear layers as such have no switch for 32 bits.
+        # torch's own compiler calls this operator; linear layers have no option for 32 bits.
         return torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
 
     layer.forward = forward
 
 
 def _forward_within(module: Any, context: Callable[[], AbstractContextManager[Any]]) -> None:
-    """Have a module work within a context, made anew each time because threads may share it."""
+    """Run a module in a context, which is created for each call because threads may share it."""
     plain = module.forward
 
     @functools.wraps(plain)

@@ -1,7 +1,8 @@
-"""Token counts by a model's tokenizer, in a process of its own.
+"""Token counts by a model's tokenizer, in a separate process.
 
-Its arguments: the model, the most bytes it may take, and the seconds of processor time for loading.
-A tokenizer brings a chat template, which is a program of foreign origin.
+The arguments of the process are the model, the most bytes it may allocate, and the seconds of
+processor time for loading. The process is separate because a tokenizer comes with a chat template,
+which is untrusted code.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from gecjury.processes import serve_standard_streams
 
 
 def start() -> Callable[[Any], Any]:
-    """Load the tokenizer that the command line names, and return what counts with it."""
-    # A template's program may make its libraries write whatever it likes.
+    """Load the tokenizer named on the command line and return a function that counts with it."""
+    # A template can make libraries write arbitrary text to stderr.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     _allow(float(sys.argv[3]))
     tokenizer = cached_tokenizer(sys.argv[1])
@@ -30,7 +31,7 @@ def start() -> Callable[[Any], Any]:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[2]),) * 2)
-        # The end of its processor time is no crash to be looked into.
+        # Running out of processor time is not a crash, so no core file is wanted.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def answer(question: tuple[Any, dict[str, Any], float]) -> int | bool:
@@ -44,7 +45,7 @@ def start() -> Callable[[Any], Any]:
                     text, tokenize=False, add_generation_prompt=True, **options
                 )
             return len(tokenizer.encode(text, add_special_tokens=False))
-        except Exception as error:  # whatever a template of foreign origin raises
+        except Exception as error:  # an untrusted template can raise anything
             said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise InputError(said) from None
 
@@ -52,9 +53,9 @@ def start() -> Callable[[Any], Any]:
 
 
 def _allow(seconds: float) -> None:
-    """Have the system end this process once it has used so many more seconds of processor time.
+    """Have the system end this process once it has used this many more seconds of processor time.
 
-    On a busy machine a sound tokenizer waits for minutes, but works no longer than elsewhere.
+    On a busy machine a valid tokenizer may wait for minutes, but it needs no more processor time.
     """
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource

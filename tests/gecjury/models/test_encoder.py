@@ -128,7 +128,9 @@ def test_layers_from_one_pass_are_those_of_single_ones(
         model.clear()
         model.encode_layers(TEXTS, layers[-1:])
         assert len(passes) == 2 * alone
-    with pytest.raises(OptionError, match="layer 3 is not among those up to 2"):
+    with pytest.raises(
+        OptionError, match="layer 3 is out of range; this encoder computes layers 0 to 2"
+    ):
         encoder(folder, layer=2).encode_layers(TEXTS, (3,))
 
 

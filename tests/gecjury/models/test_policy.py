@@ -95,7 +95,7 @@ def test_numbers_of_sixteen_bits_are_told_and_refused_alike(
     assert ("rounded=products" in told[1]) == (metric == "uot-errant")
     exact, near = (s.score_corpus(CORPUS, runtime).sentences for s in (plain, rough))
     assert near == pytest.approx(exact, abs=0.05, nan_ok=True)
-    with pytest.raises(OptionError, match=r"dtype=float16 is for GPUs .*take dtype=bfloat16"):
+    with pytest.raises(OptionError, match=r"dtype=float16 is for GPUs .*use dtype=bfloat16"):
         load(name, **settings, dtype="float16").score_corpus(CORPUS, runtime)
     with pytest.raises(OptionError, match="'int8' is not one of float32, float32-onednn, bfloat16"):
         load(name, **settings, dtype="int8")
